@@ -1,0 +1,136 @@
+"""Checks at the public edge: each returns the clean value or raises a text that says what to do."""
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphcb.compilation import compiled
+
+SUM_TOLERANCE = 1e-6
+
+
+def as_count(name: str, value: Any, *, at_least: int = 1) -> int:
+    """A whole number not below `at_least`."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be a whole number, got {value!r}") from None
+    if count < at_least:
+        raise ValueError(f"`{name}` must be at least {at_least}, got {count}")
+    return count
+
+
+def as_action(action: Any, n_actions: int, *, name: str = "action") -> int:
+    """An index of an action; negative indices are refused rather than wrapped."""
+    try:
+        index = operator.index(action)
+    except TypeError:
+        raise TypeError(f"`{name}` must be a whole number, got {action!r}") from None
+    if not 0 <= index < n_actions:
+        raise IndexError(
+            f"`{name}` must be between 0 and {n_actions - 1} "
+            f"(the graph has {n_actions} actions, counted from 0), got {index}"
+        )
+    return index
+
+
+def as_actions(actions: ArrayLike, n_actions: int) -> NDArray[np.intp]:
+    """Distinct indices of actions, at least one, in the order given."""
+    indices = np.asarray(actions)
+    if indices.ndim != 1 or indices.size == 0:
+        raise ValueError(
+            f"`actions` must be a non-empty list of action indices, got shape {indices.shape}"
+        )
+    if indices.dtype.kind not in "iu":
+        raise TypeError(
+            f"`actions` must be whole numbers, got {indices.dtype}; "
+            "turn a mask into indices with np.flatnonzero(mask)"
+        )
+    wrong = np.flatnonzero((indices < 0) | (indices >= n_actions))
+    if wrong.size:
+        raise IndexError(
+            f"`actions` must be between 0 and {n_actions - 1}, "
+            f"got {indices[wrong[0]]} at position {wrong[0]}"
+        )
+    indices = indices.astype(np.intp)
+    values, first, counts = np.unique(indices, return_index=True, return_counts=True)
+    if values.size != indices.size:
+        twice = values[counts > 1][0]
+        again = np.flatnonzero(indices == twice)[1]
+        raise ValueError(
+            f"`actions` must be distinct, got {twice} again at position {again} "
+            f"(first at {first[counts > 1][0]}); remove the repetition"
+        )
+    return indices
+
+
+def as_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A float64 array in C order; no copy when it is one already."""
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise TypeError(f"`{name}` must be an array of real numbers: {reason}") from None
+
+
+def as_probabilities(probabilities: ArrayLike, n_actions: int) -> NDArray[np.float64]:
+    """A distribution over the actions: shape (n_actions,), no negative entry, sum 1."""
+    p = as_numbers("probabilities", probabilities)
+    if p.shape != (n_actions,):
+        raise ValueError(
+            f"`probabilities` must have shape ({n_actions},) to match the graph, got {p.shape}"
+        )
+    wrong, total = _first_negative_and_sum(p)
+    if wrong >= 0:
+        raise ValueError(
+            f"`probabilities` must be non-negative numbers, got {p[wrong]} at index {wrong}"
+        )
+    if not abs(total - 1.0) <= SUM_TOLERANCE:
+        raise ValueError(
+            f"`probabilities` must sum to 1 (within {SUM_TOLERANCE:g}), got a sum of {total:.9g}; "
+            "divide by the sum if they are weights"
+        )
+    return p
+
+
+@compiled
+def _first_negative_and_sum(p: NDArray[np.float64]) -> tuple[int, float]:
+    total = 0.0
+    for i in range(p.size):
+        if not p[i] >= 0.0:  # also true for NaN
+            return i, total
+        total += p[i]
+    return -1, total
+
+
+def as_losses(
+    losses: ArrayLike, n_actions: int, *, name: str = "predicted_losses"
+) -> NDArray[np.float64]:
+    """One finite loss an action: shape (n_actions,)."""
+    f = as_numbers(name, losses)
+    if f.shape != (n_actions,):
+        raise ValueError(f"`{name}` must have shape ({n_actions},) to match the graph, got {f.shape}")
+    wrong = _first_not_finite(f)
+    if wrong >= 0:
+        raise ValueError(f"`{name}` must be finite, got {f[wrong]} at index {wrong}")
+    return f
+
+
+def as_gamma(gamma: float) -> float:
+    """A positive finite number."""
+    value = float(gamma)
+    if not 0.0 < value < float("inf"):
+        raise ValueError(
+            f"`gamma` must be a positive finite number, got {gamma}; it grows as you trust "
+            "the predictions more"
+        )
+    return value
+
+
+@compiled
+def _first_not_finite(values: NDArray[np.float64]) -> int:
+    for i in range(values.size):
+        if not np.isfinite(values[i]):
+            return i
+    return -1

@@ -1,0 +1,18 @@
+"""One way to compile a kernel, so that every kernel is cached on disk and none holds the GIL."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` with numba on its first call and keep the machine code on disk.
+
+    Division by zero follows IEEE rules (inf or nan) instead of raising, as the formulas expect.
+    """
+    decorate = numba.njit(cache=True, nogil=True, error_model="numpy")
+    return cast(Callable[P, R], decorate(function))

@@ -1,0 +1,122 @@
+"""Learning curves of many runs, and what to say of them: best settings, means, spreads."""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.experiments.loop import Row
+
+Floats = NDArray[np.float64]
+
+
+class Setting(NamedTuple):
+    """All that decides one run. `line` names the curve it belongs to, such as "K = 101"."""
+
+    agent: str
+    line: str
+    learning_rate: float
+    c: float
+    seed: int
+
+
+class Curve(NamedTuple):
+    """Progressive validation loss of one run at some rounds."""
+
+    setting: Setting
+    rounds: NDArray[np.int64]
+    mean_loss: Floats
+
+
+class Summary(NamedTuple):
+    """The best setting of one agent on one line, over all seeds.
+
+    `mean` and `deviation` are those of the final loss; `mean_curve` and `deviation_curve`
+    those at each of `rounds`. `at_grid_end` names the parameters whose best value is the
+    last or first of those tried.
+    """
+
+    agent: str
+    line: str
+    learning_rate: float
+    c: float
+    n_seeds: int
+    mean: float
+    deviation: float
+    at_grid_end: tuple[str, ...]
+    rounds: NDArray[np.int64]
+    mean_curve: Floats
+    deviation_curve: Floats
+
+
+def record(setting: Setting, rows: Iterable[Row], n_rounds: int, n_points: int = 100) -> Curve:
+    """Keep `n_points` equally spaced rounds of a run, the last one included."""
+    rounds = np.unique(np.linspace(1, n_rounds, n_points).round().astype(np.int64))
+    wanted = set(rounds.tolist())
+    return Curve(setting, rounds, np.array([r.mean_loss for r in rows if r.round in wanted]))
+
+
+def summarise(curves: Iterable[Curve]) -> list[Summary]:
+    """Best learning rate and c of each agent and line, by the mean final loss over seeds."""
+
+    def cell(curve: Curve) -> tuple[str, str]:
+        return curve.setting.agent, curve.setting.line
+
+    # Sorting is stable, so cells keep the order of their first run.
+    curves = list(curves)
+    order = {key: i for i, key in reversed(list(enumerate(map(cell, curves))))}
+    curves.sort(key=lambda curve: order[cell(curve)])
+    return [_best(agent, line, list(group)) for (agent, line), group in groupby(curves, cell)]
+
+
+def _best(agent: str, line: str, curves: Sequence[Curve]) -> Summary:
+    by_parameters: dict[tuple[float, float], list[Curve]] = {}
+    for curve in curves:
+        parameters = curve.setting.learning_rate, curve.setting.c
+        by_parameters.setdefault(parameters, []).append(curve)
+    final = {key: np.mean([c.mean_loss[-1] for c in runs]) for key, runs in by_parameters.items()}
+    best = min(final, key=lambda key: final[key])
+    losses = np.stack([curve.mean_loss for curve in by_parameters[best]])
+    deviations = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.zeros(losses.shape[1])
+    return Summary(
+        agent=agent,
+        line=line,
+        learning_rate=best[0],
+        c=best[1],
+        n_seeds=len(losses),
+        mean=float(losses[:, -1].mean()),
+        deviation=float(deviations[-1]),
+        at_grid_end=_at_grid_end(best, by_parameters),
+        rounds=curves[0].rounds,
+        mean_curve=losses.mean(axis=0),
+        deviation_curve=deviations,
+    )
+
+
+def _at_grid_end(
+    best: tuple[float, float], tried: Mapping[tuple[float, float], object]
+) -> tuple[str, ...]:
+    columns = zip(("learning_rate", "c"), best, zip(*tried, strict=True), strict=True)
+    return tuple(
+        name
+        for name, value, values in columns
+        if len(set(values)) > 1 and value in (min(values), max(values))
+    )
+
+
+def write_csv(curves: Iterable[Curve], path: Path) -> None:
+    """One line a run and recorded round, with everything that decided the run."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*Setting._fields, "round", "mean_loss"])
+        writer.writerows(_lines(curves))
+
+
+def _lines(curves: Iterable[Curve]) -> Iterator[tuple[object, ...]]:
+    for curve in curves:
+        points = zip(curve.rounds.tolist(), curve.mean_loss.tolist(), strict=True)
+        yield from ((*curve.setting, t, loss) for t, loss in points)

@@ -1,0 +1,16 @@
+"""Predicted losses, a graph and gamma in; probabilities out."""
+
+from graphcb.exploration.choice import ClosedForm, closed_form_for, closed_form_probabilities
+from graphcb.exploration.objective import dec
+from graphcb.exploration.schedules import Fixed, Schedule, SquareRoot, as_schedule
+
+__all__ = [
+    "ClosedForm",
+    "Fixed",
+    "Schedule",
+    "SquareRoot",
+    "as_schedule",
+    "closed_form_for",
+    "closed_form_probabilities",
+    "dec",
+]

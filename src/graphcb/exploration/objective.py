@@ -1,0 +1,39 @@
+"""The decision-estimation coefficient: how bad a distribution can turn out for one round."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphcb.checks import as_gamma, as_losses, as_probabilities
+from graphcb.graphs import FeedbackGraph
+
+
+def dec(
+    probabilities: ArrayLike, predicted_losses: ArrayLike, graph: FeedbackGraph, gamma: float
+) -> float:
+    """The paper's DEC of a distribution; `SquareCBG` plays a distribution that makes it small.
+
+    The largest regret in one round against any action and any true losses, less gamma / 4
+    times the squared error of the predictions that the graph would reveal. Shapes (K,) and
+    (K,); +inf when an action can never be seen under `probabilities`.
+
+    >>> from graphcb import graphs
+    >>> dec([0.5, 0.5], [0.0, 0.0], graphs.bandit(2), gamma=10.0)
+    0.1
+    """
+    p = as_probabilities(probabilities, graph.n_actions)
+    f = as_losses(predicted_losses, graph.n_actions)
+    g = as_gamma(gamma)
+    if graph.n_actions == 1:
+        return 0.0  # no other action to regret
+    reveal = graph.structure.reveal_probabilities(p)
+    return _scaled_dec(p, g * (f - f.min()), reveal) / g
+
+
+def _scaled_dec(
+    p: NDArray[np.float64], ft: NDArray[np.float64], reveal: NDArray[np.float64]
+) -> float:
+    """gamma * DEC(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a)."""
+    if not (reveal > 0.0).all():
+        return float("inf")
+    exploitation = p @ ft + (p * (p / reveal)).sum()
+    return float(exploitation + ((1.0 - 2.0 * p) / reveal - ft).max())

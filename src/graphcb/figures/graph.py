@@ -1,0 +1,121 @@
+"""A picture of a feedback graph: dots and arrows while they can be told apart, and the matrix."""
+
+from typing import Any
+
+import networkx
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from graphcb.graphs import FeedbackGraph
+
+ARROWS_UP_TO = 30
+PIXELS = 1000  # no more rows than a screen has
+
+COLOURS = {"strong": "#3182bd", "weak": "#fd8d3c", "unobservable": "#de2d26"}
+
+
+def draw_graph(graph: FeedbackGraph, title: str) -> Figure:
+    """Arrows from the played to the revealed action beside the matrix; above 30, the matrix."""
+    if graph.n_actions > ARROWS_UP_TO:
+        figure = Figure(figsize=(6.4, 6.0), layout="constrained")
+        _draw_matrix(figure.add_subplot(), graph)
+    else:
+        figure = Figure(figsize=(12.0, 6.2), layout="constrained")
+        arrows, matrix = figure.subplots(1, 2)
+        _draw_arrows(arrows, graph)
+        _draw_matrix(matrix, graph)
+    figure.suptitle(title)
+    return figure
+
+
+def _draw_arrows(axes: Axes, graph: FeedbackGraph) -> None:
+    """On a circle; an edge both ways is one line without heads; a likely edge is darker."""
+    network = networkx.DiGraph()
+    network.add_nodes_from(range(graph.n_actions))
+    places = networkx.circular_layout(network)
+    matrix = graph.matrix
+    fade = 1.0 if graph.n_actions <= 8 else 0.5 if graph.n_actions <= 15 else 0.3
+    for i, j in zip(*np.nonzero(matrix), strict=True):
+        both_ways = matrix[i, j] == matrix[j, i]
+        if i == j or (both_ways and i > j):
+            continue
+        networkx.draw_networkx_edges(
+            network,
+            places,
+            edgelist=[(i, j)],
+            ax=axes,
+            arrowstyle="-" if both_ways else "-|>",
+            connectionstyle="arc3" if both_ways or not matrix[j, i] else "arc3,rad=0.15",
+            alpha=fade * float(0.25 + 0.75 * matrix[i, j]),
+            style="-" if matrix[i, j] == 1.0 else "--",
+            node_size=360,
+        )
+    _draw_actions(axes, graph, network, places)
+    axes.set_title("playing an action reveals those its arrows reach")
+    axes.margins(0.1)
+    axes.set_axis_off()
+
+
+def _draw_actions(axes: Axes, graph: FeedbackGraph, network: Any, places: Any) -> None:
+    """Filled: reveals itself; hollow: does not; colour: how well it can be seen."""
+    loops = graph.structure.self_loops()
+    kinds = np.full(graph.n_actions, "strong", dtype="<U12")
+    kinds[graph.weakly_observable_actions] = "weak"
+    kinds[graph.unobservable_actions] = "unobservable"
+    colours = [COLOURS[kind] for kind in kinds]
+    networkx.draw_networkx_nodes(
+        network,
+        places,
+        ax=axes,
+        node_size=360,
+        node_color=[c if loop else "white" for c, loop in zip(colours, loops, strict=True)],
+        edgecolors=colours,
+        linewidths=2.0,
+    )
+    for action, (x, y) in places.items():
+        ink = "white" if loops[action] else "black"
+        axes.text(x, y, str(action), ha="center", va="center", color=ink, fontsize=8)
+    axes.legend(
+        handles=[
+            *(_dot(COLOURS[kind], f"{kind}ly observable") for kind in ("strong", "weak")),
+            _dot(COLOURS["unobservable"], "unobservable"),
+            _dot("grey", "filled: reveals itself"),
+            _dot("grey", "hollow: does not", filled=False),
+        ],
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.02),
+        ncols=3,
+        fontsize=8,
+        frameon=False,
+    )
+
+
+def _dot(colour: str, label: str, *, filled: bool = True) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        marker="o",
+        linestyle="",
+        color=colour,
+        markerfacecolor=colour if filled else "white",
+        label=label,
+    )
+
+
+def _draw_matrix(axes: Axes, graph: FeedbackGraph) -> None:
+    """Dark = revealed; a graph larger than a screen is shown by equally spaced actions."""
+    size = graph.n_actions
+    shown = np.unique(np.linspace(0, size - 1, min(size, PIXELS)).round().astype(np.intp))
+    matrix = graph.matrix if shown.size == size else graph.subgraph(shown).matrix
+    extent = (-0.5, size - 0.5, size - 0.5, -0.5)
+    image = axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1, extent=extent, interpolation="nearest")
+    axes.set_xlabel("revealed action")
+    axes.set_ylabel("played action")
+    axes.set_title("probability that playing the row reveals the column")
+    if size <= ARROWS_UP_TO:
+        axes.set_xticks(range(size))
+        axes.set_yticks(range(size))
+        axes.tick_params(labelsize=8 if size <= 15 else 6)
+    axes.figure.colorbar(image, ax=axes, shrink=0.7)

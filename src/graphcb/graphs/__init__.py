@@ -1,0 +1,34 @@
+"""Feedback graphs: which actions' losses each action reveals (row = played, column = revealed)."""
+
+from graphcb.graphs.families import (
+    apple_tasting,
+    bandit,
+    cops_and_robbers,
+    disjoint_cliques,
+    full_information,
+    inventory,
+    posted_price,
+    random_self_aware,
+    undirected_self_aware,
+)
+from graphcb.graphs.graph import FeedbackGraph
+from graphcb.graphs.numbers import Bounds
+from graphcb.graphs.observability import require_observable
+from graphcb.graphs.structure import Numbers, Structure
+
+__all__ = [
+    "Bounds",
+    "FeedbackGraph",
+    "Numbers",
+    "Structure",
+    "apple_tasting",
+    "bandit",
+    "cops_and_robbers",
+    "disjoint_cliques",
+    "full_information",
+    "inventory",
+    "posted_price",
+    "random_self_aware",
+    "require_observable",
+    "undirected_self_aware",
+]

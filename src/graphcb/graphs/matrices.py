@@ -1,0 +1,156 @@
+"""Graphs without a rule: the edges are written out, densely or sparsely."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseMatrix:
+    """Every entry stored: `matrix[i, j]` is the probability that playing i reveals j."""
+
+    matrix: Floats
+    family: ClassVar[str] = "edges"
+
+    def __post_init__(self) -> None:
+        self.matrix.setflags(write=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DenseMatrix, (self.matrix,)  # through the constructor, which freezes the array
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return self.matrix.shape[0]
+
+    def arguments(self) -> dict[str, Any]:
+        """The edges as (played, revealed, probability)."""
+        played, revealed = np.nonzero(self.matrix)
+        return _edge_arguments(self.n_actions, played, revealed, self.matrix[played, revealed])
+
+    def dense(self) -> Floats:
+        """A copy of the matrix."""
+        return self.matrix.copy()
+
+    def row(self, action: int) -> Floats:
+        """What playing `action` reveals."""
+        return self.matrix[action].copy()
+
+    def reveal_probabilities(self, probabilities: Floats) -> Floats:
+        """`matrix.T @ probabilities`."""
+        return probabilities @ self.matrix
+
+    def self_loops(self) -> Flags:
+        """Which actions may reveal themselves."""
+        return self.matrix.diagonal() > 0.0
+
+    def in_degrees(self) -> Indices:
+        """How many actions may reveal each action."""
+        return np.count_nonzero(self.matrix, axis=0).astype(np.intp)
+
+    def is_deterministic(self) -> bool:
+        """Whether every entry is 0 or 1."""
+        return _all_zero_or_one(self.matrix)
+
+    def is_symmetric(self) -> bool:
+        """Whether every entry equals its mirror image."""
+        return np.array_equal(self.matrix, self.matrix.T)
+
+    def subgraph(self, actions: Indices) -> "DenseMatrix":
+        """The rows and columns of `actions`."""
+        return DenseMatrix(self.matrix[np.ix_(actions, actions)])
+
+    def numbers(self) -> Numbers | None:
+        """Not known without a search."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseMatrix:
+    """Only the edges stored, as a scipy CSR array with sorted indices and no stored zero."""
+
+    matrix: Any
+    family: ClassVar[str] = "edges"
+
+    def __post_init__(self) -> None:
+        for array in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
+            array.setflags(write=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SparseMatrix, (self.matrix,)  # through the constructor, which freezes the arrays
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return int(self.matrix.shape[0])
+
+    def arguments(self) -> dict[str, Any]:
+        """The edges as (played, revealed, probability)."""
+        edges = self.matrix.tocoo()
+        return _edge_arguments(self.n_actions, edges.row, edges.col, edges.data)
+
+    def dense(self) -> Floats:
+        """The square array, newly built."""
+        dense: Floats = self.matrix.toarray()
+        return dense
+
+    def row(self, action: int) -> Floats:
+        """What playing `action` reveals."""
+        begin, end = self.matrix.indptr[action : action + 2]
+        row = np.zeros(self.n_actions)
+        row[self.matrix.indices[begin:end]] = self.matrix.data[begin:end]
+        return row
+
+    def reveal_probabilities(self, probabilities: Floats) -> Floats:
+        """`matrix.T @ probabilities`, in time proportional to the edges."""
+        revealed: Floats = self.matrix.T @ probabilities
+        return revealed
+
+    def self_loops(self) -> Flags:
+        """Which actions may reveal themselves."""
+        loops: Flags = self.matrix.diagonal() > 0.0
+        return loops
+
+    def in_degrees(self) -> Indices:
+        """How many actions may reveal each action."""
+        return np.bincount(self.matrix.indices, minlength=self.n_actions).astype(np.intp)
+
+    def is_deterministic(self) -> bool:
+        """Whether every stored probability is 1."""
+        return bool((self.matrix.data == 1.0).all())
+
+    def is_symmetric(self) -> bool:
+        """Whether every entry equals its mirror image."""
+        return bool((self.matrix != self.matrix.T).nnz == 0)
+
+    def subgraph(self, actions: Indices) -> "SparseMatrix":
+        """The rows and columns of `actions`."""
+        chosen = self.matrix[actions][:, actions]
+        chosen.sort_indices()
+        return SparseMatrix(chosen)
+
+    def numbers(self) -> Numbers | None:
+        """Not known without a search."""
+        return None
+
+
+def _edge_arguments(n_actions: int, played: Any, revealed: Any, probability: Any) -> dict[str, Any]:
+    """Edges in JSON's terms; a probability of 1 is left out, as it is the default."""
+    edges = [
+        [i, j] if p == 1.0 else [i, j, p]
+        for i, j, p in zip(played.tolist(), revealed.tolist(), probability.tolist(), strict=True)
+    ]
+    return {"n_actions": n_actions, "edges": edges}
+
+
+@compiled
+def _all_zero_or_one(matrix: Floats) -> bool:
+    for row in matrix:
+        for entry in row:
+            if entry != 0.0 and entry != 1.0:
+                return False
+    return True

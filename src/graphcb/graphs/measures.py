@@ -1,0 +1,51 @@
+"""Which search answers which graph number, and for which part of the graph."""
+
+from typing import Literal
+
+import numpy as np
+
+from graphcb.graphs.numbers import (
+    Bounds,
+    greedy_independence,
+    greedy_weak_domination,
+    solve_independence,
+    solve_weak_domination,
+)
+from graphcb.graphs.structure import Flags, Structure
+
+Measure = Literal["independence", "weak_domination", "self_looped_independence"]
+
+
+def greedy(structure: Structure, measure: Measure) -> Bounds:
+    """Cheap proven bounds; exact where the structure knows the number."""
+    known = structure.numbers()
+    if known is not None:
+        return Bounds(getattr(known, measure), getattr(known, measure))
+    edges = _edges(structure, measure)
+    if edges.size == 0:
+        return Bounds(0, 0)
+    return (
+        greedy_weak_domination(edges)
+        if measure == "weak_domination"
+        else greedy_independence(edges)
+    )
+
+
+def solve(structure: Structure, measure: Measure, time_limit: float | None) -> Bounds:
+    """The exact number as equal bounds, or what was proven when time ran out."""
+    known = structure.numbers()
+    if known is not None:
+        return Bounds(getattr(known, measure), getattr(known, measure))
+    edges = _edges(structure, measure)
+    if edges.size == 0:
+        return Bounds(0, 0)
+    search = solve_weak_domination if measure == "weak_domination" else solve_independence
+    return search(edges, time_limit=time_limit)
+
+
+def _edges(structure: Structure, measure: Measure) -> Flags:
+    edges = structure.dense() > 0.0
+    if measure == "self_looped_independence":
+        looped = np.flatnonzero(structure.self_loops())
+        return edges[np.ix_(looped, looped)]
+    return edges

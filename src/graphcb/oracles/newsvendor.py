@@ -1,0 +1,145 @@
+"""Losses of stock levels from a linear guess at the demand."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.checks import as_count, as_numbers
+from graphcb.compilation import compiled
+
+Floats = NDArray[np.float64]
+
+
+class NewsvendorOGD:
+    """Predicts what each stock level costs, by online gradient descent on the guessed demand.
+
+    For use with stock levels: the actions are the levels themselves, as real numbers, so any
+    grid of levels can be asked for in any round. With the guess d = context @ weights +
+    intercept, a level a costs `holding_cost` a unit above d and `backorder_cost` a unit below.
+
+    One step a round on the squared error, averaged over the revealed levels: with the sum, the
+    step would grow with the number of levels and diverge. `start` is the first guess at the
+    demand and belongs at the top of the levels: from a low guess the learner sees the losses
+    of low levels only, which a far too low demand explains as well, and stays there.
+
+    >>> oracle = NewsvendorOGD(n_features=2, learning_rate=0.5)
+    >>> oracle.predict(np.array([0.1, 0.2]), np.array([0.0, 0.5, 1.0]))
+    array([1. , 0.5, 0. ])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        learning_rate: float,
+        holding_cost: float = 0.25,
+        backorder_cost: float = 1.0,
+        start: float = 1.0,
+    ) -> None:
+        self.n_features = as_count("n_features", n_features)
+        self.learning_rate = _positive("learning_rate", learning_rate)
+        self.holding_cost = _positive("holding_cost", holding_cost)
+        self.backorder_cost = _positive("backorder_cost", backorder_cost)
+        if not math.isfinite(start):
+            raise ValueError(f"`start` must be finite, got {start}")
+        self.weights = np.zeros(self.n_features)
+        self.intercept = float(start)
+
+    def predict(self, context: Any, actions: Any) -> Floats:
+        """Predicted cost of each level: context (n_features,), actions (K,) levels."""
+        levels = self._levels(actions)
+        demand = self._demand(self._features(context))
+        return _costs(levels, demand, self.holding_cost, self.backorder_cost)
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One gradient step on the levels seen; none is a step of nothing."""
+        x = self._features(context)
+        levels = self._levels(actions)
+        seen = as_numbers("losses", losses)
+        if seen.shape != levels.shape:
+            raise ValueError(
+                f"`losses` must have shape {levels.shape}, one a revealed level, got {seen.shape}"
+            )
+        if levels.size == 0:
+            return
+        slope = _mean_slope(levels, seen, self._demand(x), self.holding_cost, self.backorder_cost)
+        if not math.isfinite(slope):
+            wrong = int(np.flatnonzero(~np.isfinite(levels + seen))[0])
+            raise ValueError(
+                "`actions` and `losses` must be finite, "
+                f"got level {levels[wrong]} with loss {seen[wrong]} at index {wrong}"
+            )
+        step = self.learning_rate * slope
+        self.weights -= step * x
+        self.intercept -= step
+
+    def _demand(self, x: Floats) -> float:
+        demand = _dot(x, self.weights) + self.intercept
+        if not math.isfinite(demand):
+            wrong = np.flatnonzero(~np.isfinite(x))
+            if wrong.size:
+                raise ValueError(
+                    f"`context` must be finite, got {x[wrong[0]]} at index {wrong[0]}"
+                )
+            raise FloatingPointError(
+                "the guessed demand is no longer finite: the steps diverge; "
+                f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
+            )
+        return demand
+
+    def _features(self, context: Any) -> Floats:
+        x = as_numbers("context", context)
+        if x.shape != (self.n_features,):
+            raise ValueError(
+                f"`context` must have shape ({self.n_features},) to match n_features, got {x.shape}"
+            )
+        return x
+
+    def _levels(self, actions: Any) -> Floats:
+        if actions is None:
+            raise ValueError(
+                "`actions` must be the stock levels of this round, got None; "
+                "pass them on: agent.act(context, graph, levels)"
+            )
+        levels = as_numbers("actions", actions)
+        if levels.ndim != 1:
+            raise ValueError(f"`actions` must be a list of stock levels, got shape {levels.shape}")
+        return levels
+
+
+def _positive(name: str, value: float) -> float:
+    if not 0.0 < value < math.inf:
+        raise ValueError(f"`{name}` must be a positive finite number, got {value}")
+    return float(value)
+
+
+@compiled
+def _dot(x: Floats, y: Floats) -> float:
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled
+def _costs(levels: Floats, demand: float, holding: float, backorder: float) -> Floats:
+    costs = np.empty(levels.size)
+    for i in range(levels.size):
+        surplus = levels[i] - demand
+        costs[i] = holding * surplus if surplus > 0.0 else -backorder * surplus
+    return costs
+
+
+@compiled
+def _mean_slope(
+    levels: Floats, losses: Floats, demand: float, holding: float, backorder: float
+) -> float:
+    """Derivative by the guessed demand of the mean of (predicted - seen)^2."""
+    total = 0.0
+    for i in range(levels.size):
+        surplus = levels[i] - demand
+        by_demand = -holding if surplus > 0.0 else backorder
+        total += 2.0 * (-by_demand * surplus - losses[i]) * by_demand
+    return total / levels.size
