@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graphcb import graphs
 from graphcb.checks import as_count
 from graphcb.environments.protocol import Observation, Round
+from graphcb.newsvendor import stock_cost, stock_costs
 
 Floats = NDArray[np.float64]
 
@@ -61,14 +62,13 @@ class SyntheticInventory:
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
         """The cost of the level played and of every lower one."""
         seen = round.actions[: action + 1]
-        surplus = seen - round.hidden
-        costs = np.where(surplus > 0.0, self.holding_cost * surplus, -self.backorder_cost * surplus)
+        costs = stock_costs(seen, round.hidden, self.holding_cost, self.backorder_cost)
         return Observation(seen, costs)
 
     def loss(self, round: Round, action: int) -> float:
         """The cost of the level played."""
-        surplus = float(round.actions[action] - round.hidden)
-        return self.holding_cost * surplus if surplus > 0.0 else -self.backorder_cost * surplus
+        level = round.actions[action]
+        return stock_cost(level, round.hidden, self.holding_cost, self.backorder_cost)
 
     def _draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         theta = rng.standard_normal(self.n_features)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers
 from graphcb.compilation import compiled
+from graphcb.newsvendor import stock_costs
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,7 @@ class NewsvendorOGD:
         """Predicted cost of each level: context (n_features,), actions (K,) levels."""
         levels = self._levels(actions)
         demand = self._demand(self._features(context))
-        return _costs(levels, demand, self.holding_cost, self.backorder_cost)
+        return stock_costs(levels, demand, self.holding_cost, self.backorder_cost)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step on the levels seen; none is a step of nothing."""
@@ -121,15 +122,6 @@ def _dot(x: Floats, y: Floats) -> float:
     for i in range(x.size):
         total += x[i] * y[i]
     return total
-
-
-@compiled
-def _costs(levels: Floats, demand: float, holding: float, backorder: float) -> Floats:
-    costs = np.empty(levels.size)
-    for i in range(levels.size):
-        surplus = levels[i] - demand
-        costs[i] = holding * surplus if surplus > 0.0 else -backorder * surplus
-    return costs
 
 
 @compiled

@@ -1,0 +1,26 @@
+"""What a stock level costs against a demand: the truth of one room, the model of another."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import compiled
+
+Floats = NDArray[np.float64]
+
+
+@compiled
+def stock_cost(level: float, demand: float, holding_cost: float, backorder_cost: float) -> float:
+    """`holding_cost` a unit left over, `backorder_cost` a unit missing."""
+    surplus = level - demand
+    return holding_cost * surplus if surplus > 0.0 else -backorder_cost * surplus
+
+
+@compiled
+def stock_costs(
+    levels: Floats, demand: float, holding_cost: float, backorder_cost: float
+) -> Floats:
+    """`stock_cost` of each level: (K,) in and out."""
+    costs = np.empty(levels.size)
+    for i in range(levels.size):
+        costs[i] = stock_cost(levels[i], demand, holding_cost, backorder_cost)
+    return costs
