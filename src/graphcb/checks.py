@@ -110,7 +110,9 @@ def as_losses(
     """One finite loss an action: shape (n_actions,)."""
     f = as_numbers(name, losses)
     if f.shape != (n_actions,):
-        raise ValueError(f"`{name}` must have shape ({n_actions},) to match the graph, got {f.shape}")
+        raise ValueError(
+            f"`{name}` must have shape ({n_actions},) to match the graph, got {f.shape}"
+        )
     wrong = _first_not_finite(f)
     if wrong >= 0:
         raise ValueError(f"`{name}` must be finite, got {f[wrong]} at index {wrong}")

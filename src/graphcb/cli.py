@@ -64,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     inspect.set_defaults(command=_inspect)
 
     reproduce = commands.add_parser("reproduce", help="a figure of the paper from one command")
-    reproduce.add_argument("figure", metavar="FIGURE", help="inventory-fixed, inventory-adaptive, all")
+    reproduce.add_argument(
+        "figure", metavar="FIGURE", help="inventory-fixed, inventory-adaptive, all"
+    )
     reproduce.add_argument("--quick", action="store_true", help="few settings and seeds")
     reproduce.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     reproduce.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")

@@ -11,8 +11,9 @@ Floats = NDArray[np.float64]
 @compiled
 def stock_cost(level: float, demand: float, holding_cost: float, backorder_cost: float) -> float:
     """`holding_cost` a unit left over, `backorder_cost` a unit missing."""
-    surplus = level - demand
-    return holding_cost * surplus if surplus > 0.0 else -backorder_cost * surplus
+    if level > demand:
+        return holding_cost * (level - demand)
+    return backorder_cost * (demand - level)
 
 
 @compiled

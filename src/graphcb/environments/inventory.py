@@ -98,7 +98,7 @@ class GrowingGrid:
         [1, 2, 3, 10]
         """
         # 1000 ** (1/3) is a hair below or above 10; a hair above must not round up to 11.
-        return math.ceil(round_number**self.power - 1e-9)
+        return math.ceil(math.pow(round_number, self.power) - 1e-9)
 
 
 def _grid(size: int) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 
 from graphcb.agents import Agent, SquareCB, SquareCBG
@@ -24,12 +25,12 @@ class InventoryExperiment:
     n_rounds: int = 10_000
 
     def quick(self) -> "InventoryExperiment":
-        """The same at full length with the four best settings and four seeds."""
+        """The same at full length around the best settings, with four seeds."""
         return InventoryExperiment(
             self.title,
             self.grids,
-            learning_rates=(0.05, 0.1),
-            cs=(3.0, 4.0),
+            learning_rates=(0.01, 0.05, 0.1),
+            cs=(2.0, 4.0),
             seeds=self.seeds[:4],
             n_rounds=self.n_rounds,
         )
@@ -94,7 +95,7 @@ def claims(name: str, summaries: list[Summary]) -> list[tuple[str, str, bool]]:
             )
         ]
     spread = max(s.mean for s in graph) - min(s.mean for s in graph)
-    steps = [later.mean - earlier.mean for earlier, later in zip(plain, plain[1:], strict=False)]
+    steps = [later.mean - earlier.mean for earlier, later in pairwise(plain)]
     best_plain = min(s.mean for s in plain)
     return [
         (

@@ -20,7 +20,7 @@ def inverse_gap_weighting(f: Floats, gamma: float) -> Floats:
     This is the exploration of SquareCB.
     """
     best = np.argmin(f)
-    p = 1.0 / (f.size + gamma * (f - f[best]))
+    p: Floats = 1.0 / (f.size + gamma * (f - f[best]))
     p[best] = 0.0
     p[best] = 1.0 - p.sum()
     return p

@@ -7,7 +7,10 @@ from matplotlib.figure import Figure
 
 from graphcb.experiments.curves import Summary
 
-COLOURS = {"SquareCB.G": ("#08519c", "#3182bd", "#6baed6"), "SquareCB": ("#a63603", "#e6550d", "#fd8d3c")}
+COLOURS = {
+    "SquareCB.G": ("#08519c", "#3182bd", "#6baed6"),
+    "SquareCB": ("#a63603", "#e6550d", "#fd8d3c"),
+}
 STYLES = ("-", "--", ":")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import networkx
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -12,7 +13,13 @@ from graphcb.graphs import FeedbackGraph
 
 ARROWS_UP_TO = 30
 PIXELS = 1000  # no more rows than a screen has
+SHADES = LinearSegmentedColormap.from_list("revealed", ["#e9eff7", "#08519c"])
 
+KINDS = {
+    "strong": "strongly observable",
+    "weak": "weakly observable",
+    "unobservable": "unobservable",
+}
 COLOURS = {"strong": "#3182bd", "weak": "#fd8d3c", "unobservable": "#de2d26"}
 
 
@@ -79,14 +86,15 @@ def _draw_actions(axes: Axes, graph: FeedbackGraph, network: Any, places: Any) -
         axes.text(x, y, str(action), ha="center", va="center", color=ink, fontsize=8)
     axes.legend(
         handles=[
-            *(_dot(COLOURS[kind], f"{kind}ly observable") for kind in ("strong", "weak")),
-            _dot(COLOURS["unobservable"], "unobservable"),
+            *(_dot(COLOURS[kind], label) for kind, label in KINDS.items() if kind in kinds),
             _dot("grey", "filled: reveals itself"),
             _dot("grey", "hollow: does not", filled=False),
+            Line2D([], [], color="grey", label="no arrow head: both ways"),
+            Line2D([], [], color="grey", linestyle="--", label="dashed: by chance"),
         ],
         loc="upper center",
         bbox_to_anchor=(0.5, 0.02),
-        ncols=3,
+        ncols=2,
         fontsize=8,
         frameon=False,
     )
@@ -110,7 +118,7 @@ def _draw_matrix(axes: Axes, graph: FeedbackGraph) -> None:
     shown = np.unique(np.linspace(0, size - 1, min(size, PIXELS)).round().astype(np.intp))
     matrix = graph.matrix if shown.size == size else graph.subgraph(shown).matrix
     extent = (-0.5, size - 0.5, size - 0.5, -0.5)
-    image = axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1, extent=extent, interpolation="nearest")
+    image = axes.imshow(matrix, cmap=SHADES, vmin=0, vmax=1, extent=extent, interpolation="nearest")
     axes.set_xlabel("revealed action")
     axes.set_ylabel("played action")
     axes.set_title("probability that playing the row reveals the column")
@@ -118,4 +126,7 @@ def _draw_matrix(axes: Axes, graph: FeedbackGraph) -> None:
         axes.set_xticks(range(size))
         axes.set_yticks(range(size))
         axes.tick_params(labelsize=8 if size <= 15 else 6)
+        lines = np.arange(size - 1) + 0.5
+        axes.hlines(lines, -0.5, size - 0.5, color="white", linewidth=1.0)
+        axes.vlines(lines, -0.5, size - 0.5, color="white", linewidth=1.0)
     axes.figure.colorbar(image, ax=axes, shrink=0.7)

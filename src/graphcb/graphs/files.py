@@ -51,7 +51,9 @@ def read_graph(text: str) -> FeedbackGraph:
     try:
         return build(arguments.split(",") if arguments else [])
     except ValueError as reason:
-        raise ValueError(f"`graph` must be given as {name}:{expected}, got {text!r}: {reason}") from None
+        raise ValueError(
+            f"`graph` must be given as {name}:{expected}, got {text!r}: {reason}"
+        ) from None
 
 
 def _whole(arguments: Sequence[str], count: int | None = None) -> list[int]:

@@ -25,7 +25,7 @@ class DenseMatrix:
     @property
     def n_actions(self) -> int:
         """Number of actions."""
-        return self.matrix.shape[0]
+        return int(self.matrix.shape[0])
 
     def arguments(self) -> dict[str, Any]:
         """The edges as (played, revealed, probability)."""
@@ -38,11 +38,12 @@ class DenseMatrix:
 
     def row(self, action: int) -> Floats:
         """What playing `action` reveals."""
-        return self.matrix[action].copy()
+        return np.array(self.matrix[action])
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """`matrix.T @ probabilities`."""
-        return probabilities @ self.matrix
+        revealed: Floats = probabilities @ self.matrix
+        return revealed
 
     def self_loops(self) -> Flags:
         """Which actions may reveal themselves."""
@@ -50,7 +51,8 @@ class DenseMatrix:
 
     def in_degrees(self) -> Indices:
         """How many actions may reveal each action."""
-        return np.count_nonzero(self.matrix, axis=0).astype(np.intp)
+        degrees: Indices = np.count_nonzero(self.matrix, axis=0)
+        return degrees
 
     def is_deterministic(self) -> bool:
         """Whether every entry is 0 or 1."""

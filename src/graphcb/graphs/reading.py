@@ -147,10 +147,10 @@ def _first_outside_unit_interval(matrix: Floats) -> int:
 
     Turns -0.0 into 0.0 on the way, so that equal graphs have equal bits.
     """
-    n_rows, n_columns = matrix.shape
-    for i in range(n_rows):
-        for j in range(n_columns):
-            if not (matrix[i, j] >= 0.0 and matrix[i, j] <= 1.0):
-                return i * n_columns + j
+    size = len(matrix)
+    for i in range(size):
+        for j in range(size):
+            if not (matrix[i, j] >= 0.0 and matrix[i, j] <= 1.0):  # also true for NaN
+                return i * size + j
             matrix[i, j] += 0.0
     return -1

@@ -67,13 +67,15 @@ class NewsvendorOGD:
             return
         slope = _mean_slope(levels, seen, self._demand(x), self.holding_cost, self.backorder_cost)
         if not math.isfinite(slope):
-            wrong = int(np.flatnonzero(~np.isfinite(levels + seen))[0])
+            wrong = np.flatnonzero(~(np.isfinite(levels) & np.isfinite(seen)))
+            if wrong.size == 0:
+                raise self._divergence()
             raise ValueError(
                 "`actions` and `losses` must be finite, "
-                f"got level {levels[wrong]} with loss {seen[wrong]} at index {wrong}"
+                f"got level {levels[wrong[0]]} with loss {seen[wrong[0]]} at index {wrong[0]}"
             )
         step = self.learning_rate * slope
-        self.weights -= step * x
+        _add(self.weights, -step, x)
         self.intercept -= step
 
     def _demand(self, x: Floats) -> float:
@@ -81,14 +83,15 @@ class NewsvendorOGD:
         if not math.isfinite(demand):
             wrong = np.flatnonzero(~np.isfinite(x))
             if wrong.size:
-                raise ValueError(
-                    f"`context` must be finite, got {x[wrong[0]]} at index {wrong[0]}"
-                )
-            raise FloatingPointError(
-                "the guessed demand is no longer finite: the steps diverge; "
-                f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
-            )
+                raise ValueError(f"`context` must be finite, got {x[wrong[0]]} at index {wrong[0]}")
+            raise self._divergence()
         return demand
+
+    def _divergence(self) -> FloatingPointError:
+        return FloatingPointError(
+            "the guessed demand is no longer finite: the steps diverge; "
+            f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
+        )
 
     def _features(self, context: Any) -> Floats:
         x = as_numbers("context", context)
@@ -122,6 +125,12 @@ def _dot(x: Floats, y: Floats) -> float:
     for i in range(x.size):
         total += x[i] * y[i]
     return total
+
+
+@compiled
+def _add(target: Floats, factor: float, x: Floats) -> None:
+    for i in range(x.size):
+        target[i] += factor * x[i]
 
 
 @compiled

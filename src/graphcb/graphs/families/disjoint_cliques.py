@@ -49,12 +49,12 @@ class DisjointCliques:
     def dense(self) -> Floats:
         """Blocks of ones along the diagonal."""
         groups = self.groups
-        return (groups[:, None] == groups).astype(np.float64)
+        return np.equal.outer(groups, groups).astype(np.float64)
 
     def row(self, action: int) -> Floats:
         """Ones on the group of `action`."""
         groups = self.groups
-        return (groups == groups[action]).astype(np.float64)
+        return np.array(groups == groups[action], dtype=np.float64)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen when any of its group is played."""

@@ -1,0 +1,43 @@
+# Each target sets up .venv by itself; a second call re-uses it.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+# Small matrices: one thread inside each process is faster than several.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.PHONY: help demo test check bench clean
+
+help:
+	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
+	@echo "make test   all tests"
+	@echo "make check  lint, types, import contract"
+	@echo "make bench  benchmarks"
+	@echo "make clean  remove .venv, results and caches"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable ".[experiments,dev]"
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/graphcb reproduce inventory-fixed --quick --out results
+
+test: $(READY)
+	$(BIN)/python -m pytest --numprocesses auto
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(READY)
+	$(BIN)/python benchmarks/foundation.py
+
+clean:
+	rm -rf .venv results .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

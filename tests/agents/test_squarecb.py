@@ -1,0 +1,54 @@
+import numpy as np
+
+from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
+from graphcb.exploration import closed_form_probabilities
+
+LOSSES = np.array([0.3, 0.1, 0.6])
+
+
+class Table:
+    """An oracle that always predicts the same and remembers what it was told."""
+
+    def __init__(self):
+        self.told = []
+
+    def predict(self, context, actions):
+        return LOSSES if actions is None else LOSSES[actions]
+
+    def update(self, context, actions, losses):
+        self.told.append((context, list(actions), list(losses)))
+
+
+def test_squarecb_is_blind_to_the_graph_and_squarecbg_is_not():
+    blind, seeing = SquareCB(Table(), gamma=20.0), SquareCBG(Table(), gamma=20.0)
+    for graph in (graphs.bandit(3), graphs.full_information(3), graphs.inventory(3)):
+        np.testing.assert_array_equal(
+            blind.act(None, graph), closed_form_probabilities(LOSSES, graphs.bandit(3), 20.0)
+        )
+        np.testing.assert_array_equal(
+            seeing.act(None, graph), closed_form_probabilities(LOSSES, graph, 20.0)
+        )
+
+
+def test_gamma_follows_the_schedule_by_the_calls_of_act():
+    agent = SquareCB(Table(), gamma=SquareRoot(2.0, "n_actions"))
+    for t in range(1, 6):
+        np.testing.assert_array_equal(
+            agent.act(None, graphs.bandit(3)),
+            closed_form_probabilities(LOSSES, graphs.bandit(3), 2.0 * np.sqrt(3 * t)),
+        )
+
+
+def test_todays_actions_go_to_the_oracle():
+    agent = SquareCBG(Table(), gamma=20.0)
+    p = agent.act(None, graphs.cops_and_robbers(2), np.array([2, 0]))
+    np.testing.assert_array_equal(
+        p, closed_form_probabilities(LOSSES[[2, 0]], graphs.cops_and_robbers(2), 20.0)
+    )
+
+
+def test_what_is_revealed_goes_to_the_oracle_as_it_is():
+    for agent in (SquareCB(Table(), gamma=1.0), SquareCBG(Table(), gamma=1.0)):
+        agent.learn("x", [0, 2], [0.1, 0.2])
+        agent.learn("y", [], [])
+        assert agent.oracle.told == [("x", [0, 2], [0.1, 0.2]), ("y", [], [])]

@@ -1,0 +1,110 @@
+"""Every agent, found by reflection, keeps the contract of its role."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import graphcb.agents
+from graphcb import FeedbackGraph, SquareRoot, graphs, oracles
+
+AGENTS = [
+    value
+    for name, value in vars(graphcb.agents).items()
+    if inspect.isclass(value) and hasattr(value, "act") and name != "Agent"
+]
+LEVELS = np.linspace(0.0, 1.0, 6)
+
+
+def build(agent):
+    return agent(oracles.NewsvendorOGD(3, learning_rate=0.1), gamma=SquareRoot(4.0, 1.0))
+
+
+def play(agent, n_rounds, seed=0):
+    """Contexts, draws and noise from one seed; the probabilities of every round."""
+    rng = np.random.default_rng(seed)
+    played = []
+    for _ in range(n_rounds):
+        x = rng.normal(size=3)
+        p = agent.act(x, graphs.inventory(6), LEVELS)
+        action = rng.choice(6, p=p)
+        seen = LEVELS[: action + 1]
+        agent.learn(x, seen, np.abs(seen - 0.4) + 0.01 * rng.normal(size=seen.size))
+        played.append(p)
+    return np.array(played)
+
+
+def test_agents_are_found():
+    assert {agent.__name__ for agent in AGENTS} >= {"SquareCB", "SquareCBG"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+class TestAgent:
+    def test_returns_a_distribution_from_the_first_round_on(self, agent):
+        played = play(build(agent), 200)
+        assert played.shape == (200, 6)
+        assert (played >= 0).all()
+        np.testing.assert_allclose(played.sum(axis=1), 1.0, atol=1e-12)
+
+    def test_same_seed_same_bits(self, agent):
+        np.testing.assert_array_equal(play(build(agent), 50), play(build(agent), 50))
+
+    def test_changes_no_input(self, agent):
+        x, levels, losses = np.ones(3), LEVELS.copy(), LEVELS.copy()
+        for array in (x, levels, losses):
+            array.setflags(write=False)
+        learner = build(agent)
+        learner.act(x, graphs.inventory(6), levels)
+        learner.learn(x, levels, losses)
+
+    @pytest.mark.parametrize("store", [copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))])
+    def test_a_stored_agent_goes_on_as_if_it_had_never_stopped(self, agent, store):
+        learner = build(agent)
+        play(learner, 30)
+        stored = store(learner)
+        np.testing.assert_array_equal(play(learner, 30, seed=1), play(stored, 30, seed=1))
+
+    def test_a_copy_is_independent(self, agent):
+        learner = build(agent)
+        kept = copy.deepcopy(learner)
+        play(learner, 30)
+        np.testing.assert_array_equal(play(kept, 30), play(build(agent), 30))
+
+    def test_a_round_that_reveals_nothing_counts(self, agent):
+        learner = build(agent)
+        for _ in range(3):
+            learner.act(np.ones(3), graphs.inventory(6), LEVELS)
+            learner.learn(np.ones(3), [], [])
+        assert learner.n_rounds == 3
+
+    def test_a_single_action_is_played(self, agent):
+        p = build(agent).act(np.ones(3), graphs.inventory(1), LEVELS[:1])
+        np.testing.assert_array_equal(p, [1.0])
+
+    @pytest.mark.parametrize(
+        ("context", "graph", "text"),
+        [
+            (np.ones(2), graphs.inventory(6), "`context` must have shape"),
+            (np.array([1.0, np.nan, 1.0]), graphs.inventory(6), "`context` must be finite"),
+            (np.ones(3), graphs.inventory(5), r"must have shape \(5,\) to match the graph"),
+        ],
+    )
+    def test_bad_rounds_get_an_error_and_change_nothing(self, agent, context, graph, text):
+        learner = build(agent)
+        with pytest.raises(ValueError, match=text):
+            learner.act(context, graph, LEVELS)
+        assert learner.n_rounds == 0
+        with pytest.raises(ValueError, match="`losses` must have shape"):
+            learner.learn(np.ones(3), LEVELS, LEVELS[:2])
+        np.testing.assert_array_equal(play(learner, 20), play(build(agent), 20))
+
+
+def test_squarecbg_refuses_a_graph_it_cannot_learn_from():
+    hidden = FeedbackGraph([[1, 0], [1, 0]])
+    agent = build(graphcb.SquareCBG)
+    text = "`graph` must be observable to learn from it, but no action reveals action 1"
+    with pytest.raises(ValueError, match=text):
+        agent.act(np.ones(3), hidden, LEVELS[:2])
+    assert agent.n_rounds == 0

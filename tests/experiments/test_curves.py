@@ -1,0 +1,70 @@
+import csv
+
+import numpy as np
+import pytest
+
+from graphcb.experiments.curves import Curve, Setting, record, summarise, write_csv
+from graphcb.experiments.loop import Row
+
+
+def curve(agent, rate, c, seed, losses, line="K = 3"):
+    return Curve(
+        Setting(agent, line, rate, c, seed), np.arange(1, len(losses) + 1), np.array(losses)
+    )
+
+
+def test_the_best_setting_is_the_one_with_the_lowest_mean_final_loss():
+    summary, other = summarise(
+        [
+            curve("a", 0.1, 1.0, 0, [0.9, 0.5]),
+            curve("a", 0.1, 1.0, 1, [0.7, 0.1]),  # mean 0.3
+            curve("a", 0.2, 1.0, 0, [0.5, 0.3]),
+            curve("a", 0.2, 1.0, 1, [0.5, 0.2]),  # mean 0.25
+            curve("b", 0.1, 1.0, 0, [0.5, 0.4]),
+        ]
+    )
+    assert (summary.agent, summary.learning_rate, summary.n_seeds) == ("a", 0.2, 2)
+    assert summary.mean == pytest.approx(0.25)
+    assert summary.deviation == pytest.approx(np.std([0.3, 0.2], ddof=1))
+    np.testing.assert_allclose(summary.mean_curve, [0.5, 0.25])
+    assert (other.agent, other.mean, other.deviation) == ("b", 0.4, 0.0)
+
+
+def test_a_best_value_at_the_end_of_the_grid_is_said():
+    runs = [
+        curve("a", rate, c, 0, [abs(rate - 0.2) + c]) for rate in (0.1, 0.2, 0.3) for c in (1, 2)
+    ]
+    (summary,) = summarise(runs)
+    assert (summary.learning_rate, summary.c) == (0.2, 1)
+    assert summary.at_grid_end == ("c",)
+    (alone,) = summarise(runs[:1])
+    assert alone.at_grid_end == ()
+
+
+def test_runs_may_come_in_any_order():
+    runs = [curve(agent, 0.1, 1.0, seed, [0.5]) for seed in (0, 1) for agent in ("b", "a")]
+    assert [(s.agent, s.n_seeds) for s in summarise(runs)] == [("b", 2), ("a", 2)]
+
+
+def test_record_keeps_equally_spaced_rounds_and_the_last():
+    rows = (Row(t, 0, 1.0, 0.0, t / 10, 1) for t in range(1, 1001))
+    kept = record(Setting("a", "x", 0.1, 1.0, 0), rows, 1000, n_points=11)
+    assert kept.rounds[0] == 1
+    assert kept.rounds[-1] == 1000
+    assert len(kept.rounds) == 11
+    np.testing.assert_allclose(kept.mean_loss, kept.rounds / 10)
+
+
+def test_csv_has_one_line_a_run_and_round(tmp_path):
+    write_csv([curve("a", 0.1, 2.0, 7, [0.5, 0.25])], tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert lines[1] == {
+        "agent": "a",
+        "line": "K = 3",
+        "learning_rate": "0.1",
+        "c": "2.0",
+        "seed": "7",
+        "round": "2",
+        "mean_loss": "0.25",
+    }

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+
+from graphcb import FeedbackGraph, graphs
+from graphcb.environments import Observation, Round, SyntheticInventory
+from graphcb.experiments import run
+from graphcb.experiments.loop import draw
+
+
+class Spy:
+    """Plays a fixed distribution and keeps all it meets."""
+
+    def __init__(self, probabilities):
+        self.probabilities = np.array(probabilities)
+        self.contexts, self.learnt = [], []
+
+    def act(self, context, graph, actions=None):
+        self.contexts.append(context)
+        return self.probabilities
+
+    def learn(self, context, actions, losses):
+        self.learnt.append((list(actions), list(losses)))
+
+
+class CopsAndRobbers:
+    """Action i costs i and is never seen by who plays it."""
+
+    n_rounds = 50
+
+    def rounds(self, rng):
+        for _ in range(self.n_rounds):
+            yield Round(rng.random(), graphs.cops_and_robbers(3), None, np.arange(3.0))
+
+    def reveal(self, round, action, rng):
+        seen = round.graph.draw_revealed(action, rng)
+        return Observation(seen, round.hidden[seen])
+
+    def loss(self, round, action):
+        return float(round.hidden[action])
+
+
+def test_one_row_a_round_with_the_mean_loss_so_far():
+    agent = Spy([0.2, 0.3, 0.5])
+    rows = list(run(agent, CopsAndRobbers(), seed=0))
+    assert [row.round for row in rows] == list(range(1, 51))
+    assert {row.action for row in rows} == {0, 1, 2}
+    losses = np.array([row.loss for row in rows])
+    np.testing.assert_array_equal(losses, [row.action for row in rows])
+    np.testing.assert_allclose([r.mean_loss for r in rows], np.cumsum(losses) / np.arange(1, 51))
+    assert all(row.probability == agent.probabilities[row.action] for row in rows)
+    assert all(row.n_revealed == 2 for row in rows)
+
+
+def test_an_agent_learns_what_is_revealed_and_nothing_else():
+    agent = Spy([0.2, 0.3, 0.5])
+    for row, (actions, losses) in zip(
+        run(agent, CopsAndRobbers(), seed=0), agent.learnt, strict=False
+    ):
+        assert row.action not in actions
+        assert losses == actions
+
+
+def test_two_agents_meet_the_same_rounds_whatever_they_play():
+    one, other = Spy([1.0, 0.0, 0.0]), Spy([0.2, 0.3, 0.5])
+    first = list(run(one, CopsAndRobbers(), seed=3))
+    second = list(run(other, CopsAndRobbers(), seed=3))
+    assert one.contexts == other.contexts
+    assert [r.action for r in first] != [r.action for r in second]
+    assert list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=3)) == second
+    assert list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=4)) != second
+
+
+def test_draws_follow_the_probabilities():
+    rng = np.random.default_rng(0)
+    p = np.array([0.0, 0.5, 0.0, 0.25, 0.25, 0.0])
+    counts = np.bincount([draw(p, 6, rng) for _ in range(20_000)], minlength=6)
+    np.testing.assert_allclose(counts / 20_000, p, atol=0.01)
+    assert counts[[0, 2, 5]].sum() == 0
+
+
+class Last(np.random.Generator):
+    """A stream that always answers with the largest number below 1."""
+
+    def __init__(self):
+        super().__init__(np.random.PCG64(0))
+
+    def random(self):
+        return 1.0 - 2**-53
+
+
+def test_rounding_never_draws_an_impossible_action():
+    assert draw(np.array([0.3, 0.7 - 1e-9, 0.0]), 3, Last()) == 1
+
+
+@pytest.mark.parametrize("p", [[0.5, 0.4, 0.0], [0.5, 0.5], [1.5, -0.5, 0.0]])
+def test_an_agent_that_returns_no_distribution_is_found_out(p):
+    with pytest.raises(ValueError, match="`probabilities` must"):
+        next(run(Spy(p), CopsAndRobbers(), seed=0))
+
+
+def test_stochastic_graphs_reveal_by_chance():
+    class Chances(CopsAndRobbers):
+        def rounds(self, rng):
+            graph = FeedbackGraph(np.full((3, 3), 0.5))
+            for _ in range(200):
+                yield Round(None, graph, None, np.arange(3.0))
+
+    agent = Spy([1.0, 0.0, 0.0])
+    rows = list(run(agent, Chances(), seed=0))
+    assert {row.n_revealed for row in rows} == {0, 1, 2, 3}
+    assert 1.3 < np.mean([row.n_revealed for row in rows]) < 1.7
+
+
+def test_environments_can_be_run_again():
+    environment = SyntheticInventory(n_rounds=5, levels=3)
+    agents = [Spy([0.2, 0.3, 0.5]), Spy([0.2, 0.3, 0.5])]
+    first, second = (list(run(agent, environment, seed=1)) for agent in agents)
+    assert first == second

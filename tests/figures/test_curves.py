@@ -1,0 +1,26 @@
+import numpy as np
+
+from graphcb.experiments.curves import Summary
+from graphcb.figures.curves import draw_curves, save
+
+
+def summary(agent, line, level):
+    rounds = np.arange(1, 11)
+    return Summary(
+        agent, line, 0.1, 1.0, 3, level, 0.01, (), rounds, level + 1.0 / rounds, np.full(10, 0.01)
+    )
+
+
+def test_one_labelled_line_and_band_a_summary(tmp_path):
+    summaries = [summary("SquareCB.G", "K = 3", 0.2), summary("SquareCB", "K = 3", 0.4)]
+    figure = draw_curves(summaries, "a title")
+    (axes,) = figure.axes
+    assert [line.get_label() for line in axes.lines] == [
+        "SquareCB.G, K = 3: 0.2000",
+        "SquareCB, K = 3: 0.4000",
+    ]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), 0.2 + 1.0 / np.arange(1, 11))
+    assert len(axes.collections) == 2
+    save(figure, tmp_path / "one.png")
+    save(draw_curves(summaries, "a title"), tmp_path / "two.png")
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
