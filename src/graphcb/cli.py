@@ -202,21 +202,21 @@ def _print_summaries(name: str, summaries: "Sequence[Summary]") -> None:
     from graphcb.experiments.inventory import claims
 
     table = Table(title=f"{name}: progressive validation loss", title_justify="left")
-    for column in ("agent", "grid", "mean", "std", "learning rate", "c", "seeds", "note"):
+    for column in ("agent", "grid", "mean", "std", "learning rate", "c", "seeds"):
         table.add_column(column)
     for s in summaries:
-        note = f"{' and '.join(s.at_grid_end)} at the end of the grid" if s.at_grid_end else ""
         table.add_row(
             s.agent,
             s.line,
             f"{s.mean:.4f}",
             f"{s.deviation:.4f}",
-            f"{s.learning_rate:g}",
-            f"{s.c:g}",
+            f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end),
+            f"{s.c:g}" + "*" * ("c" in s.at_grid_end),
             str(s.n_seeds),
-            note,
         )
     console = Console()
     console.print(table)
+    if any(s.at_grid_end for s in summaries):
+        console.print("* at the end of the grid that was tried: a value beyond it may be better")
     for claim, measured, holds in claims(name, list(summaries)):
         console.print(f"{'holds' if holds else 'DOES NOT HOLD'}: {claim} ({measured})")

@@ -126,7 +126,7 @@ def _solve_program(
     seconds = deadline - time.monotonic()
     if seconds > _SETUP_SECONDS * np.count_nonzero(rows):
         each_row = LinearConstraint(csr_array(rows, dtype=float), *row_bounds)
-        ones, options = np.ones(n_columns), {"time_limit": seconds}
+        ones, options = np.ones(n_columns), {"time_limit": seconds, "mip_rel_gap": 0.0}
         result = milp(
             sign * ones, integrality=ones, bounds=(0, 1), constraints=each_row, options=options
         )

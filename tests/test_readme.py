@@ -1,0 +1,44 @@
+"""The programs in the README run as printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROGRAMS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+COMMANDS = re.findall(r"^(?:\.venv/bin/)?(graphcb .*|make .*)$", README, flags=re.MULTILINE)
+
+
+def test_the_first_program_runs_as_printed_and_prints_what_is_said(tmp_path):
+    first = PROGRAMS[0]
+    assert len(first.splitlines()) <= 20
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", first],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=os.environ,
+    )
+    assert f"It prints `{done.stdout.strip()}`" in README
+
+
+def test_the_other_programs_run():
+    for program in PROGRAMS[1:]:
+        exec("import graphcb\n" + program, {})
+
+
+def test_make_targets_named_in_the_readme_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = [command.split()[1] for command in COMMANDS if command.startswith("make ")]
+    assert {"demo", "test"} <= set(targets)
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
