@@ -46,6 +46,11 @@ def test_edges_and_networkx_point_from_played_to_revealed():
     assert FeedbackGraph.from_networkx(network) == FeedbackGraph(expected)
 
 
+def test_numbered_networkx_nodes_keep_their_numbers():
+    network = networkx.DiGraph([(2, 0), (1, 1)])  # nodes come in the order 2, 0, 1
+    assert FeedbackGraph.from_networkx(network) == FeedbackGraph.from_edges(3, [(2, 0), (1, 1)])
+
+
 def test_an_undirected_networkx_edge_counts_both_ways():
     assert FeedbackGraph.from_networkx(networkx.path_graph(3)) == FeedbackGraph(
         [[0, 1, 0], [1, 0, 1], [0, 1, 0]]

@@ -72,8 +72,9 @@ class FeedbackGraph:
     def from_networkx(cls, graph: Any) -> "FeedbackGraph":
         """A networkx graph whose edges point from the played to the revealed action.
 
-        Actions are numbered in the order of `graph.nodes`. The edge attribute "probability"
-        is read where there is one; an undirected edge counts both ways.
+        Nodes that are the numbers 0 to K - 1 keep their numbers; any others are numbered in the
+        order of `graph.nodes`. The edge attribute "probability" is read where there is one; an
+        undirected edge counts both ways.
         """
         return cls.from_structure(reading.read_networkx(graph))
 

@@ -99,8 +99,10 @@ def _read_edge(edge: Any, position: int, n_actions: int) -> tuple[tuple[int, int
 
 
 def read_networkx(graph: Any) -> DenseMatrix | SparseMatrix:
-    """Nodes in the order of `graph.nodes`; an undirected edge counts both ways."""
-    position = {node: index for index, node in enumerate(graph.nodes)}
+    """Nodes 0 to K - 1 as they are, others in the order of `graph.nodes`; undirected: both ways."""
+    size = graph.number_of_nodes()
+    numbered = set(graph.nodes) == set(range(size))
+    position = {node: node if numbered else i for i, node in enumerate(graph.nodes)}
     if graph.is_multigraph():
         raise TypeError(
             "`graph` must have at most one edge a pair, got a networkx multigraph; "
@@ -110,7 +112,7 @@ def read_networkx(graph: Any) -> DenseMatrix | SparseMatrix:
         (position[played], position[revealed], data.get("probability", 1.0))
         for played, revealed, data in graph.to_directed(as_view=True).edges(data=True)
     ]
-    return read_edges(as_count("number of nodes", len(position)), edges)
+    return read_edges(as_count("number of nodes", size), edges)
 
 
 def read_object(text: str) -> dict[str, Any]:
