@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.command(options)
-    except (ValueError, IndexError, TypeError, OSError) as problem:
+    except (ValueError, IndexError, TypeError, OSError, MemoryError) as problem:
         print(f"graphcb: {problem}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as missing:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from graphcb.checks import as_action, as_actions, as_probabilities
 from graphcb.graphs import measures, reading
-from graphcb.graphs.matrices import DenseMatrix, SparseMatrix
+from graphcb.graphs.matrices import DenseMatrix, SparseMatrix, build_dense
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.observability import (
     Observability,
@@ -18,9 +18,6 @@ from graphcb.graphs.observability import (
     weakly_observable,
 )
 from graphcb.graphs.structure import Floats, Indices, Structure
-
-# A dense matrix beyond this would take more memory than most machines have.
-DENSE_LIMIT = 20_000
 
 
 class FeedbackGraph:
@@ -129,12 +126,7 @@ class FeedbackGraph:
         if isinstance(self._structure, DenseMatrix):
             return self._structure.matrix
         if "matrix" not in self._memory:
-            if self.n_actions > DENSE_LIMIT:
-                raise MemoryError(
-                    f"the matrix of {self!r} would take {8e-9 * self.n_actions**2:,.0f} GB; "
-                    "use reveal_probabilities, row or subgraph, which do not build it"
-                )
-            dense = self._structure.dense()
+            dense = build_dense(self._structure)
             dense.setflags(write=False)
             self._memory["matrix"] = dense
         matrix: Floats = self._memory["matrix"]

@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+from graphcb.graphs.structure import Flags, Floats, Indices, Numbers, Structure
+
+# A dense matrix beyond this (3.2 GB) would take more memory than many machines have.
+DENSE_LIMIT = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +141,17 @@ class SparseMatrix:
     def numbers(self) -> Numbers | None:
         """Not known without a search."""
         return None
+
+
+def build_dense(structure: Structure) -> Floats:
+    """The square array of any structure, refused where it would not fit."""
+    size = structure.n_actions
+    if size > DENSE_LIMIT:
+        raise MemoryError(
+            f"a matrix of {size:,} actions would take {8e-9 * size**2:,.0f} GB; "
+            "use reveal_probabilities or row, which do not build it, or take a subgraph first"
+        )
+    return structure.dense()
 
 
 def _edge_arguments(n_actions: int, played: Any, revealed: Any, probability: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from graphcb.graphs.matrices import build_dense
 from graphcb.graphs.numbers import (
     Bounds,
     greedy_independence,
@@ -44,7 +45,7 @@ def solve(structure: Structure, measure: Measure, time_limit: float | None) -> B
 
 
 def _edges(structure: Structure, measure: Measure) -> Flags:
-    edges = structure.dense() > 0.0
+    edges = build_dense(structure) > 0.0
     if measure == "self_looped_independence":
         looped = np.flatnonzero(structure.self_loops())
         return edges[np.ix_(looped, looped)]
