@@ -64,7 +64,7 @@ def test_many_edges_are_kept_sparse():
     assert np.flatnonzero(graph.reveal_probabilities(p)).tolist() == [4]
     assert graph.observability == "weak"
     assert graph.draw_revealed(99_999, np.random.default_rng(0)).tolist() == [0]
-    with pytest.raises(MemoryError, match="100,000 actions would take 80 GB; .*take a subgraph"):
+    with pytest.raises(MemoryError, match=r"100,000 actions would take 80 GB; .*take a subgraph"):
         graph.independence_number()
 
 
@@ -160,9 +160,7 @@ def test_a_million_actions_need_no_matrix():
         assert graph.observability in ("strong", "weak")
         assert graph.independence_number() >= 1
         assert FeedbackGraph.from_json(graph.to_json()) == graph
-        with pytest.raises(
-            MemoryError, match=r"1,000,000 actions would take 8,000 GB; use reveal_"
-        ):
+        with pytest.raises(MemoryError, match=r"1,000,000 actions would take 8,000 GB; use"):
             _ = graph.matrix
 
 
