@@ -113,7 +113,7 @@ def as_losses(
         raise ValueError(
             f"`{name}` must have shape ({n_actions},) to match the graph, got {f.shape}"
         )
-    wrong = _first_not_finite(f)
+    wrong = first_not_finite(f)
     if wrong >= 0:
         raise ValueError(f"`{name}` must be finite, got {f[wrong]} at index {wrong}")
     return f
@@ -131,7 +131,8 @@ def as_gamma(gamma: float) -> float:
 
 
 @compiled
-def _first_not_finite(values: NDArray[np.float64]) -> int:
+def first_not_finite(values: NDArray[np.float64]) -> int:
+    """Index of the first NaN or infinity, or -1."""
     for i in range(values.size):
         if not np.isfinite(values[i]):
             return i

@@ -78,18 +78,26 @@ def test_draws_follow_the_probabilities():
     assert counts[[0, 2, 5]].sum() == 0
 
 
-class Last(np.random.Generator):
-    """A stream that always answers with the largest number below 1."""
+class Always(np.random.Generator):
+    """A stream that always answers the same."""
 
-    def __init__(self):
+    def __init__(self, answer):
         super().__init__(np.random.PCG64(0))
+        self.answer = answer
 
     def random(self):
-        return 1.0 - 2**-53
+        return self.answer
+
+
+def test_a_draw_inverts_the_cumulative_probabilities():
+    p = np.array([0.25, 0.0, 0.75])
+    assert draw(p, 3, Always(0.0)) == 0
+    assert draw(p, 3, Always(np.nextafter(0.25, 0.0))) == 0
+    assert draw(p, 3, Always(0.25)) == 2
 
 
 def test_rounding_never_draws_an_impossible_action():
-    assert draw(np.array([0.3, 0.7 - 1e-9, 0.0]), 3, Last()) == 1
+    assert draw(np.array([0.3, 0.7 - 1e-9, 0.0]), 3, Always(1.0 - 2**-53)) == 1
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.4, 0.0], [0.5, 0.5], [1.5, -0.5, 0.0]])

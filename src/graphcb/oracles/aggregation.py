@@ -1,0 +1,101 @@
+"""A mixture of several oracles that is nearly as good as the best of them."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_numbers
+from graphcb.oracles.protocol import Oracle
+from graphcb.oracles.rows import Floats
+
+Function = Callable[[Any, Any], Any]  # (context, actions) -> losses
+
+
+class VovkAggregation:
+    """Vovk's aggregating algorithm over a finite list of functions or oracles.
+
+    For losses in `loss_range`. Each member's weight falls exponentially with its squared error;
+    the prediction is the one that loses least in the worse of the two ends of the range. With one
+    loss a round the sum of squared errors is at most that of the best member plus
+    range^2 / 2 * log(number of members). A round that reveals m losses counts their mean, so
+    that the bound holds for the mean squared errors of the rounds whatever is revealed.
+
+    >>> oracle = VovkAggregation([lambda x, a: [0.0], lambda x, a: [1.0]])
+    >>> oracle.predict(None, [0])
+    array([0.5])
+    >>> for _ in range(20):
+    ...     oracle.update(None, [0], [1.0])
+    >>> oracle.predict(None, [0])
+    array([1.])
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Oracle | Function],
+        *,
+        loss_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        if not members:
+            raise ValueError("`members` must hold at least one function or oracle, got none")
+        low, high = loss_range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(f"`loss_range` must be (low, high) with low < high, got {loss_range}")
+        self.members = list(members)
+        self.loss_range = (float(low), float(high))
+        self.log_weights = np.full(len(self.members), -math.log(len(self.members)))
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """The aggregated prediction of each action."""
+        return self._aggregate(self._predictions(context, actions))
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Weigh the members by how well they predicted, then let the oracles among them learn."""
+        seen = as_numbers("losses", losses)
+        low, high = self.loss_range
+        wrong = np.flatnonzero(~((seen >= low) & (seen <= high)))
+        if wrong.size:
+            raise ValueError(
+                f"`losses` must lie in loss_range {self.loss_range}, "
+                f"got {seen[wrong[0]]} at index {wrong[0]}"
+            )
+        if seen.size == 0:
+            return
+        predictions = self._predictions(context, actions)
+        if predictions.shape[1:] != seen.shape:
+            raise ValueError(
+                f"`losses` must have shape {predictions.shape[1:]}, one a revealed action, "
+                f"got {seen.shape}"
+            )
+        self._weigh(((predictions - seen) ** 2).mean(axis=1))
+        for member in self.members:
+            if not callable(member):
+                member.update(context, actions, seen)
+
+    def _predictions(self, context: Any, actions: Any) -> Floats:
+        """Each member's predictions, clipped to the range: (n_members, n_actions)."""
+        answers = [
+            member(context, actions) if callable(member) else member.predict(context, actions)
+            for member in self.members
+        ]
+        return np.clip(np.array(answers, dtype=np.float64), *self.loss_range)
+
+    def _weigh(self, squared_errors: Floats) -> None:
+        low, high = self.loss_range
+        self.log_weights -= 2.0 / (high - low) ** 2 * squared_errors
+        self.log_weights -= self.log_weights.max()
+
+    def _aggregate(self, predictions: Floats) -> Floats:
+        """Half-way between what the two ends of the range would cost, in units of the range.
+
+        With generalised losses g(y) = -1/2 log(sum_i w_i exp(-2 (f_i - y)^2)) on [0, 1] the
+        prediction (1 + g(0) - g(1)) / 2 loses at most g(y) against both ends.
+        """
+        low, high = self.loss_range
+        share = (predictions - low) / (high - low)
+        weights = np.exp(self.log_weights - np.logaddexp.reduce(self.log_weights))
+        at_low = -0.5 * np.log(weights @ np.exp(-2.0 * share**2))
+        at_high = -0.5 * np.log(weights @ np.exp(-2.0 * (1.0 - share) ** 2))
+        mixed: Floats = low + (high - low) * np.clip(0.5 * (1.0 + at_low - at_high), 0.0, 1.0)
+        return mixed

@@ -1,0 +1,127 @@
+"""One weight vector an action: what the linear oracles share.
+
+Weights are stored (n_features, n_actions), so that a sparse context touches few contiguous rows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_numbers, first_not_finite
+from graphcb.compilation import compiled
+from graphcb.oracles.rows import Columns, Floats
+
+
+def as_columns(actions: Any, n_actions: int) -> Columns:
+    """The columns of these actions, all of them for None; distinct and in range."""
+    if actions is None:
+        return np.arange(n_actions)
+    columns = np.asarray(actions)
+    if columns.ndim != 1:
+        raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")
+    if columns.dtype.kind not in "iu":
+        if columns.size:
+            raise TypeError(f"`actions` must be whole numbers, got {columns.dtype}")
+        return np.empty(0, dtype=np.int64)
+    columns = np.ascontiguousarray(columns, dtype=np.int64)
+    wrong = _first_impossible(columns, n_actions)
+    if wrong >= 0:
+        action = columns[wrong]
+        if 0 <= action < n_actions:
+            raise ValueError(
+                f"`actions` must be distinct, got {action} again at index {wrong}; "
+                "give each revealed action once"
+            )
+        raise IndexError(
+            f"`actions` must be between 0 and {n_actions - 1} (the oracle has {n_actions} "
+            f"actions), got {action} at index {wrong}"
+        )
+    return columns
+
+
+def as_seen_losses(losses: Any, columns: Columns) -> Floats:
+    """One finite loss a revealed action."""
+    seen = as_numbers("losses", losses)
+    if seen.shape != columns.shape:
+        raise ValueError(
+            f"`losses` must have shape {columns.shape}, one a revealed action, got {seen.shape}"
+        )
+    wrong = first_not_finite(seen)
+    if wrong >= 0:
+        raise ValueError(
+            f"`losses` must be finite, got {seen[wrong]} at index {wrong} (action {columns[wrong]})"
+        )
+    return seen
+
+
+def explain_not_finite(values: Floats, learning_rate: float) -> Exception:
+    """Why predictions are not finite: the context, or steps that diverged."""
+    wrong = first_not_finite(values)
+    if wrong >= 0:
+        return ValueError(f"`context` must be finite, got {values[wrong]} among its values")
+    return FloatingPointError(
+        "the predictions are no longer finite: the steps diverge; "
+        f"lower learning_rate (now {learning_rate}) or scale the contexts down"
+    )
+
+
+@compiled
+def scores(weights: Floats, indices: Columns, values: Floats, columns: Columns) -> Floats:
+    """context @ weights[:, columns]: (n,) for n columns."""
+    n = columns.size
+    total = np.zeros(n)
+    if n > 0 and _is_run(columns):
+        first = columns[0]
+        for k in range(indices.size):
+            row, value = weights[indices[k]], values[k]
+            for c in range(n):
+                total[c] += value * row[first + c]
+        return total
+    for k in range(indices.size):
+        row, value = weights[indices[k]], values[k]
+        for c in range(n):
+            total[c] += value * row[columns[c]]
+    return total
+
+
+@compiled
+def step(
+    weights: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    slopes: Floats,
+    rate: float,
+) -> None:
+    """weights[:, columns] -= rate * context * slopes, in place."""
+    n = columns.size
+    if n > 0 and _is_run(columns):
+        first = columns[0]
+        for k in range(indices.size):
+            row, value = weights[indices[k]], rate * values[k]
+            for c in range(n):
+                row[first + c] -= value * slopes[c]
+        return
+    for k in range(indices.size):
+        row, value = weights[indices[k]], rate * values[k]
+        for c in range(n):
+            row[columns[c]] -= value * slopes[c]
+
+
+@compiled
+def _is_run(columns: Columns) -> bool:
+    """Whether the columns follow each other, so that the inner loops run over memory in order."""
+    for c in range(1, columns.size):
+        if columns[c] != columns[c - 1] + 1:
+            return False
+    return True
+
+
+@compiled
+def _first_impossible(columns: Columns, n_actions: int) -> int:
+    met = np.zeros(n_actions, dtype=np.bool_)
+    for c in range(columns.size):
+        if columns[c] < 0 or columns[c] >= n_actions or met[columns[c]]:
+            return c
+        met[columns[c]] = True
+    return -1

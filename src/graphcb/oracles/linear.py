@@ -1,0 +1,120 @@
+"""Losses as a linear map of the context, by plain or adaptive gradient steps."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count, first_not_finite
+from graphcb.compilation import compiled
+from graphcb.oracles.columns import as_columns, as_seen_losses, explain_not_finite, scores, step
+from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
+from graphcb.oracles.rows import Columns, Floats, as_row
+
+
+class LinearOGD:
+    """context @ weights an action, by online gradient descent on the squared error.
+
+    For losses of any range. Stable while learning_rate * |context|^2 stays below 1; contexts as in
+    `LogisticOGD`. Add a constant feature if losses do not pass through 0.
+
+    >>> oracle = LinearOGD(2, 3, learning_rate=0.25)
+    >>> oracle.update([1.0, 0.0, 1.0], [1], [2.0])
+    >>> oracle.predict([1.0, 0.0, 1.0])
+    array([0., 2.])
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        n_features: int,
+        *,
+        learning_rate: float = 0.1,
+        decay: Decay = "constant",
+    ) -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.n_features = as_count("n_features", n_features)
+        check_learning_rate(learning_rate, decay)
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.n_updates = 0
+        self.weights = np.zeros((self.n_features, self.n_actions))
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        indices, values = as_row(context, self.n_features)
+        predicted = scores(self.weights, indices, values, as_columns(actions, self.n_actions))
+        if first_not_finite(predicted) >= 0:
+            raise explain_not_finite(values, self.learning_rate)
+        return predicted
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One gradient step for each revealed action."""
+        indices, values = as_row(context, self.n_features)
+        columns = as_columns(actions, self.n_actions)
+        seen = as_seen_losses(losses, columns)
+        slopes = 2.0 * (scores(self.weights, indices, values, columns) - seen)
+        if first_not_finite(slopes) >= 0:
+            raise explain_not_finite(values, self.learning_rate)
+        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        step(self.weights, indices, values, columns, slopes, rate)
+        self.n_updates += 1
+
+
+class LinearAdaGrad:
+    """`LinearOGD` with a step of its own for each weight, shrinking as its gradients add up.
+
+    For contexts whose features differ in size or are rare; `learning_rate` matters little.
+
+    >>> oracle = LinearAdaGrad(1, 2, learning_rate=1.0)
+    >>> oracle.update([100.0, 0.0], [0], [1.0])  # the size of a feature does not matter
+    >>> oracle.weights[:, 0]
+    array([1., 0.])
+    """
+
+    def __init__(self, n_actions: int, n_features: int, *, learning_rate: float = 0.5) -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.n_features = as_count("n_features", n_features)
+        check_learning_rate(learning_rate, "constant")
+        self.learning_rate = learning_rate
+        self.weights = np.zeros((self.n_features, self.n_actions))
+        self.squares = np.zeros((self.n_features, self.n_actions))
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        indices, values = as_row(context, self.n_features)
+        predicted = scores(self.weights, indices, values, as_columns(actions, self.n_actions))
+        if first_not_finite(predicted) >= 0:
+            raise explain_not_finite(values, self.learning_rate)
+        return predicted
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One step for each weight of a revealed action that the context touches."""
+        indices, values = as_row(context, self.n_features)
+        columns = as_columns(actions, self.n_actions)
+        seen = as_seen_losses(losses, columns)
+        slopes = 2.0 * (scores(self.weights, indices, values, columns) - seen)
+        if first_not_finite(slopes) >= 0:
+            raise explain_not_finite(values, self.learning_rate)
+        _adaptive_step(
+            self.weights, self.squares, indices, values, columns, slopes, self.learning_rate
+        )
+
+
+@compiled
+def _adaptive_step(
+    weights: Floats,
+    squares: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    slopes: Floats,
+    rate: float,
+) -> None:
+    for k in range(indices.size):
+        row, sums, value = weights[indices[k]], squares[indices[k]], values[k]
+        for c in range(columns.size):
+            gradient = value * slopes[c]
+            if gradient != 0.0:
+                sums[columns[c]] += gradient * gradient
+                row[columns[c]] -= rate * gradient / math.sqrt(sums[columns[c]])

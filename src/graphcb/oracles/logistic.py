@@ -1,0 +1,90 @@
+"""Losses between two ends, as a sigmoid of a linear map: the paper's oracle for text."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count, first_not_finite
+from graphcb.compilation import compiled
+from graphcb.oracles.columns import as_columns, as_seen_losses, explain_not_finite, scores, step
+from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
+from graphcb.oracles.rows import Floats, as_row
+
+
+class LogisticOGD:
+    """sigmoid(context @ weights) an action, by online gradient descent on the squared error.
+
+    For losses in a known range (0 to 1 unless `loss_range` says otherwise) and dense or sparse
+    contexts: a dense row, a 1-by-d scipy row, or a pair (indices, values). Takes
+    n_actions * n_features * 8 bytes; a round costs the non-zeros times the actions.
+    `decay="inverse_sqrt"` divides the step by the square root of the number of updates.
+
+    >>> oracle = LogisticOGD(3, 5, learning_rate=1.0)
+    >>> oracle.predict(([1, 4], [0.5, 0.5]), None)
+    array([0.5, 0.5, 0.5])
+    >>> oracle.update(([1, 4], [0.5, 0.5]), [2], [0.0])
+    >>> oracle.predict(([1, 4], [0.5, 0.5]), [0, 2]).round(3)
+    array([0.5  , 0.469])
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        n_features: int,
+        *,
+        learning_rate: float = 1.0,
+        decay: Decay = "constant",
+        loss_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.n_features = as_count("n_features", n_features)
+        check_learning_rate(learning_rate, decay)
+        low, high = loss_range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(f"`loss_range` must be (low, high) with low < high, got {loss_range}")
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.loss_range = (float(low), float(high))
+        self.n_updates = 0
+        self.weights = np.zeros((self.n_features, self.n_actions))
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        indices, values = as_row(context, self.n_features)
+        columns = as_columns(actions, self.n_actions)
+        predicted = _squash(scores(self.weights, indices, values, columns), *self.loss_range)
+        if first_not_finite(predicted) >= 0:
+            raise explain_not_finite(values, self.learning_rate)
+        return predicted
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One gradient step for each revealed action."""
+        indices, values = as_row(context, self.n_features)
+        columns = as_columns(actions, self.n_actions)
+        seen = as_seen_losses(losses, columns)
+        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        slopes = _slopes(scores(self.weights, indices, values, columns), seen, *self.loss_range)
+        if first_not_finite(slopes) >= 0:
+            raise explain_not_finite(values, self.learning_rate)
+        step(self.weights, indices, values, columns, slopes, rate)
+        self.n_updates += 1
+
+
+@compiled
+def _squash(score: Floats, low: float, high: float) -> Floats:
+    squashed = np.empty(score.size)
+    for i in range(score.size):
+        squashed[i] = low + (high - low) / (1.0 + math.exp(-score[i]))
+    return squashed
+
+
+@compiled
+def _slopes(score: Floats, losses: Floats, low: float, high: float) -> Floats:
+    """Derivative of (predicted - loss)^2 by the score."""
+    slopes = np.empty(score.size)
+    for i in range(score.size):
+        share = 1.0 / (1.0 + math.exp(-score[i]))
+        error = low + (high - low) * share - losses[i]
+        slopes[i] = 2.0 * error * (high - low) * share * (1.0 - share)
+    return slopes

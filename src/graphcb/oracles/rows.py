@@ -1,0 +1,72 @@
+"""A context as a sparse row: the one form that the compiled oracles work on."""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.checks import as_numbers
+
+Floats = NDArray[np.float64]
+Columns = NDArray[np.int64]
+
+
+class SparseRow(NamedTuple):
+    """Positions and values of the entries of a context that are not zero."""
+
+    indices: Columns
+    values: Floats
+
+
+def as_row(context: Any, n_features: int) -> SparseRow:
+    """A dense row, a 1-by-d scipy sparse row, or a pair (indices, values), checked for width.
+
+    >>> as_row(([2, 5], [1.0, 0.5]), 6)
+    SparseRow(indices=array([2, 5]), values=array([1. , 0.5]))
+    """
+    if isinstance(context, tuple):
+        return _read_pair(context, n_features)
+    sparse = sys.modules.get("scipy.sparse")  # whoever hands in a sparse row has imported it
+    if sparse is not None and sparse.issparse(context):
+        return _read_sparse(context, n_features)
+    values = as_numbers("context", context)
+    if values.shape != (n_features,):
+        raise _wrong_width(values.shape, n_features)
+    return SparseRow(np.arange(n_features), values)
+
+
+def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
+    if len(context) != 2:
+        raise ValueError(
+            f"`context` must be a pair (indices, values), got a tuple of {len(context)}"
+        )
+    indices, values = np.asarray(context[0]), as_numbers("context[1]", context[1])
+    if indices.ndim != 1 or indices.shape != values.shape:
+        raise ValueError(
+            "`context` must have as many indices as values, "
+            f"got shapes {indices.shape} and {values.shape}"
+        )
+    if indices.size and indices.dtype.kind not in "iu":
+        raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
+    if indices.size and not (indices.min() >= 0 and indices.max() < n_features):
+        wrong = np.flatnonzero((indices < 0) | (indices >= n_features))[0]
+        raise IndexError(
+            f"`context` must have indices between 0 and {n_features - 1}, "
+            f"got {indices[wrong]} at position {wrong}"
+        )
+    return SparseRow(np.ascontiguousarray(indices, dtype=np.int64), values)
+
+
+def _read_sparse(context: Any, n_features: int) -> SparseRow:
+    if context.shape not in ((1, n_features), (n_features,)):
+        raise _wrong_width(context.shape, n_features)
+    row = context.tocsr()
+    return SparseRow(row.indices.astype(np.int64), row.data.astype(np.float64))
+
+
+def _wrong_width(shape: tuple[int, ...], n_features: int) -> ValueError:
+    return ValueError(
+        f"`context` must have shape ({n_features},) to match n_features, got {shape}; a sparse "
+        f"row is a 1-by-{n_features} scipy array or a pair (indices, values)"
+    )
