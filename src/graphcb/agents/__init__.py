@@ -1,7 +1,8 @@
-"""Agents, one a file: a context and a graph in, probabilities out."""
+"""Agents, one idea a file: a context and a graph in, probabilities out."""
 
+from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.protocol import Agent
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
 
-__all__ = ["Agent", "SquareCB", "SquareCBG"]
+__all__ = ["Agent", "EpsilonGreedy", "Greedy", "SquareCB", "SquareCBG", "Uniform"]

@@ -6,6 +6,7 @@ from graphcb.oracles.logistic import LogisticOGD
 from graphcb.oracles.newsvendor import NewsvendorOGD
 from graphcb.oracles.protocol import Oracle
 from graphcb.oracles.ridge import OnlineRidge
+from graphcb.oracles.shared import SharedLinearOGD
 
 __all__ = [
     "LinearAdaGrad",
@@ -14,5 +15,6 @@ __all__ = [
     "NewsvendorOGD",
     "OnlineRidge",
     "Oracle",
+    "SharedLinearOGD",
     "VovkAggregation",
 ]

@@ -1,0 +1,10 @@
+"""Examples in docstrings that need an extra are run where it is installed."""
+
+from importlib.util import find_spec
+
+ADAPTERS = {"scikit_learn": "sklearn", "vowpal_wabbit": "vowpalwabbit", "pytorch": "torch"}
+collect_ignore = [
+    f"src/graphcb/oracles/adapters/{module}.py"
+    for module, package in ADAPTERS.items()
+    if find_spec(package) is None
+]

@@ -1,0 +1,143 @@
+"""A small neural network with one output an action."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count
+from graphcb.oracles.columns import as_columns, as_seen_losses
+from graphcb.oracles.learning_rates import check_learning_rate
+from graphcb.oracles.rows import Floats, as_row
+
+
+class TorchNetwork:
+    """A multilayer perceptron in PyTorch, trained by Adam on the outputs that were revealed.
+
+    Needs the extra `torch`. For dense contexts where a linear map is too little. One step a round
+    on the mean squared error of the revealed actions. `seed` decides the first weights.
+
+    >>> oracle = TorchNetwork(2, 3, hidden=(8,), seed=0)
+    >>> oracle.predict([1.0, 0.0, 2.0]).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        n_features: int,
+        *,
+        hidden: Sequence[int] = (64,),
+        learning_rate: float = 1e-2,
+        seed: int = 0,
+    ) -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.n_features = as_count("n_features", n_features)
+        self.hidden = tuple(as_count(f"hidden[{i}]", size) for i, size in enumerate(hidden))
+        check_learning_rate(learning_rate, "constant")
+        self.learning_rate = learning_rate
+        self._build()
+        _start(self.network, seed)
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        import torch
+
+        x = self._features(context)
+        columns = as_columns(actions, self.n_actions)
+        with torch.no_grad():
+            predicted: Floats = self.network(x).numpy()[columns]
+        return predicted
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One step of Adam, blind to the outputs that were not revealed."""
+        import torch
+
+        x = self._features(context)
+        columns = as_columns(actions, self.n_actions)
+        seen = as_seen_losses(losses, columns)
+        if seen.size == 0:
+            return
+        self.optimiser.zero_grad()
+        errors = self.network(x)[torch.from_numpy(columns)] - torch.from_numpy(seen.copy())
+        (errors**2).mean().backward()
+        self.optimiser.step()
+
+    def _features(self, context: Any) -> Any:
+        import torch
+
+        indices, values = as_row(context, self.n_features)
+        if not np.isfinite(values).all():
+            wrong = values[~np.isfinite(values)][0]
+            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        dense = np.zeros(self.n_features)
+        dense[indices] = values
+        return torch.from_numpy(dense)
+
+    def _build(self) -> None:
+        import torch
+
+        sizes = (self.n_features, *self.hidden, self.n_actions)
+        layers: list[Any] = []
+        for wide, narrow in pairwise(sizes):
+            layers += [torch.nn.Linear(wide, narrow, dtype=torch.float64), torch.nn.ReLU()]
+        self.network = torch.nn.Sequential(*layers[:-1])
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: vars(self)[name] for name in ("n_actions", "n_features", "hidden")}
+        return {
+            **kept,
+            "learning_rate": self.learning_rate,
+            "network": _to_arrays(self.network.state_dict()),
+            "optimiser": _to_arrays(self.optimiser.state_dict()),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name in ("n_actions", "n_features", "hidden", "learning_rate"):
+            setattr(self, name, state[name])
+        self._build()
+        self.network.load_state_dict(_to_tensors(state["network"]))
+        self.optimiser.load_state_dict(_to_tensors(state["optimiser"]))
+
+
+def _start(network: Any, seed: int) -> None:
+    """He's initial weights, and a last layer of zeros, so that the first predictions are 0.
+
+    From a stream of our own: the global one of torch stays untouched.
+    """
+    import torch
+
+    stream = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for layer in network:
+            if isinstance(layer, torch.nn.Linear):
+                scale = (2.0 / layer.in_features) ** 0.5
+                layer.weight.normal_(0.0, scale, generator=stream)
+                layer.bias.zero_()
+        network[-1].weight.zero_()
+
+
+def _to_arrays(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value.detach().numpy().copy()
+    if isinstance(value, dict):
+        return {key: _to_arrays(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_arrays(item) for item in value]
+    return value
+
+
+def _to_tensors(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value.copy())
+    if isinstance(value, dict):
+        return {key: _to_tensors(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_to_tensors(item) for item in value]
+    return value

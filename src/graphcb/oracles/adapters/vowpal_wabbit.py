@@ -1,0 +1,79 @@
+"""Vowpal Wabbit's regressor, with the exploration left to graphcb."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count
+from graphcb.oracles.columns import as_columns, as_seen_losses
+from graphcb.oracles.rows import Floats, SparseRow, as_row
+
+
+class VowpalWabbit:
+    """A Vowpal Wabbit regression model in which each action has a namespace of its own.
+
+    Needs the extra `vw`. `arguments` are those of its command line for a plain regressor, such as
+    "--learning_rate 0.5 --bit_precision 22"; exploration reductions do not belong there. The
+    actions share nothing, not even VW's constant: add a constant feature if you need one.
+
+    >>> oracle = VowpalWabbit(2, 3, arguments="--learning_rate 0.5")
+    >>> oracle.predict([1.0, 0.0, 2.0])
+    array([0., 0.])
+    """
+
+    def __init__(self, n_actions: int, n_features: int, *, arguments: str = "") -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.n_features = as_count("n_features", n_features)
+        self.arguments = arguments
+        self.workspace = _open(arguments)
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        features = self._features(context)
+        columns = as_columns(actions, self.n_actions)
+        return np.array([self.workspace.predict(f"|a{c} {features}") for c in columns], dtype=float)
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One example for each revealed action."""
+        features = self._features(context)
+        columns = as_columns(actions, self.n_actions)
+        seen = as_seen_losses(losses, columns).tolist()
+        for column, loss in zip(columns, seen, strict=True):
+            self.workspace.learn(f"{loss} |a{column} {features}")
+
+    def _features(self, context: Any) -> str:
+        row: SparseRow = as_row(context, self.n_features)
+        if not np.isfinite(row.values).all():
+            wrong = row.values[~np.isfinite(row.values)][0]
+            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        pairs = zip(row.indices.tolist(), row.values.tolist(), strict=True)
+        return " ".join(f"{index}:{value}" for index, value in pairs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model"
+            self.workspace.save(str(file))
+            model = np.frombuffer(file.read_bytes(), dtype=np.uint8)
+        return {
+            "n_actions": self.n_actions,
+            "n_features": self.n_features,
+            "arguments": self.arguments,
+            "model": model,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.n_actions = state["n_actions"]
+        self.n_features = state["n_features"]
+        self.arguments = state["arguments"]
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model"
+            file.write_bytes(state["model"].tobytes())
+            self.workspace = _open(f"--initial_regressor {file}")
+
+
+def _open(arguments: str) -> Any:
+    from vowpalwabbit import Workspace
+
+    return Workspace(f"--quiet --noconstant {arguments}")

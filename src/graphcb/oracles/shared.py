@@ -1,0 +1,90 @@
+"""One regressor for all actions, by features of a context and an action together."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count, as_numbers, first_not_finite
+from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
+from graphcb.oracles.rows import Floats
+
+
+class SharedLinearOGD:
+    """features(context, actions) @ weights, so that actions can come and go between rounds.
+
+    `features` gives an array (number of actions, n_features), one row an action; an action is
+    whatever it understands: an item number, a row of a catalogue, a price. What one action
+    teaches, all others with like features know. One gradient step a round on the mean squared
+    error of the revealed actions, so that the step does not grow with their number.
+
+    >>> def pair(price, actions):
+    ...     return np.array([[1.0, price * a] for a in actions])
+    >>> oracle = SharedLinearOGD(2, pair, learning_rate=0.1)
+    >>> for _ in range(100):
+    ...     oracle.update(2.0, [0.0, 1.0], [0.5, 1.5])
+    >>> oracle.predict(2.0, [3.0]).round(3)  # never seen
+    array([3.5])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        features: Callable[[Any, Any], Any],
+        *,
+        learning_rate: float = 0.1,
+        decay: Decay = "constant",
+    ) -> None:
+        self.n_features = as_count("n_features", n_features)
+        check_learning_rate(learning_rate, decay)
+        self.features = features
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.n_updates = 0
+        self.weights = np.zeros(self.n_features)
+
+    def predict(self, context: Any, actions: Any) -> Floats:
+        """Predicted losses of these actions."""
+        return self._predict(self._rows(context, actions))
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One gradient step on the revealed actions."""
+        seen = as_numbers("losses", losses)
+        if seen.size == 0 and len(actions) == 0:
+            return
+        rows = self._rows(context, actions)
+        if seen.shape != rows.shape[:1]:
+            raise ValueError(
+                f"`losses` must have shape {rows.shape[:1]}, one a revealed action, "
+                f"got {seen.shape}"
+            )
+        wrong = first_not_finite(seen)
+        if wrong >= 0:
+            raise ValueError(f"`losses` must be finite, got {seen[wrong]} at index {wrong}")
+        errors = self._predict(rows) - seen
+        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        with np.errstate(over="ignore", invalid="ignore"):  # said by the next prediction
+            self.weights -= rate * 2.0 * (errors @ rows) / len(rows)
+        self.n_updates += 1
+
+    def _rows(self, context: Any, actions: Any) -> Floats:
+        rows = as_numbers("features", self.features(context, actions))
+        if rows.shape != (len(actions), self.n_features):
+            raise ValueError(
+                f"`features` must give an array of shape ({len(actions)}, {self.n_features}), "
+                f"one row an action, got {rows.shape}"
+            )
+        return rows
+
+    def _predict(self, rows: Floats) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted: Floats = rows @ self.weights
+        if first_not_finite(predicted) >= 0:
+            if not math.isfinite(rows.sum()):
+                raise ValueError("`features` must be finite, got NaN or infinity")
+            raise FloatingPointError(
+                "the predictions are no longer finite: the steps diverge; "
+                f"lower learning_rate (now {self.learning_rate}) or scale the features down"
+            )
+        return predicted

@@ -1,0 +1,140 @@
+"""Agents and oracles on disk: a zip of arrays and one JSON text, and never any code.
+
+A file holds names of classes and their attributes. Loading builds only classes of graphcb, or
+those that the caller names, so a file cannot run anything.
+"""
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphcb import agents, exploration, oracles
+from graphcb.oracles.adapters import pytorch, scikit_learn, vowpal_wabbit
+
+FORMAT = 1
+_OURS = [
+    thing
+    for room in (agents, exploration, oracles, pytorch, scikit_learn, vowpal_wabbit)
+    for thing in vars(room).values()
+    if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
+]
+
+
+def save(thing: Any, path: str | os.PathLike[str]) -> None:
+    """Write an agent or an oracle to a file; it goes on from there bit for bit when loaded.
+
+    The file appears whole or not at all. A class of your own is saved by its attributes too;
+    name it in `load`.
+
+    >>> import tempfile, pathlib
+    >>> from graphcb.oracles import LinearOGD
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.npz"
+    >>> save(LinearOGD(2, 3, learning_rate=0.5), file)
+    >>> load(file).learning_rate
+    0.5
+    """
+    arrays: dict[str, np.ndarray] = {}
+    content = {"graphcb": FORMAT, "content": _encode(thing, type(thing).__name__, arrays)}
+    arrays["json"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
+    """Read what `save` wrote. `classes` are those of your own that the file may hold."""
+    known = {kind.__name__: kind for kind in (*_OURS, *classes)}
+    try:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive}
+        content = json.loads(arrays["json"].tobytes().decode())
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, UnicodeDecodeError) as reason:
+        raise ValueError(
+            f"{path}: not a file written by graphcb.save, or damaged: {reason}"
+        ) from None
+    if content.get("graphcb") != FORMAT:
+        raise ValueError(
+            f"{path}: must have format {FORMAT}, got {content.get('graphcb')!r}; "
+            "it was written by another version of graphcb"
+        )
+    try:
+        return _decode(content["content"], arrays, known)
+    except (KeyError, TypeError) as reason:
+        raise ValueError(f"{path}: damaged: {reason!r}") from None
+
+
+def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return _encode(value.item(), where, arrays)
+    if isinstance(value, np.ndarray):
+        arrays[where] = value
+        return {"array": where}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, f"{where}.{i}", arrays) for i, item in enumerate(value)]
+        return {"tuple" if isinstance(value, tuple) else "list": items}
+    if isinstance(value, dict):
+        pairs = [
+            _encode(list(pair), f"{where}.{i}", arrays) for i, pair in enumerate(value.items())
+        ]
+        return {"dict": pairs}
+    if callable(value) or not (is_dataclass(value) or hasattr(value, "__dict__")):
+        raise TypeError(
+            f"`{where}` must be made of numbers, texts, arrays and such to be saved, "
+            f"got {type(value).__name__}; pickle the whole if you trust the file"
+        )
+    attributes = {
+        name: _encode(attribute, f"{where}.{name}", arrays)
+        for name, attribute in _attributes(value).items()
+    }
+    return {"class": type(value).__name__, "attributes": attributes}
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    """What makes the thing up; a class that wraps another package says it by __getstate__."""
+    if "__setstate__" in vars(type(thing)) and not is_dataclass(thing):
+        state: dict[str, Any] = thing.__getstate__()
+        return state
+    if is_dataclass(thing):
+        return {field.name: getattr(thing, field.name) for field in fields(thing)}
+    return dict(vars(thing))
+
+
+def _decode(value: Any, arrays: dict[str, np.ndarray], known: dict[str, type]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]].copy()
+    for container in (list, tuple, dict):
+        if container.__name__ in value:
+            return container(_decode(item, arrays, known) for item in value[container.__name__])
+    if value["class"] not in known:
+        raise ValueError(
+            f"the file holds a {value['class']}, which is not of graphcb; "
+            "name it: load(path, classes=[...])"
+        )
+    kind = known[value["class"]]
+    attributes = {k: _decode(v, arrays, known) for k, v in value["attributes"].items()}
+    thing: Any = object.__new__(kind)
+    if "__setstate__" in vars(kind) and not is_dataclass(kind):
+        thing.__setstate__(attributes)
+    else:
+        for name, attribute in attributes.items():
+            object.__setattr__(thing, name, attribute)
+    return thing
