@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from graphcb.checks import as_action, as_actions, as_probabilities
 from graphcb.graphs import measures, reading
-from graphcb.graphs.matrices import DenseMatrix, SparseMatrix, build_dense
+from graphcb.graphs.matrices import DenseMatrix, SparseMatrix, build_dense, possible_columns
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.observability import (
     Observability,
@@ -208,11 +208,11 @@ class FeedbackGraph:
         Certain edges use no randomness; the others toss one coin each, independently.
         """
         row = self.row(action)
-        revealed = np.flatnonzero(row)
-        chances = row[revealed]
-        if (chances == 1.0).all():
+        revealed, certain = possible_columns(row)
+        if certain:
             return revealed
-        return revealed[rng.random(revealed.size) < chances]
+        tossed: Indices = revealed[rng.random(revealed.size) < row[revealed]]
+        return tossed
 
     def subgraph(self, actions: ArrayLike) -> "FeedbackGraph":
         """The graph among some distinct actions, renumbered in the order given.

@@ -164,6 +164,20 @@ def _edge_arguments(n_actions: int, played: Any, revealed: Any, probability: Any
 
 
 @compiled
+def possible_columns(row: Floats) -> tuple[Indices, bool]:
+    """Where a row is positive, and whether it is 1 in all these places."""
+    columns = np.empty(row.size, dtype=np.intp)
+    count = 0
+    certain = True
+    for j in range(row.size):
+        if row[j] > 0.0:
+            columns[count] = j
+            count += 1
+            certain &= row[j] == 1.0
+    return columns[:count].copy(), certain
+
+
+@compiled
 def _all_zero_or_one(matrix: Floats) -> bool:
     for row in matrix:
         for entry in row:

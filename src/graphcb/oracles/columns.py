@@ -68,15 +68,15 @@ def explain_not_finite(values: Floats, learning_rate: float) -> Exception:
 @compiled
 def scores(weights: Floats, indices: Columns, values: Floats, columns: Columns) -> Floats:
     """context @ weights[:, columns]: (n,) for n columns."""
-    n = columns.size
-    total = np.zeros(n)
-    if n > 0 and _is_run(columns):
-        first = columns[0]
+    n, n_actions = columns.size, weights.shape[1]
+    if _is_most(n, n_actions):
+        total = np.zeros(n_actions)
         for k in range(indices.size):
             row, value = weights[indices[k]], values[k]
-            for c in range(n):
-                total[c] += value * row[first + c]
-        return total
+            for c in range(n_actions):
+                total[c] += value * row[c]
+        return total if _is_all(columns, n_actions) else total[columns]
+    total = np.zeros(n)
     for k in range(indices.size):
         row, value = weights[indices[k]], values[k]
         for c in range(n):
@@ -94,13 +94,15 @@ def step(
     rate: float,
 ) -> None:
     """weights[:, columns] -= rate * context * slopes, in place."""
-    n = columns.size
-    if n > 0 and _is_run(columns):
-        first = columns[0]
+    n, n_actions = columns.size, weights.shape[1]
+    if _is_most(n, n_actions):
+        spread = np.zeros(n_actions)
+        for c in range(n):
+            spread[columns[c]] = slopes[c]
         for k in range(indices.size):
             row, value = weights[indices[k]], rate * values[k]
-            for c in range(n):
-                row[first + c] -= value * slopes[c]
+            for c in range(n_actions):
+                row[c] -= value * spread[c]
         return
     for k in range(indices.size):
         row, value = weights[indices[k]], rate * values[k]
@@ -109,12 +111,17 @@ def step(
 
 
 @compiled
-def _is_run(columns: Columns) -> bool:
-    """Whether the columns follow each other, so that the inner loops run over memory in order."""
-    for c in range(1, columns.size):
-        if columns[c] != columns[c - 1] + 1:
+def _is_most(n: int, n_actions: int) -> bool:
+    """Whether running over all actions, which is vectorised, beats picking the columns."""
+    return 4 * n >= n_actions
+
+
+@compiled
+def _is_all(columns: Columns, n_actions: int) -> bool:
+    for c in range(columns.size):
+        if columns[c] != c:
             return False
-    return True
+    return columns.size == n_actions
 
 
 @compiled

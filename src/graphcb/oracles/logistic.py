@@ -9,7 +9,7 @@ from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.oracles.columns import as_columns, as_seen_losses, explain_not_finite, scores, step
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
-from graphcb.oracles.rows import Floats, as_row
+from graphcb.oracles.rows import Columns, Floats, as_row
 
 
 class LogisticOGD:
@@ -53,8 +53,9 @@ class LogisticOGD:
         """Predicted losses of these actions (numbers), of all for None."""
         indices, values = as_row(context, self.n_features)
         columns = as_columns(actions, self.n_actions)
-        predicted = _squash(scores(self.weights, indices, values, columns), *self.loss_range)
-        if first_not_finite(predicted) >= 0:
+        low, high = self.loss_range
+        predicted, finite = _predict(self.weights, indices, values, columns, low, high)
+        if not finite:
             raise explain_not_finite(values, self.learning_rate)
         return predicted
 
@@ -64,27 +65,41 @@ class LogisticOGD:
         columns = as_columns(actions, self.n_actions)
         seen = as_seen_losses(losses, columns)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
-        slopes = _slopes(scores(self.weights, indices, values, columns), seen, *self.loss_range)
-        if first_not_finite(slopes) >= 0:
+        low, high = self.loss_range
+        if not _learn(self.weights, indices, values, columns, seen, low, high, rate):
             raise explain_not_finite(values, self.learning_rate)
-        step(self.weights, indices, values, columns, slopes, rate)
         self.n_updates += 1
 
 
 @compiled
-def _squash(score: Floats, low: float, high: float) -> Floats:
-    squashed = np.empty(score.size)
-    for i in range(score.size):
-        squashed[i] = low + (high - low) / (1.0 + math.exp(-score[i]))
-    return squashed
+def _predict(
+    weights: Floats, indices: Columns, values: Floats, columns: Columns, low: float, high: float
+) -> tuple[Floats, bool]:
+    """low + (high - low) * sigmoid(score) of each column, and whether all are finite."""
+    predicted = scores(weights, indices, values, columns)
+    for c in range(columns.size):
+        predicted[c] = low + (high - low) / (1.0 + math.exp(-predicted[c]))
+    return predicted, first_not_finite(predicted) < 0
 
 
 @compiled
-def _slopes(score: Floats, losses: Floats, low: float, high: float) -> Floats:
-    """Derivative of (predicted - loss)^2 by the score."""
-    slopes = np.empty(score.size)
-    for i in range(score.size):
-        share = 1.0 / (1.0 + math.exp(-score[i]))
-        error = low + (high - low) * share - losses[i]
-        slopes[i] = 2.0 * error * (high - low) * share * (1.0 - share)
-    return slopes
+def _learn(
+    weights: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    losses: Floats,
+    low: float,
+    high: float,
+    rate: float,
+) -> bool:
+    """A step along the gradient of (predicted - loss)^2 for each column; none if not finite."""
+    slopes = scores(weights, indices, values, columns)
+    for c in range(columns.size):
+        share = 1.0 / (1.0 + math.exp(-slopes[c]))
+        error = low + (high - low) * share - losses[c]
+        slopes[c] = 2.0 * error * (high - low) * share * (1.0 - share)
+    if first_not_finite(slopes) >= 0:
+        return False
+    step(weights, indices, values, columns, slopes, rate)
+    return True

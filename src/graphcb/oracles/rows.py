@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import as_numbers
+from graphcb.compilation import compiled
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
@@ -49,13 +50,14 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         )
     if indices.size and indices.dtype.kind not in "iu":
         raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
-    if indices.size and not (indices.min() >= 0 and indices.max() < n_features):
-        wrong = np.flatnonzero((indices < 0) | (indices >= n_features))[0]
+    indices = np.ascontiguousarray(indices, dtype=np.int64)
+    wrong = _first_outside(indices, n_features)
+    if wrong >= 0:
         raise IndexError(
             f"`context` must have indices between 0 and {n_features - 1}, "
             f"got {indices[wrong]} at position {wrong}"
         )
-    return SparseRow(np.ascontiguousarray(indices, dtype=np.int64), values)
+    return SparseRow(indices, values)
 
 
 def _read_sparse(context: Any, n_features: int) -> SparseRow:
@@ -63,6 +65,14 @@ def _read_sparse(context: Any, n_features: int) -> SparseRow:
         raise _wrong_width(context.shape, n_features)
     row = context.tocsr()
     return SparseRow(row.indices.astype(np.int64), row.data.astype(np.float64))
+
+
+@compiled
+def _first_outside(indices: Columns, n_features: int) -> int:
+    for k in range(indices.size):
+        if indices[k] < 0 or indices[k] >= n_features:
+            return k
+    return -1
 
 
 def _wrong_width(shape: tuple[int, ...], n_features: int) -> ValueError:
