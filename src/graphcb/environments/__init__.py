@@ -1,6 +1,14 @@
 """Where rounds come from, one problem a file."""
 
 from graphcb.environments.inventory import GrowingGrid, SyntheticInventory
+from graphcb.environments.known_losses import KnownLosses
 from graphcb.environments.protocol import Environment, Observation, Round
 
-__all__ = ["Environment", "GrowingGrid", "Observation", "Round", "SyntheticInventory"]
+__all__ = [
+    "Environment",
+    "GrowingGrid",
+    "KnownLosses",
+    "Observation",
+    "Round",
+    "SyntheticInventory",
+]
