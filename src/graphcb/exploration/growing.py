@@ -39,8 +39,12 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+ALIKE = 3.0  # scaled gap up to which an action rivals the best
+MODERATE = 100  # so many are solved together if many rival the best
 DIRECT = 12  # so few actions are solved together at once
+PASSES = 6  # after so many, all actions come in
 ROUGH = 0.02  # gap at which the others are priced for the first time
+NEARBY = 1.0  # gap over all actions up to which the method goes on from where it stands
 BOLD_STEPS = 45  # a start that has not arrived by then begins again, carefully
 
 
@@ -62,10 +66,16 @@ def solve_scaled(
     """Solve for ft = gamma * (f - min f); writes the probabilities to `p_out`."""
     n = ft.size
     inside = np.zeros(n, dtype=np.bool_)
-    if n <= DIRECT:
+    alike = 0
+    for b in range(n):
+        alike += ft[b] <= ALIKE
+    if n <= DIRECT or (3 * alike > n and n <= MODERATE):
         inside[:] = True
     else:
-        _choose(ft, edges, inside)
+        covered = np.zeros(n, dtype=np.bool_)
+        _cover(ft, edges, covered, inside)
+        if not covered.all():
+            inside[:] = True
     chosen = np.flatnonzero(inside).astype(np.int64)
     block = _enough(block, chosen.size)
     v, a = vectors(block, chosen.size), matrices(block, chosen.size)
@@ -73,11 +83,11 @@ def solve_scaled(
     begin(v, a)
     value = upper = np.inf
     lower = -np.inf
-    steps = 0
+    steps = passes = 0
     goal = tolerance if chosen.size == n else max(tolerance, ROUGH)
     revealed, blame = np.empty(n), np.empty(n)
     while chosen.size < n:
-        best = advance(v, a, goal, min(BOLD_STEPS, max_steps - steps), BOLD)
+        best = advance(v, a, goal, tolerance, min(BOLD_STEPS, max_steps - steps), BOLD)
         steps += best.steps
         priced = _price(ft, edges, chosen, inside, v, best, revealed, blame)
         if priced[1] < upper:
@@ -90,11 +100,12 @@ def solve_scaled(
         slack = 0.25 * max(best.upper - best.lower, 0.0)
         arrived = 0
         if not stuck:
-            arrived = _let_in(ft, best, slack, inside, revealed, blame, max(8, chosen.size))
+            arrived = _let_in(ft, edges, best, slack, inside, revealed, blame, max(8, chosen.size))
         if arrived == 0 and goal > tolerance and not stuck:
             goal = tolerance
             continue
-        if arrived == 0 or 10 * (chosen.size + arrived) > 7 * n:
+        passes += 1
+        if arrived == 0 or passes >= PASSES or 10 * (chosen.size + arrived) > 7 * n:
             inside[:] = True
         before = chosen
         state = v[P : M + 1].copy()
@@ -103,11 +114,11 @@ def solve_scaled(
         block = _enough(block, chosen.size)
         v, a = vectors(block, chosen.size), matrices(block, chosen.size)
         _fill(ft, edges, chosen, v, a)
-        if stuck or not np.isfinite(levels[0] + levels[1] + levels[2]):
+        if stuck or not priced[1] - priced[2] < NEARBY * (1.0 + best.value):
             begin(v, a)
         else:
             _carry_over(ft, before, state, levels, chosen, revealed, blame, v)
-    best = advance(v, a, tolerance, min(BOLD_STEPS, max_steps - steps), BOLD)
+    best = advance(v, a, tolerance, tolerance, min(BOLD_STEPS, max_steps - steps), BOLD)
     steps += best.steps
     if best.upper < upper:
         value, upper = best.value, best.upper
@@ -117,7 +128,7 @@ def solve_scaled(
     if upper - lower > tolerance * (1.0 + value) and steps < max_steps:
         restarted = True
         begin(v, a)
-        best = advance(v, a, tolerance, max_steps - steps, CAREFUL)
+        best = advance(v, a, tolerance, tolerance, max_steps - steps, CAREFUL)
         steps += best.steps
         if best.upper < upper:
             value, upper = best.value, best.upper
@@ -144,37 +155,41 @@ def _publish(p: Floats, chosen: Indices, p_out: Floats) -> None:
 
 
 @compiled
-def _choose(ft: Floats, edges: Edges, inside: Flags) -> None:
-    """The best action, then the best that is not yet seen and its cheapest observer, and so on."""
+def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags) -> int:
+    """Let in the best action that is not covered and its cheapest observer, until all are.
+
+    An action is covered by an observer who sees it at least one time in four. Returns how many
+    came in; stops when more than half of all actions are inside.
+    """
     n = ft.size
-    covered = np.zeros(n, dtype=np.bool_)
-    seen = np.zeros(n)
+    seen, observed_by = np.zeros(n), np.empty(n)
     unit = np.ones(1)
     column = np.empty(1, dtype=np.int64)
     size = 0
+    for b in range(n):
+        size += inside[b]
+    before = size
     while 2 * size <= n:
-        worst = -1
+        unseen = -1
         for b in range(n):
-            if not covered[b] and (worst < 0 or ft[b] < ft[worst]):
-                worst = b
-        if worst < 0:
-            return
-        observed_by = np.zeros(n)
-        column[0] = worst
+            if not covered[b] and (unseen < 0 or ft[b] < ft[unseen]):
+                unseen = b
+        if unseen < 0:
+            break
+        observed_by[:] = 0.0
+        column[0] = unseen
         add_columns(edges, column, unit, observed_by)
-        observer = worst
+        observer = unseen
         for i in range(n):
             if observed_by[i] * (ft[observer] + 1.0) > observed_by[observer] * (ft[i] + 1.0):
                 observer = i
-        covered[worst] = True
-        for newcomer in (worst, observer):
-            if not inside[newcomer]:
-                inside[newcomer] = True
-                size += 1
-                add_row(edges, newcomer, 1.0, seen)
+        covered[unseen] = True
+        add_row(edges, observer, 1.0, seen)
         for b in range(n):
             covered[b] = covered[b] or seen[b] > 0.25
-    inside[:] = True
+        size += (not inside[unseen]) + (observer != unseen and not inside[observer])
+        inside[unseen] = inside[observer] = True
+    return size - before
 
 
 @compiled
@@ -227,6 +242,7 @@ def _price(
 @compiled
 def _let_in(
     ft: Floats,
+    edges: Edges,
     best: Best,
     slack: float,
     inside: Flags,
@@ -234,19 +250,20 @@ def _let_in(
     blame: Floats,
     limit: int,
 ) -> int:
-    """Mark the worst offenders among the others as inside; return how many."""
-    arrived = 0
-    while arrived < limit:
-        worst, excess = -1, -slack
-        for b in range(ft.size):
-            if not inside[b]:
-                breaks = 1.0 / revealed[b] - ft[b] - best.worst
-                helps = best.least - (ft[b] - blame[b])
-                if max(breaks, helps) > excess:
-                    worst, excess = b, max(breaks, helps)
-        if worst < 0:
+    """Mark as inside who breaks a constraint or would help most; return how many."""
+    n = ft.size
+    covered = np.empty(n, dtype=np.bool_)
+    for b in range(n):
+        covered[b] = inside[b] or 1.0 / revealed[b] - ft[b] - best.worst <= -slack
+    arrived = _cover(ft, edges, covered, inside)
+    for _ in range(limit):
+        helper, most = -1, -slack
+        for b in range(n):
+            if not inside[b] and best.least - (ft[b] - blame[b]) > most:
+                helper, most = b, best.least - (ft[b] - blame[b])
+        if helper < 0:
             break
-        inside[worst] = True
+        inside[helper] = True
         arrived += 1
     return arrived
 

@@ -114,8 +114,12 @@ def _spread(v: Floats, a: Floats) -> None:
 
 
 @compiled
-def advance(v: Floats, a: Floats, tolerance: float, max_steps: int, caution: Caution) -> Best:
-    """Step until the gap is `tolerance` relative to 1 + value, or `max_steps` are done.
+def advance(
+    v: Floats, a: Floats, goal: float, tolerance: float, max_steps: int, caution: Caution
+) -> Best:
+    """Step until the gap is `goal` relative to 1 + value, or `max_steps` are done.
+
+    `tolerance` is the goal in the end, when the caller may go on from where this stopped.
 
     BEST_P and BEST_H belong to the result. Steps stop early when numbers cease to be finite.
     """
@@ -132,7 +136,7 @@ def advance(v: Floats, a: Floats, tolerance: float, max_steps: int, caution: Cau
         if bounds.lower > lower:
             v[BEST_H, :] = v[H]
             lower, price, least = bounds.lower, bounds.price, bounds.least
-        reached = upper - lower <= tolerance * (1.0 + value)
+        reached = upper - lower <= goal * (1.0 + value)
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return Best(value, upper, worst, lower, price, least, steps)
         steps += 1
@@ -151,7 +155,7 @@ def advance(v: Floats, a: Floats, tolerance: float, max_steps: int, caution: Cau
         # Corrector: what the predictor left out, and how far to aim.
         aim = mu * max((left / mu) ** 3, caution.least)
         aim = max(aim, min(2.0 * mu, caution.balance * _imbalance(v, bounds.head)))
-        aim = max(aim, min(10.0 * mu, 0.1 * tolerance * (1.0 + bounds.value) / (2 * n)))
+        aim = max(aim, min(10.0 * mu, 0.1 * tolerance * (1.0 + value) / (2 * n)))
         limit = caution.limit * mu
         for i in range(n):
             v[TO_S, i] += aim - max(-limit, min(limit, ds[i] * dq[i]))
