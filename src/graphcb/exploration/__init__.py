@@ -1,5 +1,6 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
+from graphcb.exploration.batch import solve_dec_batch
 from graphcb.exploration.choice import ClosedForm, closed_form_for, closed_form_probabilities
 from graphcb.exploration.objective import dec
 from graphcb.exploration.schedules import Fixed, Schedule, SquareRoot, as_schedule
@@ -19,4 +20,5 @@ __all__ = [
     "closed_form_probabilities",
     "dec",
     "solve_dec",
+    "solve_dec_batch",
 ]
