@@ -2,7 +2,16 @@
 
 from graphcb import graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
-from graphcb.exploration import Fixed, SquareRoot, dec
+from graphcb.exploration import (
+    Fixed,
+    Solution,
+    SolutionBatch,
+    SquareRoot,
+    Status,
+    dec,
+    solve_dec,
+    solve_dec_batch,
+)
 from graphcb.graphs import FeedbackGraph
 from graphcb.saving import load, save
 
@@ -13,13 +22,18 @@ __all__ = [
     "FeedbackGraph",
     "Fixed",
     "Greedy",
+    "Solution",
+    "SolutionBatch",
     "SquareCB",
     "SquareCBG",
     "SquareRoot",
+    "Status",
     "Uniform",
     "dec",
     "graphs",
     "load",
     "oracles",
     "save",
+    "solve_dec",
+    "solve_dec_batch",
 ]

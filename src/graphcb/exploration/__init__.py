@@ -1,16 +1,24 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
+from graphcb.exploration.batch import solve_dec_batch
 from graphcb.exploration.choice import ClosedForm, closed_form_for, closed_form_probabilities
 from graphcb.exploration.objective import dec
 from graphcb.exploration.schedules import Fixed, Schedule, SquareRoot, as_schedule
+from graphcb.exploration.solution import Solution, SolutionBatch, Status
+from graphcb.exploration.solve import solve_dec
 
 __all__ = [
     "ClosedForm",
     "Fixed",
     "Schedule",
+    "Solution",
+    "SolutionBatch",
     "SquareRoot",
+    "Status",
     "as_schedule",
     "closed_form_for",
     "closed_form_probabilities",
     "dec",
+    "solve_dec",
+    "solve_dec_batch",
 ]

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
+from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 
 
@@ -26,14 +27,30 @@ def dec(
     if graph.n_actions == 1:
         return 0.0  # no other action to regret
     reveal = graph.structure.reveal_probabilities(p)
-    return _scaled_dec(p, g * (f - f.min()), reveal) / g
+    return scaled_dec(p, g * (f - f.min()), reveal) / g
 
 
-def _scaled_dec(
+@compiled
+def scaled_dec(
     p: NDArray[np.float64], ft: NDArray[np.float64], reveal: NDArray[np.float64]
 ) -> float:
-    """gamma * DEC(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a)."""
-    if not (reveal > 0.0).all():
-        return float("inf")
-    exploitation = p @ ft + (p * (p / reveal)).sum()
-    return float(exploitation + ((1.0 - 2.0 * p) / reveal - ft).max())
+    """gamma * DEC(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
+
+    The term of the most likely action is kept apart: it nearly cancels in the sum when hardly
+    anybody sees that action.
+    """
+    head = np.argmax(p)
+    common = rest = 0.0
+    for i in range(p.size):
+        if not reveal[i] > 0.0:
+            return np.inf
+        if i != head:
+            rest += p[i]
+            common += p[i] * (p[i] / reveal[i])
+        common += p[i] * ft[i]
+    square = p[head] * (p[head] / reveal[head])
+    worst = rest * (rest / reveal[head]) - ft[head]
+    for a in range(p.size):
+        if a != head:
+            worst = max(worst, square + (1.0 - 2.0 * p[a]) / reveal[a] - ft[a])
+    return common + worst

@@ -1,0 +1,95 @@
+"""Solving with a symmetric positive matrix, in place and without threads.
+
+Written out because the systems are small and called thousands of times a second: a threaded
+library spends more time waking its threads than computing.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import compiled
+
+Floats = NDArray[np.float64]
+
+PANEL = 8  # rows eliminated together: one pass over the rest subtracts all of them
+
+
+@compiled
+def add_outer_products(sign: float, rows: Floats, first: int, matrix: Floats) -> None:
+    """matrix += sign * rows.T @ rows on the upper triangle from row `first` on; rows is (m, n).
+
+    Eight rows at a time, so that each entry is loaded and stored once for eight products; with
+    one array written and eight read the compiler still turns the inner loop into vectors.
+    """
+    m, n = rows.shape
+    i = 0
+    while i + 8 <= m:
+        for j in range(first, n):
+            # Slices, so that indices start at 0 and are seen not to be negative.
+            target = matrix[j, j:]
+            r0, r1, r2, r3 = rows[i, j:], rows[i + 1, j:], rows[i + 2, j:], rows[i + 3, j:]
+            r4, r5, r6, r7 = rows[i + 4, j:], rows[i + 5, j:], rows[i + 6, j:], rows[i + 7, j:]
+            a0, a1, a2, a3 = sign * r0[0], sign * r1[0], sign * r2[0], sign * r3[0]
+            a4, a5, a6, a7 = sign * r4[0], sign * r5[0], sign * r6[0], sign * r7[0]
+            for k in range(n - j):
+                low = a0 * r0[k] + a1 * r1[k] + a2 * r2[k] + a3 * r3[k]
+                target[k] += low + (a4 * r4[k] + a5 * r5[k] + a6 * r6[k] + a7 * r7[k])
+        i += 8
+    while i + 2 <= m:
+        for j in range(first, n):
+            target, r0, r1 = matrix[j, j:], rows[i, j:], rows[i + 1, j:]
+            a0, a1 = sign * r0[0], sign * r1[0]
+            for k in range(n - j):
+                target[k] += a0 * r0[k] + a1 * r1[k]
+        i += 2
+    if i < m:
+        for j in range(first, n):
+            target, r0 = matrix[j, j:], rows[i, j:]
+            a0 = sign * r0[0]
+            for k in range(n - j):
+                target[k] += a0 * r0[k]
+
+
+@compiled
+def factorise(matrix: Floats) -> None:
+    """Overwrite the upper triangle with U, where U.T @ U is the matrix.
+
+    A pivot that rounding has made negative stands for a direction without curvature: it is
+    given an infinite one, so that the solution does not move that way.
+    """
+    n = matrix.shape[0]
+    for start in range(0, n, PANEL):
+        stop = min(start + PANEL, n)
+        for k in range(start, stop):
+            row = matrix[k, k:]
+            for i in range(start, k):
+                above = matrix[i, k:]
+                factor = above[0]
+                for j in range(n - k):
+                    row[j] -= factor * above[j]
+            pivot = row[0]
+            scale = 1.0 / np.sqrt(pivot) if pivot > 0.0 else 0.0
+            for j in range(n - k):
+                row[j] *= scale
+            if not pivot > 0.0:
+                row[0] = np.inf
+        if stop < n:
+            add_outer_products(-1.0, matrix[start:stop], stop, matrix)
+
+
+@compiled
+def solve_in_place(factor: Floats, right: Floats) -> None:
+    """Overwrite `right` with the solution, given the U of `factorise`."""
+    n = right.size
+    for i in range(n):
+        row, below = factor[i, i:], right[i:]
+        x = below[0] / row[0]
+        for j in range(1, n - i):
+            below[j] -= row[j] * x
+        below[0] = x
+    for i in range(n - 1, -1, -1):
+        row, below = factor[i, i:], right[i:]
+        x = below[0]
+        for j in range(1, n - i):
+            x -= row[j] * below[j]
+        below[0] = x / row[0]

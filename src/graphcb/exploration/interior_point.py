@@ -1,0 +1,191 @@
+"""A primal-dual interior-point method for the scaled program (see `certificate`).
+
+Mehrotra's predictor and corrector with independent slacks and one common step length. Three
+things keep it on its way at every gamma: complementarity is never reduced faster than the
+equations are met, the corrector is limited to the size of the present complementarity, and once
+the gap asked for is within reach complementarity stays where it is until the equations follow.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import compiled
+from graphcb.exploration.certificate import evaluate
+from graphcb.exploration.layout import (
+    BEST_H,
+    BEST_P,
+    DM,
+    DP,
+    DQ,
+    DS,
+    FT,
+    LOOPS,
+    RESIDUAL,
+    SEEN_BY,
+    TO_M,
+    TO_S,
+    C,
+    G,
+    H,
+    M,
+    P,
+    Q,
+    S,
+)
+from graphcb.exploration.newton import assemble, solve_direction
+
+Floats = NDArray[np.float64]
+
+
+class Caution(NamedTuple):
+    """How boldly to step."""
+
+    stride: float  # share of the way to the boundary, far from the solution
+    near: float  # complementarity, relative to the value, from which the stride is 0.995
+    balance: float  # least complementarity aimed for, relative to the equations' residuals
+    limit: float  # of the corrector, relative to complementarity
+    least: float  # smallest reduction of complementarity aimed for
+    refinements: int
+
+
+BOLD = Caution(stride=0.9, near=0.1, balance=0.1, limit=1.0, least=1e-6, refinements=1)
+CAREFUL = Caution(stride=0.7, near=1e-3, balance=0.3, limit=0.3, least=1e-2, refinements=2)
+
+
+class Best(NamedTuple):
+    """The best value and the best bound seen, perhaps of two iterates; see `Bounds`."""
+
+    value: float
+    upper: float
+    worst: float
+    lower: float
+    price: float
+    least: float
+    steps: int
+
+
+@compiled
+def begin(v: Floats, a: Floats) -> None:
+    """Set P, Q, S and M to the start: p spread, slacks exact, all products equal."""
+    n = v.shape[1]
+    _spread(v, a)
+    v[Q, :] = 1.0 / n
+    bounds = evaluate(v, a)
+    above = 0.5 * (1.0 + bounds.value)
+    total = 0.0
+    for b in range(n):
+        v[S, b] = bounds.worst - v[C, b] + above
+        total += 1.0 / v[S, b]
+    for b in range(n):
+        v[Q, b] = 1.0 / (total * v[S, b])
+        v[M, b] = 1.0 / (total * v[P, b])
+
+
+@compiled
+def _spread(v: Floats, a: Floats) -> None:
+    """A first p: each action's cheapest observer gets what seeing it is worth, the best the rest.
+
+    Seeing b at rate w costs w ft_i / G_ib and is worth 1 / w - ft_b, which is balanced near
+    w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)).
+    """
+    n = v.shape[1]
+    ft, p = v[FT], v[P]
+    best = np.argmin(ft)
+    for b in range(n):
+        p[b] = 0.1 / (n + ft[b])
+    for b in range(n):
+        observer, chance = b, v[LOOPS, b]
+        for i in range(n):
+            seen = a[SEEN_BY, b, i]
+            if seen > 0.0 and (ft[i] + 1.0) * chance < (ft[observer] + 1.0) * seen:
+                observer, chance = i, seen
+        rate = 1.0 / (n + ft[b] + np.sqrt(ft[observer] / chance)) / chance
+        p[observer] = max(p[observer], min(rate, 0.5))
+    others = 0.0
+    for b in range(n):
+        if b != best:
+            others += p[b]
+    if others < 0.9:
+        p[best] = 1.0 - others
+    else:
+        p /= others + p[best]
+
+
+@compiled
+def advance(
+    v: Floats, a: Floats, goal: float, tolerance: float, max_steps: int, caution: Caution
+) -> Best:
+    """Step until the gap is `goal` relative to 1 + value, or `max_steps` are done.
+
+    `tolerance` is the goal in the end, when the caller may go on from where this stopped.
+
+    BEST_P and BEST_H belong to the result. Steps stop early when numbers cease to be finite.
+    """
+    n = v.shape[1]
+    p, q, s, m, dp, dq, ds, dm = v[P], v[Q], v[S], v[M], v[DP], v[DQ], v[DS], v[DM]
+    value = upper = worst = np.inf
+    lower = price = least = -np.inf
+    steps = 0
+    while True:
+        bounds = evaluate(v, a)
+        if bounds.upper < upper:
+            v[BEST_P, :] = p
+            value, upper, worst = bounds.value, bounds.upper, bounds.worst
+        if bounds.lower > lower:
+            v[BEST_H, :] = v[H]
+            lower, price, least = bounds.lower, bounds.price, bounds.least
+        reached = upper - lower <= goal * (1.0 + value)
+        if reached or steps >= max_steps or not np.isfinite(bounds.value):
+            return Best(value, upper, worst, lower, price, least, steps)
+        steps += 1
+        # Predictor: straight for the solution.
+        fixed = assemble(v, a, bounds.head)
+        mu = 0.0
+        for i in range(n):
+            v[TO_S, i], v[TO_M, i] = -s[i] * q[i], -p[i] * m[i]
+            mu -= (v[TO_S, i] + v[TO_M, i]) / (2 * n)
+        solve_direction(v, a, fixed, 0)
+        length = min(1.0, _to_boundary(v))
+        left = 0.0
+        for i in range(n):
+            left += (p[i] + length * dp[i]) * (m[i] + length * dm[i]) / (2 * n)
+            left += (q[i] + length * dq[i]) * (s[i] + length * ds[i]) / (2 * n)
+        # Corrector: what the predictor left out, and how far to aim.
+        aim = mu * max((left / mu) ** 3, caution.least)
+        aim = max(aim, min(2.0 * mu, caution.balance * _imbalance(v, bounds.head)))
+        aim = max(aim, min(10.0 * mu, 0.1 * tolerance * (1.0 + value) / (2 * n)))
+        limit = caution.limit * mu
+        for i in range(n):
+            v[TO_S, i] += aim - max(-limit, min(limit, ds[i] * dq[i]))
+            v[TO_M, i] += aim - max(-limit, min(limit, dp[i] * dm[i]))
+        solve_direction(v, a, fixed, caution.refinements)
+        stride = caution.stride if 2 * n * mu > caution.near * (1.0 + bounds.value) else 0.995
+        length = min(1.0, stride * _to_boundary(v))
+        for i in range(n):
+            p[i] += length * dp[i]
+            q[i] += length * dq[i]
+            s[i] += length * ds[i]
+            m[i] += length * dm[i]
+
+
+@compiled
+def _to_boundary(v: Floats) -> float:
+    """The longest step that keeps everything non-negative."""
+    fastest = 1e-300
+    for row in range(4):
+        for i in range(v.shape[1]):
+            fastest = max(fastest, -v[DP + row, i] / v[P + row, i])
+    return 1.0 / fastest
+
+
+@compiled
+def _imbalance(v: Floats, head: int) -> float:
+    """The largest residual of the two equations, in the units of the products."""
+    worst = 0.0
+    level = v[G, head] - v[M, head]
+    for i in range(v.shape[1]):
+        worst = max(worst, v[P, i] * abs(v[G, i] - v[M, i] - level))
+        worst = max(worst, v[Q, i] * abs(v[RESIDUAL, i]))
+    return worst

@@ -1,0 +1,128 @@
+"""`solve_dec`: the paper's convex program, certified."""
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphcb.checks import as_count, as_gamma, as_losses
+from graphcb.compilation import compiled
+from graphcb.exploration.edges import Edges, edges_of
+from graphcb.exploration.exact import solve_bandit, solve_full_information
+from graphcb.exploration.growing import Outcome, solve_scaled
+from graphcb.exploration.layout import room_for
+from graphcb.exploration.solution import Solution, Status
+from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs.families import Bandit, FullInformation
+
+Floats = NDArray[np.float64]
+
+MAX_STEPS = 100
+COMMON_SIZE = 64  # chosen actions for which the work room is kept between calls
+LARGEST = 1e140  # scaled gaps beyond this are cut: their squares would overflow
+
+_INTERIOR, _BANDIT, _FULL = range(3)
+_ROUTES: dict[type, int] = {Bandit: _BANDIT, FullInformation: _FULL}
+_NO_EDGES = edges_of(FeedbackGraph([[1.0]]))
+_kept = threading.local()
+
+
+def solve_dec(
+    predicted_losses: ArrayLike,
+    graph: FeedbackGraph,
+    gamma: float,
+    *,
+    tolerance: float = 1e-6,
+    max_steps: int = MAX_STEPS,
+) -> Solution:
+    """The distribution with the smallest DEC, with a proof: shape (K,) in, `Solution` out.
+
+    `tolerance` is on gamma * DEC, relative to 1 + its value. The answer is always a distribution
+    with a valid gap; `status` says whether the gap is within the tolerance. Bandit and full
+    information are solved in O(K); other graphs by Newton steps over the actions that matter,
+    usually a handful. Where all matter (sparse graphs) a step is a dense system: about 1 ms at
+    K = 200 and 15 ms at K = 500.
+
+    >>> from graphcb import graphs
+    >>> solution = solve_dec([0.1, 0.3, 0.7], graphs.cops_and_robbers(3), gamma=100.0)
+    >>> solution.probabilities.round(4)
+    array([0.9537, 0.0463, 0.    ])
+    >>> solution.gap <= 1e-6 * (1.0 / 100.0 + solution.value), str(solution.status)
+    (True, 'proven to be within the tolerance of the optimum')
+    """
+    f = as_losses(predicted_losses, graph.n_actions).copy()
+    g = as_gamma(gamma)
+    tolerance = as_tolerance(tolerance)
+    max_steps = as_count("max_steps", max_steps)
+    require_observable(graph, "to solve for the DEC")
+    route, edges = route_of(graph)
+    p = np.empty(f.size)
+    outcome = solve_losses(f, g, route, edges, tolerance, max_steps, work_room(f.size), p)
+    value, gap, status = conclude(outcome, g, tolerance, route)
+    return Solution(p, value, gap, outcome.steps, status)
+
+
+def as_tolerance(tolerance: float) -> float:
+    """A positive number below 1."""
+    value = float(tolerance)
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"`tolerance` must be between 0 and 1, got {tolerance}")
+    return value
+
+
+def route_of(graph: FeedbackGraph) -> tuple[int, Edges]:
+    """Which method a graph takes, and its edges where that needs them."""
+    route = _ROUTES.get(type(graph.structure), _INTERIOR)
+    return route, edges_of(graph) if route == _INTERIOR else _NO_EDGES
+
+
+def work_room(n_actions: int) -> Floats:
+    """A block of work room, one a thread, used again by every call."""
+    size = min(n_actions, COMMON_SIZE)
+    block: Floats | None = getattr(_kept, "block", None)
+    if block is None or _kept.size < size:
+        block = _kept.block = room_for(size)
+        _kept.size = size
+    return block
+
+
+@compiled
+def solve_losses(
+    f: Floats,
+    gamma: float,
+    route: int,
+    edges: Edges,
+    tolerance: float,
+    max_steps: int,
+    block: Floats,
+    p: Floats,
+) -> Outcome:
+    """Scale `f` in place to ft = gamma * (f - min f) and solve; writes `p`."""
+    best = f.min()
+    for a in range(f.size):
+        # Halves, as the difference of two finite numbers may be too large.
+        gap = gamma * (0.5 * f[a] - 0.5 * best)
+        f[a] = min(2.0 * gap, LARGEST)
+    if f.size == 1:
+        p[0] = 1.0
+        return Outcome(0.0, 0.0, 0.0, 0, False, 1)
+    if route == _BANDIT:
+        return solve_bandit(f, p)
+    if route == _FULL:
+        return solve_full_information(f, p)
+    return solve_scaled(f, edges, tolerance, max_steps, block, p)
+
+
+def conclude(
+    outcome: Any, gamma: float, tolerance: float, route: int
+) -> tuple[float, float, Status]:
+    """Value, gap and status in the units of the losses."""
+    gap = max(outcome.upper - max(outcome.lower, 0.0), 0.0)
+    if not gap <= tolerance * (1.0 + outcome.value):
+        status = Status.NOT_CERTIFIED
+    elif route != _INTERIOR:
+        status = Status.EXACT
+    else:
+        status = Status.RESTARTED if outcome.restarted else Status.CERTIFIED
+    return outcome.value / gamma, gap / gamma, status
