@@ -3,7 +3,10 @@
 from graphcb import graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
 from graphcb.exploration import (
+    Automatic,
+    Doubling,
     Fixed,
+    FromTheory,
     Solution,
     SolutionBatch,
     SquareRoot,
@@ -18,9 +21,12 @@ from graphcb.saving import load, save
 __version__ = "0.1.0"
 
 __all__ = [
+    "Automatic",
+    "Doubling",
     "EpsilonGreedy",
     "FeedbackGraph",
     "Fixed",
+    "FromTheory",
     "Greedy",
     "Solution",
     "SolutionBatch",

@@ -137,3 +137,10 @@ def first_not_finite(values: NDArray[np.float64]) -> int:
         if not np.isfinite(values[i]):
             return i
     return -1
+
+
+def as_positive(name: str, value: float) -> float:
+    """A positive finite number."""
+    if not 0.0 < value < float("inf"):
+        raise ValueError(f"`{name}` must be a positive finite number, got {value}")
+    return float(value)

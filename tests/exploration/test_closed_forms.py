@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import graphcb
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration import closed_form_for, closed_form_probabilities
+from graphcb.exploration.closed_forms import inverse_gap_weighting
 
 losses = st.lists(
     st.sampled_from([0.0, 1e-12, 1e-3, 0.1, 0.5, 0.9, 1.0, -1.0]), min_size=2, max_size=8
@@ -23,15 +24,25 @@ def scaled_dec(f, graph, gamma):
 
 
 @given(losses, gammas)
-def test_bandit_is_within_twice_its_optimum(f, gamma):
-    size = len(f)  # the optimum is K - 1
-    assert scaled_dec(f, graphs.bandit(size), gamma) <= 2.0 * (size - 1) * (1 + 1e-9)
+def test_bandit_is_at_its_optimum_and_squarecb_within_twice_of_it(f, gamma):
+    size, graph = len(f), graphs.bandit(len(f))  # the optimum is K - 1
+    assert scaled_dec(f, graph, gamma) == pytest.approx(size - 1, rel=1e-6)
+    p = inverse_gap_weighting(np.array(f), gamma)
+    assert gamma * graphcb.dec(p, f, graph, gamma) <= 2.0 * (size - 1) * (1 + 1e-6)
 
 
 @given(losses, gammas)
-def test_constants_of_the_graphs_that_do_not_grow_with_k(f, gamma):
-    for graph in (graphs.full_information(len(f)), graphs.cops_and_robbers(len(f))):
-        assert scaled_dec(f, graph, gamma) <= 2.0 * (1 + 1e-9)
+def test_full_information_is_at_its_optimum(f, gamma):
+    graph = graphs.full_information(len(f))
+    solution = graphcb.solve_dec(f, FeedbackGraph(graph.matrix), gamma)
+    assert scaled_dec(f, graph, gamma) <= gamma * solution.value + 1e-6
+    assert scaled_dec(f, graph, gamma) <= 1.0 + 1e-9
+
+
+@given(losses, gammas)
+def test_the_constant_of_cops_and_robbers_does_not_grow_with_k(f, gamma):
+    rounding = 1e-15 * gamma  # differences of numbers as large as gamma
+    assert scaled_dec(f, graphs.cops_and_robbers(len(f)), gamma) <= 2.0 + 1e-9 + rounding
 
 
 @given(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), gammas, st.integers(0, 1))
@@ -45,6 +56,7 @@ def test_undirected_self_aware_is_within_twice_the_greedy_set(f, gamma, random):
     size = len(f)
     edges = [(i, j) for i in range(size) for j in range(i) if random.random() < 0.4]
     graph = graphs.undirected_self_aware(size, edges)
+    assume(closed_form_for(graph).name == "independent_set")
     p = closed_form_probabilities(f, graph, gamma)
     chosen = np.flatnonzero(p)
     assert graph.subgraph(chosen) == graphs.bandit(chosen.size)  # independent
@@ -86,13 +98,19 @@ def test_posted_price_is_the_mirror_of_inventory(f, gamma):
 def test_values_by_hand():
     f = [0.5, 0.0, 0.25]
     np.testing.assert_allclose(
-        closed_form_probabilities(f, graphs.bandit(3), 4.0), [1 / 5, 1 - 1 / 5 - 1 / 4, 1 / 4]
+        inverse_gap_weighting(np.array(f), 4.0), [1 / 5, 1 - 1 / 5 - 1 / 4, 1 / 4]
+    )
+    x = 1 / closed_form_probabilities(f, graphs.bandit(3), 4.0) - [2.0, 0.0, 1.0]
+    np.testing.assert_allclose(x, x[0])  # the same root for all
+    np.testing.assert_allclose(
+        closed_form_probabilities(f, graphs.full_information(3), 1.0),
+        [0.5 * (2.75 / 3 - 0.5), 0.5 * 2.75 / 3, 0.5 * (2.75 / 3 - 0.25)],
     )
     np.testing.assert_allclose(
         closed_form_probabilities(f, graphs.cops_and_robbers(3), 4.0), [0, 1 - 1 / 3, 1 / 3]
     )
     np.testing.assert_array_equal(
-        closed_form_probabilities(f, graphs.full_information(3), 4.0), [0, 1, 0]
+        closed_form_probabilities(f, graphs.full_information(3), 8.0), [0, 1, 0]
     )
     np.testing.assert_allclose(
         closed_form_probabilities([0.5, 0.0], graphs.apple_tasting(), 4.0), [1 / 3, 2 / 3]
@@ -108,8 +126,8 @@ def test_values_by_hand():
 
 def test_which_form_a_graph_has():
     names = {
-        "inverse_gap_weighting": graphs.bandit(3),
-        "follow_the_best": graphs.full_information(3),
+        "exact_inverse_gap_weighting": graphs.bandit(3),
+        "water_filling": graphs.full_information(3),
         "two_best": graphs.cops_and_robbers(3),
         "taste": graphs.apple_tasting(),
         "cover_levels": graphs.inventory(3),
@@ -118,6 +136,7 @@ def test_which_form_a_graph_has():
     }
     for name, graph in names.items():
         assert closed_form_for(graph).name == name
+        assert closed_form_for(FeedbackGraph(graph.matrix)).name == name  # recognised
     assert closed_form_for(graphs.apple_tasting(3)) is None
     assert closed_form_for(FeedbackGraph([[1, 0.5], [0.5, 1]])) is None  # proven for certain edges
     assert closed_form_for(FeedbackGraph([[1, 1, 0], [0, 1, 0], [0, 0, 1]])) is None
@@ -129,6 +148,18 @@ def test_one_action_and_huge_losses(size):
         f = np.linspace(-1e300, 1e300, size)
         p = closed_form_probabilities(f, family(size), 1e8)
         assert p[0] == pytest.approx(1.0)
+
+
+def test_rows_at_once():
+    rows = np.random.default_rng(0).random((5, 3))
+    for graph in (graphs.bandit(3), graphs.inventory(3), graphs.undirected_self_aware(3, [(0, 1)])):
+        together = closed_form_probabilities(rows, graph, 7.0)
+        assert together.shape == (5, 3)
+        for row, p in zip(rows, together, strict=True):
+            np.testing.assert_array_equal(p, closed_form_probabilities(row, graph, 7.0))
+    assert closed_form_probabilities(np.empty((0, 3)), graphs.bandit(3), 7.0).shape == (0, 3)
+    with pytest.raises(ValueError, match=r"`predicted_losses` must have shape \(3,\)"):
+        closed_form_probabilities(np.empty((2, 4)), graphs.bandit(3), 7.0)
 
 
 def test_bad_input():

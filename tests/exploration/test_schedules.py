@@ -1,6 +1,6 @@
 import pytest
 
-from graphcb import Fixed, SquareRoot
+from graphcb import Doubling, Fixed, FromTheory, SquareRoot
 from graphcb.exploration import as_schedule
 
 
@@ -29,3 +29,43 @@ def test_bad_alpha(alpha):
         SquareRoot(1.0, alpha)
     with pytest.raises(ValueError, match="or \"n_actions\", got 'K'"):
         SquareRoot(1.0, "K")
+
+
+def test_the_corollaries():
+    strong = FromTheory(horizon=10_000, regression_regret=25.0, independence_number=4.0)
+    assert strong.gamma(1, 10) == strong.gamma(9_999, 50) == 40.0
+    assert FromTheory(4, 100.0, 1.0).gamma(1, 2) == 4.0  # the least
+    weak = FromTheory(1_000, 1.0, independence_number=0.0, weak_domination_number=8.0)
+    assert weak.gamma(1, 10) == pytest.approx(2.0 * 100.0)
+    assert FromTheory(8, 1.0, 0.0, weak_domination_number=3.0).gamma(1, 10) == 48.0
+
+
+def test_doubling_spends_what_an_epoch_may_and_no_more():
+    schedule = Doubling(horizon=400, regression_regret=4.0)
+    assert schedule.gamma(1, 3) == 10.0
+    for _ in range(8):
+        schedule.observe(5.0)  # 40 is allowed
+    assert (schedule.epoch, schedule.gamma(9, 3)) == (0, 10.0)
+    schedule.observe(0.1)
+    assert (schedule.epoch, schedule.gamma(10, 3)) == (1, 20.0)
+    for _ in range(16):
+        schedule.observe(5.0)
+    assert schedule.epoch == 1
+    schedule.observe(0.1)
+    assert (schedule.epoch, schedule.gamma(27, 3)) == (2, 40.0)
+
+
+def test_bad_horizons_and_regrets():
+    for schedule in (Doubling, FromTheory):
+        arguments = () if schedule is Doubling else (1.0,)
+        with pytest.raises(ValueError, match="`horizon` must be at least 1, got 0"):
+            schedule(0, 1.0, *arguments)
+        with pytest.raises(ValueError, match="`regression_regret` must be a positive finite"):
+            schedule(10, 0.0, *arguments)
+    with pytest.raises(ValueError, match="`independence_number` must not be negative"):
+        FromTheory(10, 1.0, -1.0)
+
+
+def test_what_is_no_schedule():
+    with pytest.raises(TypeError, match=r"`gamma` must be a number or a schedule .*got str"):
+        as_schedule("large")

@@ -1,43 +1,92 @@
 """SquareCB.G: exploration that knows what each action reveals."""
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_gamma
-from graphcb.exploration import Schedule, as_schedule, closed_form_probabilities
+from graphcb.checks import as_gamma, as_losses
+from graphcb.exploration import Method, Schedule, as_schedule, closed_form_for, dec, solve_dec
+from graphcb.exploration.choice import require_closed_form
 from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.oracles import Oracle
+
+Floats = NDArray[np.float64]
 
 
 class SquareCBG:
     """The paper's algorithm: predict, spread probability as the graph asks, learn what is seen.
 
     `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
-    independence number. The graph may differ from round to round. It needs a closed form
-    (`exploration.closed_form_for(graph)` tells which).
+    independence number. The graph may differ from round to round. `method` is "auto" (the closed
+    form that is proven for the graph, else the convex program), "closed-form" or "solver"; a
+    schedule that needs the optimal value of each round makes "auto" solve. `explain(graph)`
+    tells what it does and why.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
     >>> agent.act(np.array([0.3]), graphs.inventory(3), np.array([0.0, 0.5, 1.0]))
     array([0., 0., 1.])
+    >>> agent.explain(graphs.inventory(3))
+    'closed form cover_levels: each level reveals all lower ones'
     """
 
-    def __init__(self, oracle: Oracle, *, gamma: float | Schedule) -> None:
+    def __init__(self, oracle: Oracle, *, gamma: float | Schedule, method: Method = "auto") -> None:
+        if method not in ("auto", "closed-form", "solver"):
+            raise ValueError(f'`method` must be "auto", "closed-form" or "solver", got {method!r}')
         self.oracle = oracle
         self.schedule = as_schedule(gamma)
+        self.method = method
         self.n_rounds = 0
+        self.epoch = self.schedule.epoch
+        self.fresh_oracle = copy.deepcopy(oracle) if self.schedule.needs == "optimum" else None
 
-    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> NDArray[np.float64]:
+    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
         require_observable(graph, "to learn from it")
-        predicted_losses = self.oracle.predict(context, actions)
+        if self.schedule.epoch != self.epoch and self.fresh_oracle is not None:
+            self.oracle = copy.deepcopy(self.fresh_oracle)
+            self.epoch = self.schedule.epoch
+        predicted_losses = as_losses(self.oracle.predict(context, actions), graph.n_actions)
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        probabilities = closed_form_probabilities(predicted_losses, graph, gamma)
+        probabilities, value = self._explore(predicted_losses, graph, gamma)
+        if self.schedule.needs != "nothing":
+            self.schedule.observe(value)
         self.n_rounds += 1
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Hand what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
+
+    def explain(self, graph: FeedbackGraph) -> str:
+        """Which method this graph takes, and why."""
+        form = None if self._always_solves() else closed_form_for(graph)
+        if form is not None:
+            return f"closed form {form.name}: {form.because}"
+        if self.method == "solver":
+            return 'convex program: method="solver"'
+        if self.schedule.needs == "optimum":
+            return f"convex program: {type(self.schedule).__name__} needs the optimal value"
+        return "convex program: no closed form is proven for this graph"
+
+    def _always_solves(self) -> bool:
+        return self.method == "solver" or (
+            self.method == "auto" and self.schedule.needs == "optimum"
+        )
+
+    def _explore(
+        self, predicted_losses: Floats, graph: FeedbackGraph, gamma: float
+    ) -> tuple[Floats, float]:
+        """Probabilities, and the DEC of the round where the schedule wants it."""
+        form = None if self._always_solves() else closed_form_for(graph)
+        if self.method == "closed-form":
+            form = require_closed_form(graph)
+        if form is None:
+            solution = solve_dec(predicted_losses, graph, gamma)
+            return solution.probabilities, solution.value
+        probabilities = form.formula(predicted_losses, gamma)
+        if self.schedule.needs == "nothing":
+            return probabilities, float("nan")
+        return probabilities, dec(probabilities, predicted_losses, graph, gamma)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb import graphs
-from graphcb.checks import as_count
+from graphcb.checks import as_count, as_positive
 from graphcb.environments.protocol import Observation, Round
 from graphcb.newsvendor import stock_cost, stock_costs
 
@@ -43,11 +43,8 @@ class SyntheticInventory:
         as_count("n_features", self.n_features)
         if not isinstance(self.levels, GrowingGrid):
             as_count("levels", self.levels, at_least=2)
-        for name in ("holding_cost", "backorder_cost"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ValueError(
-                    f"`{name}` must be a positive finite number, got {getattr(self, name)}"
-                )
+        as_positive("holding_cost", self.holding_cost)
+        as_positive("backorder_cost", self.backorder_cost)
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Contexts (n_features,), the inventory graph, and the levels as actions."""

@@ -1,15 +1,32 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
 from graphcb.exploration.batch import solve_dec_batch
-from graphcb.exploration.choice import ClosedForm, closed_form_for, closed_form_probabilities
+from graphcb.exploration.choice import (
+    ClosedForm,
+    Method,
+    closed_form_for,
+    closed_form_probabilities,
+)
 from graphcb.exploration.objective import dec
-from graphcb.exploration.schedules import Fixed, Schedule, SquareRoot, as_schedule
+from graphcb.exploration.schedules import (
+    Automatic,
+    Doubling,
+    Fixed,
+    FromTheory,
+    Schedule,
+    SquareRoot,
+    as_schedule,
+)
 from graphcb.exploration.solution import Solution, SolutionBatch, Status
 from graphcb.exploration.solve import solve_dec
 
 __all__ = [
+    "Automatic",
     "ClosedForm",
+    "Doubling",
     "Fixed",
+    "FromTheory",
+    "Method",
     "Schedule",
     "Solution",
     "SolutionBatch",

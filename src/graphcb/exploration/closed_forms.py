@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
+from graphcb.exploration.exact import solve_bandit, solve_full_information
 from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 def inverse_gap_weighting(f: Floats, gamma: float) -> Floats:
     """Bandit: p_a = 1 / (K + gamma (f_a - f_best)), the rest on the best action.
 
-    This is the exploration of SquareCB.
+    This is the exploration of SquareCB; gamma * DEC is at most 2 (K - 1), twice the optimum.
     """
     best = np.argmin(f)
     p: Floats = 1.0 / (f.size + gamma * (f - f[best]))
@@ -27,10 +28,42 @@ def inverse_gap_weighting(f: Floats, gamma: float) -> Floats:
 
 
 @compiled
-def follow_the_best(f: Floats, gamma: float) -> Floats:
-    """Full information: play the best action, as every action reveals the same.
+def _scaled_gaps(f: Floats, gamma: float) -> Floats:
+    """gamma * (f - min f), cut where it would overflow."""
+    best = f.min()
+    gaps = np.empty(f.size)
+    for a in range(f.size):
+        gaps[a] = min(2.0 * gamma * (0.5 * f[a] - 0.5 * best), 1e140)
+    return gaps
 
-    gamma * DEC is at most 2, and 0 (the optimum) once the best leads by gamma * gap >= 2.
+
+@compiled
+def exact_inverse_gap_weighting(f: Floats, gamma: float) -> Floats:
+    """Bandit, exactly: p_a = 1 / (x + gamma (f_a - f_best)) with the x that makes it sum to 1.
+
+    The optimum of the convex program; gamma * DEC is K - 1.
+    """
+    p = np.empty(f.size)
+    solve_bandit(_scaled_gaps(f, gamma), p)
+    return p
+
+
+@compiled
+def water_filling(f: Floats, gamma: float) -> Floats:
+    """Full information, exactly: p_a = max(0, x - gamma (f_a - f_best)) / 2, summing to 1.
+
+    The optimum of the convex program: all on the best action once it leads by gamma * gap >= 2.
+    """
+    p = np.empty(f.size)
+    solve_full_information(_scaled_gaps(f, gamma), p)
+    return p
+
+
+@compiled
+def follow_the_best(f: Floats, gamma: float) -> Floats:
+    """Play the best action; `gamma` does not matter. What a greedy agent does.
+
+    Under full information gamma * DEC is at most 2.
     """
     p = np.zeros(f.size)
     p[np.argmin(f)] = 1.0

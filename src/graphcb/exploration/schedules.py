@@ -2,20 +2,40 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
-from graphcb.checks import as_gamma
+from graphcb.checks import as_count, as_gamma, as_positive
 
 
+Need = Literal["nothing", "value", "optimum"]
+
+
+@runtime_checkable
 class Schedule(Protocol):
-    """Gives gamma for a round."""
+    """Gives gamma for a round.
+
+    `needs` is what `observe` must be told of each round: "nothing", the "value" of the DEC of
+    what was played, or its "optimum". When `epoch` changes, the agent starts anew with a fresh
+    oracle.
+    """
+
+    needs: ClassVar[Need]
+
+    @property
+    def epoch(self) -> int:
+        """Number of fresh starts so far."""
+        ...
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """Gamma of round 1, 2, ... over today's `n_actions`."""
         ...
 
+    def observe(self, value: float) -> None:
+        """The DEC of the round that was just played, at the gamma given for it."""
+        ...
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Fixed:
     """The same gamma in every round.
 
@@ -24,6 +44,8 @@ class Fixed:
     """
 
     value: float
+    needs: ClassVar[Need] = "nothing"
+    epoch: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         as_gamma(self.value)
@@ -32,8 +54,11 @@ class Fixed:
         """The value."""
         return self.value
 
+    def observe(self, value: float) -> None:
+        """Nothing to learn from it."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class SquareRoot:
     """gamma = c * sqrt(alpha * t), as in the paper's experiments.
 
@@ -49,10 +74,11 @@ class SquareRoot:
 
     c: float
     alpha: float | Literal["n_actions"]
+    needs: ClassVar[Need] = "nothing"
+    epoch: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.c < math.inf:
-            raise ValueError(f"`c` must be a positive finite number, got {self.c}")
+        as_positive("c", self.c)
         if isinstance(self.alpha, str):
             if self.alpha != "n_actions":
                 raise ValueError(
@@ -68,7 +94,133 @@ class SquareRoot:
         alpha = n_actions if isinstance(self.alpha, str) else self.alpha
         return self.c * math.sqrt(alpha * round_number)
 
+    def observe(self, value: float) -> None:
+        """Nothing to learn from it."""
+
+
+@dataclass(frozen=True)
+class FromTheory:
+    """The gamma of the paper's corollaries, for a known horizon and regression regret.
+
+    Strongly observable graphs (`weak_domination_number` left at 0): max(4, sqrt(alpha T / R)).
+    Weakly observable ones: max(16 d, sqrt(alpha T / R), d^(1/3) (T / R)^(2/3)), where alpha is
+    the independence number among the actions with self-loops.
+
+    >>> FromTheory(horizon=10_000, regression_regret=4.0, independence_number=9).gamma(1, 20)
+    150.0
+    """
+
+    horizon: int
+    regression_regret: float
+    independence_number: float
+    weak_domination_number: float = 0.0
+    needs: ClassVar[Need] = "nothing"
+    epoch: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        as_count("horizon", self.horizon)
+        as_positive("regression_regret", self.regression_regret)
+        for name in ("independence_number", "weak_domination_number"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"`{name}` must not be negative, got {getattr(self, name)}")
+
+    def gamma(self, round_number: int, n_actions: int) -> float:
+        """The same in every round."""
+        rounds = self.horizon / self.regression_regret
+        strong = math.sqrt(self.independence_number * rounds)
+        if self.weak_domination_number == 0.0:
+            return max(4.0, strong)
+        d = self.weak_domination_number
+        return max(16.0 * d, strong, math.pow(d, 1 / 3) * math.pow(rounds, 2 / 3))
+
+    def observe(self, value: float) -> None:
+        """Nothing to learn from it."""
+
+
+@dataclass
+class Doubling:
+    """The paper's adaptive gamma, which needs no graph number, for graphs that may change.
+
+    Starts at sqrt(horizon / regression_regret). When the optimal DECs of the rounds of an epoch
+    add up to more than gamma * regression_regret, gamma doubles, and the epoch and the oracle
+    start anew. Works for strongly and weakly observable graphs alike.
+
+    >>> schedule = Doubling(horizon=100, regression_regret=1.0)
+    >>> schedule.gamma(1, 5)
+    10.0
+    >>> for _ in range(11):
+    ...     schedule.observe(1.0)
+    >>> schedule.gamma(12, 5), schedule.epoch
+    (20.0, 1)
+    """
+
+    horizon: int
+    regression_regret: float
+    epoch: int = 0
+    spent: float = 0.0
+    needs: ClassVar[Need] = "optimum"
+
+    def __post_init__(self) -> None:
+        as_count("horizon", self.horizon)
+        as_positive("regression_regret", self.regression_regret)
+
+    def gamma(self, round_number: int, n_actions: int) -> float:
+        """The gamma of the present epoch."""
+        return 2.0**self.epoch * math.sqrt(self.horizon / self.regression_regret)
+
+    def observe(self, value: float) -> None:
+        """Add the optimal DEC of the round up, and double once the epoch has spent too much."""
+        self.spent += value
+        if self.spent > self.gamma(0, 0) * self.regression_regret:
+            self.epoch += 1
+            self.spent = 0.0
+
+
+@dataclass
+class Automatic:
+    """A gamma that asks for nothing: no horizon, no graph number, no constant.
+
+    gamma = c * sqrt(t * mean of gamma * DEC so far), at least c * sqrt(t): gamma * DEC is what the
+    independence number bounds, and is known after each round. `c` was chosen by measurement,
+    see docs/decisions.
+
+    >>> schedule = Automatic(c=2.0)
+    >>> schedule.gamma(1, 5)
+    2.0
+    >>> schedule.observe(4.5)  # gamma * DEC = 9
+    >>> schedule.gamma(4, 5)
+    12.0
+    """
+
+    c: float = 16.0
+    last: float = 0.0
+    total: float = 0.0
+    count: int = 0
+    epoch: ClassVar[int] = 0
+    needs: ClassVar[Need] = "value"
+
+    def __post_init__(self) -> None:
+        as_positive("c", self.c)
+
+    def gamma(self, round_number: int, n_actions: int) -> float:
+        """The square root law with the mean so far in place of the independence number."""
+        mean = self.total / self.count if self.count else 1.0
+        self.last = self.c * math.sqrt(round_number * max(1.0, mean))
+        return self.last
+
+    def observe(self, value: float) -> None:
+        """Add gamma * DEC of the round to the mean."""
+        self.total += self.last * value
+        self.count += 1
+
 
 def as_schedule(gamma: float | Schedule) -> Schedule:
     """A schedule as it is; a number as `Fixed`."""
-    return Fixed(gamma) if isinstance(gamma, int | float) else gamma
+    if isinstance(gamma, int | float):
+        return Fixed(gamma)
+    if not isinstance(gamma, Schedule):
+        raise TypeError(
+            "`gamma` must be a number or a schedule such as SquareRoot(c, alpha), "
+            f"got {type(gamma).__name__}"
+        )
+    return gamma

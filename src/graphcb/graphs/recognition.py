@@ -1,9 +1,8 @@
 """Seeing that a plain matrix is one of the named families."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-import numpy as np
-
+from graphcb.compilation import compiled
 from graphcb.graphs.families import (
     apple_tasting,
     bandit,
@@ -14,6 +13,17 @@ from graphcb.graphs.families import (
     posted_price,
 )
 from graphcb.graphs.graph import FeedbackGraph
+from graphcb.graphs.matrices import DenseMatrix
+from graphcb.graphs.structure import Floats
+
+_NONE, _BANDIT, _FULL, _COPS, _INVENTORY, _PRICE, _APPLE = range(7)
+_BUILD: dict[int, Callable[[int], FeedbackGraph]] = {
+    _BANDIT: bandit,
+    _FULL: full_information,
+    _COPS: cops_and_robbers,
+    _INVENTORY: inventory,
+    _PRICE: posted_price,
+}
 
 
 def recognise(graph: FeedbackGraph) -> FeedbackGraph | None:
@@ -24,21 +34,54 @@ def recognise(graph: FeedbackGraph) -> FeedbackGraph | None:
     """
     if graph.family != "edges":
         return graph
-    return next((family for family in _candidates(graph) if family == graph), None)
+    matrix = graph.structure.matrix if isinstance(graph.structure, DenseMatrix) else graph.matrix
+    family, revealing_action = _spot(matrix)
+    if family == _APPLE:
+        return apple_tasting(graph.n_actions, revealing_action=revealing_action)
+    if family != _NONE:
+        return _BUILD[family](graph.n_actions)
+    sizes = _runs(graph.structure.in_degrees().tolist())
+    if sizes is None:
+        return None
+    cliques = disjoint_cliques(sizes)
+    return cliques if cliques == graph else None
 
 
-def _candidates(graph: FeedbackGraph) -> Iterator[FeedbackGraph]:
-    size = graph.n_actions
-    yield from (bandit(size), full_information(size), inventory(size), posted_price(size))
-    if size > 1:
-        yield cops_and_robbers(size)
-    degrees = graph.structure.in_degrees()
-    looped = np.flatnonzero(graph.structure.self_loops())
-    if looped.size == 1:
-        yield apple_tasting(size, revealing_action=int(looped[0]))
-    sizes = _runs(degrees.tolist())
-    if sizes is not None:
-        yield disjoint_cliques(sizes)
+@compiled
+def _spot(matrix: Floats) -> tuple[int, int]:
+    """Which family of one rule this is, and the revealing action if it has one; one early pass."""
+    n = len(matrix)
+    bandit = full = lower = upper = True
+    cops = n > 1
+    revealing, apple = -1, True
+    for i in range(n):
+        row = matrix[i]
+        if row[(i + 1) % n] == 1.0 and revealing < 0:
+            revealing = i
+        for j in range(n):
+            entry = row[j]
+            if entry != 0.0 and entry != 1.0:
+                return _NONE, -1
+            seen = entry == 1.0
+            bandit &= seen == (i == j)
+            full &= seen
+            cops &= seen == (i != j)
+            lower &= seen == (j <= i)
+            upper &= seen == (j >= i)
+            apple &= seen == (i == revealing)
+        if not (bandit or full or cops or lower or upper or apple):
+            return _NONE, -1
+    for kind, holds in (
+        (_BANDIT, bandit),
+        (_FULL, full),
+        (_COPS, cops),
+        (_INVENTORY, lower),
+        (_PRICE, upper),
+        (_APPLE, apple and revealing >= 0),
+    ):
+        if holds:
+            return kind, revealing
+    return _NONE, -1
 
 
 def _runs(degrees: list[int]) -> list[int] | None:

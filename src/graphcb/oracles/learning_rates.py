@@ -3,13 +3,14 @@
 import math
 from typing import Literal
 
+from graphcb.checks import as_positive
+
 Decay = Literal["constant", "inverse_sqrt"]
 
 
 def check_learning_rate(learning_rate: float, decay: str) -> None:
     """Refuse a rate or a decay that is none."""
-    if not 0.0 < learning_rate < math.inf:
-        raise ValueError(f"`learning_rate` must be a positive finite number, got {learning_rate}")
+    as_positive("learning_rate", learning_rate)
     if decay not in ("constant", "inverse_sqrt"):
         raise ValueError(f'`decay` must be "constant" or "inverse_sqrt", got {decay!r}')
 

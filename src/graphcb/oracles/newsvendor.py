@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_count, as_numbers
+from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
 from graphcb.newsvendor import stock_costs
 
@@ -40,9 +40,9 @@ class NewsvendorOGD:
         start: float = 1.0,
     ) -> None:
         self.n_features = as_count("n_features", n_features)
-        self.learning_rate = _positive("learning_rate", learning_rate)
-        self.holding_cost = _positive("holding_cost", holding_cost)
-        self.backorder_cost = _positive("backorder_cost", backorder_cost)
+        self.learning_rate = as_positive("learning_rate", learning_rate)
+        self.holding_cost = as_positive("holding_cost", holding_cost)
+        self.backorder_cost = as_positive("backorder_cost", backorder_cost)
         if not math.isfinite(start):
             raise ValueError(f"`start` must be finite, got {start}")
         self.weights = np.zeros(self.n_features)
@@ -111,12 +111,6 @@ class NewsvendorOGD:
         if levels.ndim != 1:
             raise ValueError(f"`actions` must be a list of stock levels, got shape {levels.shape}")
         return levels
-
-
-def _positive(name: str, value: float) -> float:
-    if not 0.0 < value < math.inf:
-        raise ValueError(f"`{name}` must be a positive finite number, got {value}")
-    return float(value)
 
 
 @compiled

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_count, as_numbers
+from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
 from graphcb.oracles.columns import as_columns, as_seen_losses
 from graphcb.oracles.rows import Columns, Floats
@@ -29,9 +29,7 @@ class OnlineRidge:
     def __init__(self, n_actions: int, n_features: int, *, penalty: float = 1.0) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
-        if not 0.0 < penalty < math.inf:
-            raise ValueError(f"`penalty` must be a positive finite number, got {penalty}")
-        self.penalty = float(penalty)
+        self.penalty = as_positive("penalty", penalty)
         self.inverses = np.tile(np.eye(self.n_features) / self.penalty, (self.n_actions, 1, 1))
         self.moments = np.zeros((self.n_actions, self.n_features))
 

@@ -1,0 +1,150 @@
+import copy
+
+import numpy as np
+import pytest
+
+import graphcb
+from graphcb import Doubling, FeedbackGraph, SquareCBG, SquareRoot, graphs, oracles
+from graphcb.exploration import closed_form_probabilities
+
+LOSSES = np.array([0.3, 0.1, 0.6])
+CHAIN = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]])  # of no family
+
+
+class Table:
+    """Predicts the same until it has been told something; counts what it was told."""
+
+    def __init__(self):
+        self.n_told = 0
+
+    def predict(self, context, actions):
+        return LOSSES
+
+    def update(self, context, actions, losses):
+        self.n_told += 1
+
+
+def test_auto_takes_the_closed_form_where_there_is_one_and_solves_elsewhere():
+    agent = SquareCBG(Table(), gamma=30.0)
+    np.testing.assert_array_equal(
+        agent.act(None, graphs.inventory(3)),
+        closed_form_probabilities(LOSSES, graphs.inventory(3), 30.0),
+    )
+    np.testing.assert_array_equal(
+        agent.act(None, CHAIN), graphcb.solve_dec(LOSSES, CHAIN, 30.0).probabilities
+    )
+    assert agent.explain(graphs.inventory(3)).startswith("closed form cover_levels: each level")
+    assert agent.explain(FeedbackGraph(np.tri(3))).startswith("closed form cover_levels")
+    assert agent.explain(CHAIN) == "convex program: no closed form is proven for this graph"
+
+
+def test_methods_can_be_forced():
+    solver = SquareCBG(Table(), gamma=30.0, method="solver")
+    np.testing.assert_array_equal(
+        solver.act(None, graphs.inventory(3)),
+        graphcb.solve_dec(LOSSES, graphs.inventory(3), 30.0).probabilities,
+    )
+    assert solver.explain(graphs.inventory(3)) == 'convex program: method="solver"'
+    closed = SquareCBG(Table(), gamma=30.0, method="closed-form")
+    np.testing.assert_array_equal(
+        closed.act(None, graphs.inventory(3)),
+        closed_form_probabilities(LOSSES, graphs.inventory(3), 30.0),
+    )
+    with pytest.raises(ValueError, match=r'`graph` must have a closed form.*Use method="solver"'):
+        closed.act(None, CHAIN)
+    assert closed.n_rounds == 1
+    with pytest.raises(ValueError, match='`method` must be "auto", "closed-form" or "solver"'):
+        SquareCBG(Table(), gamma=1.0, method="fast")
+
+
+def test_doubling_sums_optimal_values_and_starts_the_oracle_anew():
+    gamma = np.sqrt(50 / 2.0)
+    agent = SquareCBG(Table(), gamma=Doubling(horizon=50, regression_regret=2.0))
+    assert agent.explain(graphs.bandit(3)) == "convex program: Doubling needs the optimal value"
+    value = graphcb.solve_dec(LOSSES, CHAIN, gamma).value
+    allowed = int(gamma * 2.0 / value)
+    for t in range(1, allowed + 1):
+        agent.act(None, CHAIN)
+        agent.learn(None, [0], [0.5])
+        assert agent.schedule.spent == pytest.approx(t * value)
+        assert (agent.schedule.epoch, agent.oracle.n_told) == (0, t)
+    agent.act(None, CHAIN)  # the round that spends too much is still played as it was
+    assert agent.schedule.epoch == 1
+    agent.learn(None, [0], [0.5])
+    assert agent.oracle.n_told == allowed + 1
+    p = agent.act(None, CHAIN)
+    np.testing.assert_array_equal(p, graphcb.solve_dec(LOSSES, CHAIN, 2 * gamma).probabilities)
+    assert agent.oracle.n_told == 0  # a fresh oracle
+    agent.learn(None, [0], [0.5])
+    assert agent.oracle.n_told == 1
+    assert agent.n_rounds == allowed + 2
+
+
+def linear_stream(n_rounds, draw_graph, seed=0):
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=(4, 5))
+    for _ in range(n_rounds):
+        x = rng.normal(size=4)
+        graph = draw_graph(rng)
+        means = 0.5 + 0.1 * np.tanh(x @ theta[:, : graph.n_actions])
+        yield x, graph, means, means + 0.1 * rng.normal(size=means.size)
+
+
+def regret_of(agent, n_rounds, draw_graph, seed=0):
+    draws, total = np.random.default_rng(seed + 1), 0.0
+    for x, graph, means, losses in linear_stream(n_rounds, draw_graph, seed):
+        actions = np.arange(graph.n_actions)
+        p = agent.act(x, graph, actions)
+        seen = graph.draw_revealed(draws.choice(graph.n_actions, p=p), draws)
+        agent.learn(x, seen, losses[seen])
+        total += p @ means - means.min()
+    return total
+
+
+def ridge():
+    return oracles.OnlineRidge(5, 4)
+
+
+def changing(rng):
+    size = int(rng.integers(2, 6))
+    kind = rng.integers(3)
+    if kind == 0:
+        return graphs.random_self_aware(size, 0.5, rng)
+    return graphs.apple_tasting(size) if kind == 1 else graphs.bandit(size)
+
+
+@pytest.mark.parametrize("gamma", [SquareRoot(4.0, "n_actions"), 50.0, Doubling(600, 5.0)])
+def test_graphs_and_numbers_of_actions_may_change_every_round(gamma):
+    agent = SquareCBG(ridge(), gamma=copy.deepcopy(gamma))
+    assert regret_of(agent, 600, changing) < 600 * 0.05
+    assert agent.n_rounds == 600
+
+
+def test_the_number_of_doublings_stays_within_the_bound_of_the_appendix():
+    # S <= 2 + log2(C) + max(log4(sum of alpha / T), ...) epochs; measured with C = 4.
+    for seed in range(3):
+        horizon, regret = 800, 4.0
+        agent = SquareCBG(ridge(), gamma=Doubling(horizon, regret))
+        numbers = []
+
+        def draw_graph(rng, numbers=numbers):
+            graph = changing(rng)
+            numbers.append(
+                (graph.self_looped_independence_number(), graph.weak_domination_number())
+            )
+            return graph
+
+        regret_of(agent, horizon, draw_graph, seed)
+        alphas, weak = np.array(numbers, dtype=float).T
+        strong_part = np.log(alphas.sum() / horizon) / np.log(4)
+        weak_part = np.log2(np.sqrt(weak).sum() ** (2 / 3) / (np.sqrt(horizon) * regret ** (1 / 6)))
+        assert 1 <= agent.schedule.epoch + 1 <= 2 + np.log2(4.0) + max(strong_part, weak_part, 0.0)
+
+
+def test_doubling_is_within_a_factor_of_the_gamma_tuned_by_the_true_number():
+    horizon, regret = 3000, 4.0
+    graph = graphs.bandit(5)
+    tuned = graphcb.FromTheory(horizon, regret, graph.independence_number())
+    by_number = regret_of(SquareCBG(ridge(), gamma=tuned), horizon, lambda _: graph)
+    doubling = SquareCBG(ridge(), gamma=Doubling(horizon, regret))
+    assert regret_of(doubling, horizon, lambda _: graph) <= 3.0 * by_number
