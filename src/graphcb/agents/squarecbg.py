@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import as_gamma, as_losses
-from graphcb.exploration import Method, Schedule, as_schedule, closed_form_for, dec, solve_dec
+from graphcb.exploration import (
+    Automatic,
+    Method,
+    Schedule,
+    as_schedule,
+    closed_form_for,
+    dec,
+    solve_dec,
+)
 from graphcb.exploration.choice import require_closed_form
 from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.oracles import Oracle
@@ -19,7 +27,8 @@ class SquareCBG:
     """The paper's algorithm: predict, spread probability as the graph asks, learn what is seen.
 
     `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
-    independence number. The graph may differ from round to round. `method` is "auto" (the closed
+    independence number; left out, it is `Automatic()`, which asks for nothing. The graph may
+    differ from round to round. `method` is "auto" (the closed
     form that is proven for the graph, else the convex program), "closed-form" or "solver"; a
     schedule that needs the optimal value of each round makes "auto" solve. `explain(graph)`
     tells what it does and why.
@@ -32,11 +41,13 @@ class SquareCBG:
     'closed form cover_levels: each level reveals all lower ones'
     """
 
-    def __init__(self, oracle: Oracle, *, gamma: float | Schedule, method: Method = "auto") -> None:
+    def __init__(
+        self, oracle: Oracle, *, gamma: float | Schedule | None = None, method: Method = "auto"
+    ) -> None:
         if method not in ("auto", "closed-form", "solver"):
             raise ValueError(f'`method` must be "auto", "closed-form" or "solver", got {method!r}')
         self.oracle = oracle
-        self.schedule = as_schedule(gamma)
+        self.schedule = Automatic() if gamma is None else as_schedule(gamma)
         self.method = method
         self.n_rounds = 0
         self.epoch = self.schedule.epoch

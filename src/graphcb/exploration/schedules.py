@@ -192,7 +192,7 @@ class Automatic:
     12.0
     """
 
-    c: float = 16.0
+    c: float = 32.0
     last: float = 0.0
     total: float = 0.0
     count: int = 0
