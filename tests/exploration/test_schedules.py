@@ -1,6 +1,6 @@
 import pytest
 
-from graphcb import Doubling, Fixed, FromTheory, SquareRoot
+from graphcb import Automatic, Doubling, Fixed, FromTheory, SquareRoot
 from graphcb.exploration import as_schedule
 
 
@@ -69,3 +69,15 @@ def test_bad_horizons_and_regrets():
 def test_what_is_no_schedule():
     with pytest.raises(TypeError, match=r"`gamma` must be a number or a schedule .*got str"):
         as_schedule("large")
+
+
+def test_automatic_puts_the_mean_of_gamma_times_dec_in_the_place_of_alpha():
+    schedule = Automatic(c=3.0)
+    for t, scaled in enumerate([8.0, 10.0, 9.0], start=1):
+        schedule.observe(scaled / schedule.gamma(t, 20))
+    assert schedule.gamma(4, 20) == pytest.approx(SquareRoot(3.0, 9.0).gamma(4, 20))
+    easy = Automatic(c=3.0)
+    easy.observe(0.0 * easy.gamma(1, 20))
+    assert easy.gamma(4, 20) == 6.0  # an independence number is at least 1
+    with pytest.raises(ValueError, match="`c` must be a positive finite number, got 0"):
+        Automatic(0)

@@ -9,6 +9,7 @@ __all__ = [
     "Environment",
     "GrowingGrid",
     "KnownLosses",
+    "LinearLosses",
     "Observation",
     "Round",
     "SyntheticInventory",

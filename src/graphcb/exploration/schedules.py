@@ -6,7 +6,6 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from graphcb.checks import as_count, as_gamma, as_positive
 
-
 Need = Literal["nothing", "value", "optimum"]
 
 
