@@ -114,7 +114,8 @@ def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
     if known.observability != "unobservable":
         domination = known.weak_domination_number(time_limit=time_limit)
         facts.append(("weak domination number", _number(domination)))
-    facts.append(("closed form", "none" if form is None else f"{form.name}: {form.because}"))
+    by_program = "none: SquareCB.G solves the convex program"
+    facts.append(("closed form", by_program if form is None else f"{form.name}: {form.because}"))
     return facts
 
 

@@ -3,6 +3,7 @@
 Weights are stored (n_features, n_actions), so that a sparse context touches few contiguous rows.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from graphcb.oracles.rows import Columns, Floats
 def as_columns(actions: Any, n_actions: int) -> Columns:
     """The columns of these actions, all of them for None; distinct and in range."""
     if actions is None:
-        return np.arange(n_actions)
+        return _all_columns(n_actions)
     columns = np.asarray(actions)
     if columns.ndim != 1:
         raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")
@@ -37,6 +38,11 @@ def as_columns(actions: Any, n_actions: int) -> Columns:
             f"actions), got {action} at index {wrong}"
         )
     return columns
+
+
+@lru_cache(maxsize=16)
+def _all_columns(n_actions: int) -> Columns:
+    return np.arange(n_actions)  # never handed out, so it need not be made read-only
 
 
 def as_seen_losses(losses: Any, columns: Columns) -> Floats:

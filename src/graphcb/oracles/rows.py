@@ -43,14 +43,16 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
             f"`context` must be a pair (indices, values), got a tuple of {len(context)}"
         )
     indices, values = np.asarray(context[0]), as_numbers("context[1]", context[1])
-    if indices.ndim != 1 or indices.shape != values.shape:
+    if indices.shape != values.shape or indices.ndim != 1:
         raise ValueError(
             "`context` must have as many indices as values, "
             f"got shapes {indices.shape} and {values.shape}"
         )
-    if indices.size and indices.dtype.kind not in "iu":
-        raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
-    indices = np.ascontiguousarray(indices, dtype=np.int64)
+    if indices.dtype != np.int64:
+        if indices.size and indices.dtype.kind not in "iu":
+            raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
+        indices = indices.astype(np.int64)
+    indices = np.ascontiguousarray(indices)
     wrong = _first_outside(indices, n_features)
     if wrong >= 0:
         raise IndexError(
