@@ -8,11 +8,12 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test test-extras check bench clean
 
 help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
 	@echo "make test   all tests"
+	@echo "make test-extras  the adapters to scikit-learn, PyTorch and Vowpal Wabbit (large downloads)"
 	@echo "make check  lint, types, import contract"
 	@echo "make bench  benchmarks"
 	@echo "make clean  remove .venv, results and caches"
@@ -28,6 +29,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto
+
+test-extras: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt ".[sklearn,torch,vw]"
+	$(BIN)/python -m pytest tests/oracles/adapters src/graphcb/oracles/adapters
 
 check: $(READY)
 	$(BIN)/ruff check .
