@@ -19,6 +19,9 @@ from graphcb.graphs.observability import (
 )
 from graphcb.graphs.structure import Floats, Indices, Structure
 
+# Up to so many actions, what each may reveal is kept (0.5 MB at most) and not worked out again.
+REMEMBERED_UP_TO = 256
+
 
 class FeedbackGraph:
     """Which actions' losses each action reveals: row = played, column = revealed.
@@ -37,7 +40,7 @@ class FeedbackGraph:
 
     __slots__ = ("_memory", "_structure")
     _structure: Structure
-    _memory: dict[str, Any]  # what has been computed once
+    _memory: dict[str | int, Any]  # what has been computed once
 
     def __init__(self, matrix: Any) -> None:
         object.__setattr__(self, "_structure", reading.read_matrix(matrix))
@@ -203,16 +206,26 @@ class FeedbackGraph:
         return self._structure.reveal_probabilities(p)
 
     def draw_revealed(self, action: int, rng: np.random.Generator) -> Indices:
-        """The actions that are really seen when `action` is played, in increasing order.
+        """The actions that are really seen when `action` is played: read-only, increasing.
 
         Certain edges use no randomness; the others toss one coin each, independently.
         """
-        row = self.row(action)
-        revealed, certain = possible_columns(row)
-        if certain:
+        revealed, chances = self._possible(as_action(action, self.n_actions))
+        if chances is None:
             return revealed
-        tossed: Indices = revealed[rng.random(revealed.size) < row[revealed]]
-        return tossed
+        return revealed[rng.random(revealed.size) < chances]
+
+    def _possible(self, action: int) -> tuple[Indices, Floats | None]:
+        """What `action` may reveal and how likely, None for certain; kept for small graphs."""
+        known: tuple[Indices, Floats | None] | None = self._memory.get(action)
+        if known is None:
+            row = self._structure.row(action)
+            revealed, certain = possible_columns(row)
+            revealed.setflags(write=False)
+            known = revealed, None if certain else row[revealed]
+            if self.n_actions <= REMEMBERED_UP_TO:
+                self._memory[action] = known
+        return known
 
     def subgraph(self, actions: ArrayLike) -> "FeedbackGraph":
         """The graph among some distinct actions, renumbered in the order given.

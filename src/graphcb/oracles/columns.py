@@ -45,8 +45,9 @@ def _all_columns(n_actions: int) -> Columns:
     return np.arange(n_actions)  # never handed out, so it need not be made read-only
 
 
-def as_seen_losses(losses: Any, columns: Columns) -> Floats:
-    """One finite loss a revealed action."""
+def as_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:
+    """The columns of the revealed actions, and one finite loss for each."""
+    columns = as_columns(actions, n_actions)
     seen = as_numbers("losses", losses)
     if seen.shape != columns.shape:
         raise ValueError(
@@ -57,7 +58,7 @@ def as_seen_losses(losses: Any, columns: Columns) -> Floats:
         raise ValueError(
             f"`losses` must be finite, got {seen[wrong]} at index {wrong} (action {columns[wrong]})"
         )
-    return seen
+    return columns, seen
 
 
 def explain_not_finite(values: Floats, learning_rate: float) -> Exception:

@@ -7,7 +7,7 @@ import numpy as np
 
 from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.columns import as_columns, as_seen_losses, explain_not_finite, scores, step
+from graphcb.oracles.columns import as_columns, as_seen, explain_not_finite, scores, step
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Columns, Floats, as_row
 
@@ -51,8 +51,7 @@ class LinearOGD:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step for each revealed action."""
         indices, values = as_row(context, self.n_features)
-        columns = as_columns(actions, self.n_actions)
-        seen = as_seen_losses(losses, columns)
+        columns, seen = as_seen(actions, losses, self.n_actions)
         slopes = 2.0 * (scores(self.weights, indices, values, columns) - seen)
         if first_not_finite(slopes) >= 0:
             raise explain_not_finite(values, self.learning_rate)
@@ -91,8 +90,7 @@ class LinearAdaGrad:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One step for each weight of a revealed action that the context touches."""
         indices, values = as_row(context, self.n_features)
-        columns = as_columns(actions, self.n_actions)
-        seen = as_seen_losses(losses, columns)
+        columns, seen = as_seen(actions, losses, self.n_actions)
         slopes = 2.0 * (scores(self.weights, indices, values, columns) - seen)
         if first_not_finite(slopes) >= 0:
             raise explain_not_finite(values, self.learning_rate)

@@ -7,7 +7,7 @@ import numpy as np
 
 from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.columns import as_columns, as_seen_losses, explain_not_finite, scores, step
+from graphcb.oracles.columns import as_columns, as_seen, explain_not_finite, scores, step
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Columns, Floats, as_row
 
@@ -62,8 +62,7 @@ class LogisticOGD:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step for each revealed action."""
         indices, values = as_row(context, self.n_features)
-        columns = as_columns(actions, self.n_actions)
-        seen = as_seen_losses(losses, columns)
+        columns, seen = as_seen(actions, losses, self.n_actions)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
         low, high = self.loss_range
         if not _learn(self.weights, indices, values, columns, seen, low, high, rate):

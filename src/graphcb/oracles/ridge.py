@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
-from graphcb.oracles.columns import as_columns, as_seen_losses
+from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Columns, Floats
 
 
@@ -41,8 +41,7 @@ class OnlineRidge:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Add the context and the loss to each revealed action's sums."""
         x = self._features(context)
-        columns = as_columns(actions, self.n_actions)
-        seen = as_seen_losses(losses, columns)
+        columns, seen = as_seen(actions, losses, self.n_actions)
         _absorb(self.inverses, self.moments, x, columns, seen)
 
     def _features(self, context: Any) -> NDArray[np.float64]:

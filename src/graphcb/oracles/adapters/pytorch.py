@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.oracles.columns import as_columns, as_seen_losses
+from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.learning_rates import check_learning_rate
 from graphcb.oracles.rows import Floats, as_row
 
@@ -55,12 +55,11 @@ class TorchNetwork:
         import torch
 
         x = self._features(context)
-        columns = as_columns(actions, self.n_actions)
-        seen = as_seen_losses(losses, columns)
+        columns, seen = as_seen(actions, losses, self.n_actions)
         if seen.size == 0:
             return
         self.optimiser.zero_grad()
-        errors = self.network(x)[torch.from_numpy(columns)] - torch.from_numpy(seen.copy())
+        errors = self.network(x)[torch.from_numpy(columns.copy())] - torch.from_numpy(seen.copy())
         (errors**2).mean().backward()
         self.optimiser.step()
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.oracles.columns import as_columns, as_seen_losses
+from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Floats, as_row
 
 
@@ -53,8 +53,8 @@ class SklearnRegressor:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One `partial_fit` for each revealed action."""
         row = self._row(context)
-        columns = as_columns(actions, self.n_actions)
-        for column, loss in zip(columns, as_seen_losses(losses, columns), strict=True):
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        for column, loss in zip(columns, seen, strict=True):
             self.regressors[column].partial_fit(row, np.array([loss]))
             self.fitted[column] = True
 

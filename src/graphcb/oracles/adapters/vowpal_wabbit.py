@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.oracles.columns import as_columns, as_seen_losses
+from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Floats, SparseRow, as_row
 
 
@@ -38,9 +38,8 @@ class VowpalWabbit:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One example for each revealed action."""
         features = self._features(context)
-        columns = as_columns(actions, self.n_actions)
-        seen = as_seen_losses(losses, columns).tolist()
-        for column, loss in zip(columns, seen, strict=True):
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        for column, loss in zip(columns, seen.tolist(), strict=True):
             self.workspace.learn(f"{loss} |a{column} {features}")
 
     def _features(self, context: Any) -> str:
