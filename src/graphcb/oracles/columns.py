@@ -15,6 +15,13 @@ from graphcb.oracles.rows import Columns, Floats
 
 def as_columns(actions: Any, n_actions: int) -> Columns:
     """The columns of these actions, all of them for None; distinct and in range."""
+    columns = read_columns(actions, n_actions)
+    check_columns(columns, n_actions)
+    return columns
+
+
+def read_columns(actions: Any, n_actions: int) -> Columns:
+    """The columns of these actions, not yet checked against `n_actions`."""
     if actions is None:
         return _all_columns(n_actions)
     columns = np.asarray(actions)
@@ -24,8 +31,12 @@ def as_columns(actions: Any, n_actions: int) -> Columns:
         if columns.size:
             raise TypeError(f"`actions` must be whole numbers, got {columns.dtype}")
         return np.empty(0, dtype=np.int64)
-    columns = np.ascontiguousarray(columns, dtype=np.int64)
-    wrong = _first_impossible(columns, n_actions)
+    return np.ascontiguousarray(columns, dtype=np.int64)
+
+
+def check_columns(columns: Columns, n_actions: int) -> None:
+    """Refuse a column that is not there, or twice."""
+    wrong = first_impossible(columns, n_actions)
     if wrong >= 0:
         action = columns[wrong]
         if 0 <= action < n_actions:
@@ -37,7 +48,6 @@ def as_columns(actions: Any, n_actions: int) -> Columns:
             f"`actions` must be between 0 and {n_actions - 1} (the oracle has {n_actions} "
             f"actions), got {action} at index {wrong}"
         )
-    return columns
 
 
 @lru_cache(maxsize=16)
@@ -47,18 +57,29 @@ def _all_columns(n_actions: int) -> Columns:
 
 def as_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:
     """The columns of the revealed actions, and one finite loss for each."""
-    columns = as_columns(actions, n_actions)
-    seen = as_numbers("losses", losses)
+    columns, seen = read_seen(actions, losses, n_actions)
+    check_columns(columns, n_actions)
+    check_losses(seen, columns)
+    return columns, seen
+
+
+def read_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:
+    """Columns and losses of the same length, their content not yet checked."""
+    columns, seen = read_columns(actions, n_actions), as_numbers("losses", losses)
     if seen.shape != columns.shape:
         raise ValueError(
             f"`losses` must have shape {columns.shape}, one a revealed action, got {seen.shape}"
         )
+    return columns, seen
+
+
+def check_losses(seen: Floats, columns: Columns) -> None:
+    """Refuse a loss that is not finite."""
     wrong = first_not_finite(seen)
     if wrong >= 0:
         raise ValueError(
             f"`losses` must be finite, got {seen[wrong]} at index {wrong} (action {columns[wrong]})"
         )
-    return columns, seen
 
 
 def explain_not_finite(values: Floats, learning_rate: float) -> Exception:
@@ -132,7 +153,8 @@ def _is_all(columns: Columns, n_actions: int) -> bool:
 
 
 @compiled
-def _first_impossible(columns: Columns, n_actions: int) -> int:
+def first_impossible(columns: Columns, n_actions: int) -> int:
+    """Position of the first column out of range or met before, or -1."""
     met = np.zeros(n_actions, dtype=np.bool_)
     for c in range(columns.size):
         if columns[c] < 0 or columns[c] >= n_actions or met[columns[c]]:

@@ -7,9 +7,25 @@ import numpy as np
 
 from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.columns import as_columns, as_seen, explain_not_finite, scores, step
+from graphcb.oracles.columns import (
+    check_columns,
+    check_losses,
+    explain_not_finite,
+    first_impossible,
+    read_columns,
+    read_seen,
+    scores,
+    step,
+)
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
-from graphcb.oracles.rows import Columns, Floats, as_row
+from graphcb.oracles.rows import (
+    Columns,
+    Floats,
+    SparseRow,
+    check_indices,
+    first_outside,
+    read_row,
+)
 
 
 class LogisticOGD:
@@ -51,30 +67,39 @@ class LogisticOGD:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        indices, values = as_row(context, self.n_features)
-        columns = as_columns(actions, self.n_actions)
+        row = read_row(context, self.n_features)
+        columns = read_columns(actions, self.n_actions)
         low, high = self.loss_range
-        predicted, finite = _predict(self.weights, indices, values, columns, low, high)
-        if not finite:
-            raise explain_not_finite(values, self.learning_rate)
+        predicted, fine = _predict(self.weights, row.indices, row.values, columns, low, high)
+        if not fine:
+            raise self._explain(row, columns)
         return predicted
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step for each revealed action."""
-        indices, values = as_row(context, self.n_features)
-        columns, seen = as_seen(actions, losses, self.n_actions)
+        row = read_row(context, self.n_features)
+        columns, seen = read_seen(actions, losses, self.n_actions)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
         low, high = self.loss_range
-        if not _learn(self.weights, indices, values, columns, seen, low, high, rate):
-            raise explain_not_finite(values, self.learning_rate)
+        if not _learn(self.weights, row.indices, row.values, columns, seen, low, high, rate):
+            check_losses(seen, columns)
+            raise self._explain(row, columns)
         self.n_updates += 1
+
+    def _explain(self, row: SparseRow, columns: Columns) -> Exception:
+        """What a kernel refused: it checks on the way, and the reason is looked for here."""
+        check_indices(row, self.n_features)
+        check_columns(columns, self.n_actions)
+        return explain_not_finite(row.values, self.learning_rate)
 
 
 @compiled
 def _predict(
     weights: Floats, indices: Columns, values: Floats, columns: Columns, low: float, high: float
 ) -> tuple[Floats, bool]:
-    """low + (high - low) * sigmoid(score) of each column, and whether all are finite."""
+    """low + (high - low) * sigmoid(score) of each column, and whether all is fine."""
+    if not _fits(weights, indices, columns):
+        return np.empty(0), False
     predicted = scores(weights, indices, values, columns)
     for c in range(columns.size):
         predicted[c] = low + (high - low) / (1.0 + math.exp(-predicted[c]))
@@ -92,7 +117,9 @@ def _learn(
     high: float,
     rate: float,
 ) -> bool:
-    """A step along the gradient of (predicted - loss)^2 for each column; none if not finite."""
+    """A step along the gradient of (predicted - loss)^2 for each column; none if not all fine."""
+    if not _fits(weights, indices, columns):
+        return False
     slopes = scores(weights, indices, values, columns)
     for c in range(columns.size):
         share = 1.0 / (1.0 + math.exp(-slopes[c]))
@@ -102,3 +129,9 @@ def _learn(
         return False
     step(weights, indices, values, columns, slopes, rate)
     return True
+
+
+@compiled
+def _fits(weights: Floats, indices: Columns, columns: Columns) -> bool:
+    n_features, n_actions = weights.shape
+    return first_outside(indices, n_features) < 0 and first_impossible(columns, n_actions) < 0

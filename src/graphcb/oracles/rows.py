@@ -26,6 +26,13 @@ def as_row(context: Any, n_features: int) -> SparseRow:
     >>> as_row(([2, 5], [1.0, 0.5]), 6)
     SparseRow(indices=array([2, 5]), values=array([1. , 0.5]))
     """
+    row = read_row(context, n_features)
+    check_indices(row, n_features)
+    return row
+
+
+def read_row(context: Any, n_features: int) -> SparseRow:
+    """The row, the indices of a pair not yet checked against `n_features`."""
     if isinstance(context, tuple):
         return _read_pair(context, n_features)
     sparse = sys.modules.get("scipy.sparse")  # whoever hands in a sparse row has imported it
@@ -35,6 +42,16 @@ def as_row(context: Any, n_features: int) -> SparseRow:
     if values.shape != (n_features,):
         raise _wrong_width(values.shape, n_features)
     return SparseRow(np.arange(n_features), values)
+
+
+def check_indices(row: SparseRow, n_features: int) -> None:
+    """Refuse an index that is not there."""
+    wrong = first_outside(row.indices, n_features)
+    if wrong >= 0:
+        raise IndexError(
+            f"`context` must have indices between 0 and {n_features - 1}, "
+            f"got {row.indices[wrong]} at position {wrong}"
+        )
 
 
 def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
@@ -52,14 +69,7 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         if indices.size and indices.dtype.kind not in "iu":
             raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
         indices = indices.astype(np.int64)
-    indices = np.ascontiguousarray(indices)
-    wrong = _first_outside(indices, n_features)
-    if wrong >= 0:
-        raise IndexError(
-            f"`context` must have indices between 0 and {n_features - 1}, "
-            f"got {indices[wrong]} at position {wrong}"
-        )
-    return SparseRow(indices, values)
+    return SparseRow(np.ascontiguousarray(indices), values)
 
 
 def _read_sparse(context: Any, n_features: int) -> SparseRow:
@@ -70,7 +80,8 @@ def _read_sparse(context: Any, n_features: int) -> SparseRow:
 
 
 @compiled
-def _first_outside(indices: Columns, n_features: int) -> int:
+def first_outside(indices: Columns, n_features: int) -> int:
+    """Position of the first index out of range, or -1."""
     for k in range(indices.size):
         if indices[k] < 0 or indices[k] >= n_features:
             return k
