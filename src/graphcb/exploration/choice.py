@@ -44,6 +44,10 @@ def closed_form_for(graph: FeedbackGraph) -> ClosedForm | None:
     >>> closed_form_for(FeedbackGraph([[1, 0], [1, 1]])).name
     'cover_levels'
     """
+    return graph.remember("closed form", _find_closed_form)
+
+
+def _find_closed_form(graph: FeedbackGraph) -> ClosedForm | None:
     known = recognise(graph)
     structure = graph.structure if known is None else known.structure
     form = _BY_STRUCTURE.get(type(structure))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,8 @@ from graphcb.graphs.observability import (
     weakly_observable,
 )
 from graphcb.graphs.structure import Floats, Indices, Structure
+
+Fact = TypeVar("Fact")
 
 # Up to so many actions, what each may reveal is kept (0.5 MB at most) and not worked out again.
 REMEMBERED_UP_TO = 256
@@ -148,9 +150,7 @@ class FeedbackGraph:
     @property
     def is_undirected(self) -> bool:
         """Whether i reveals j exactly as likely as j reveals i."""
-        if "undirected" not in self._memory:
-            self._memory["undirected"] = self._structure.is_symmetric()
-        return bool(self._memory["undirected"])
+        return self.remember("undirected", lambda graph: graph.structure.is_symmetric())
 
     @property
     def n_edges(self) -> int:
@@ -172,20 +172,22 @@ class FeedbackGraph:
     @property
     def unobservable_actions(self) -> Indices:
         """The actions that nothing reveals: why a graph is "unobservable"."""
-        return self._remember("unobservable", unobservable)
+        return self.remember("unobservable", lambda graph: unobservable(graph.structure))
 
     @property
     def weakly_observable_actions(self) -> Indices:
         """The actions seen neither by themselves nor by all others: why a graph is "weak"."""
-        return self._remember("weakly observable", weakly_observable)
+        return self.remember("weakly observable", lambda graph: weakly_observable(graph.structure))
 
-    def _remember(self, what: str, compute: Callable[[Structure], Indices]) -> Indices:
+    def remember(self, what: str, compute: Callable[["FeedbackGraph"], Fact]) -> Fact:
+        """A fact about this graph, worked out by `compute` the first time it is asked for.
+
+        For other rooms that derive something of a graph in every round.
+        """
         if what not in self._memory:
-            actions = compute(self._structure)
-            actions.setflags(write=False)
-            self._memory[what] = actions
-        remembered: Indices = self._memory[what]
-        return remembered
+            self._memory[what] = compute(self)
+        fact: Fact = self._memory[what]
+        return fact
 
     # What it does in a round --------------------------------------------------------------
 

@@ -14,14 +14,20 @@ Observability = Literal["strong", "weak", "unobservable"]
 
 def unobservable(structure: Structure) -> Indices:
     """The actions that nothing reveals."""
-    return np.flatnonzero(structure.in_degrees() == 0)
+    return _frozen(np.flatnonzero(structure.in_degrees() == 0))
 
 
 def weakly_observable(structure: Structure) -> Indices:
     """The actions that something reveals, but neither they themselves nor all the others."""
     degrees = structure.in_degrees()
     hidden = ~structure.self_loops()
-    return np.flatnonzero(hidden & (degrees > 0) & (degrees < structure.n_actions - 1))
+    weak = np.flatnonzero(hidden & (degrees > 0) & (degrees < structure.n_actions - 1))
+    return _frozen(weak)
+
+
+def _frozen(actions: Indices) -> Indices:
+    actions.setflags(write=False)
+    return actions
 
 
 def require_observable(graph: "FeedbackGraph", purpose: str) -> None:
