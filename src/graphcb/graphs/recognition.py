@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from graphcb.compilation import compiled
 from graphcb.graphs.families import (
     apple_tasting,
@@ -15,6 +17,8 @@ from graphcb.graphs.families import (
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.graphs.structure import Floats
+
+EDGES_UP_TO = 10_000_000  # a sparse graph with more is taken as it is
 
 _NONE, _BANDIT, _FULL, _COPS, _INVENTORY, _PRICE, _APPLE = range(7)
 _BUILD: dict[int, Callable[[int], FeedbackGraph]] = {
@@ -34,17 +38,33 @@ def recognise(graph: FeedbackGraph) -> FeedbackGraph | None:
     """
     if graph.family != "edges":
         return graph
-    matrix = graph.structure.matrix if isinstance(graph.structure, DenseMatrix) else graph.matrix
-    family, revealing_action = _spot(matrix)
-    if family == _APPLE:
-        return apple_tasting(graph.n_actions, revealing_action=revealing_action)
-    if family != _NONE:
-        return _BUILD[family](graph.n_actions)
-    sizes = _runs(graph.structure.in_degrees().tolist())
-    if sizes is None:
-        return None
-    cliques = disjoint_cliques(sizes)
-    return cliques if cliques == graph else None
+    if isinstance(graph.structure, DenseMatrix):
+        family, revealing_action = _spot(graph.structure.matrix)
+        if family == _APPLE:
+            return apple_tasting(graph.n_actions, revealing_action=revealing_action)
+        if family != _NONE:
+            return _BUILD[family](graph.n_actions)
+        sizes = _runs(graph.structure.in_degrees().tolist())
+        if sizes is None:
+            return None
+        cliques = disjoint_cliques(sizes)
+        return cliques if cliques == graph else None
+    return _recognise_by_degrees(graph) if graph.n_edges <= EDGES_UP_TO else None
+
+
+def _recognise_by_degrees(graph: FeedbackGraph) -> FeedbackGraph | None:
+    """Compared with the few families that could have these in-degrees, without a matrix."""
+    size, degrees = graph.n_actions, graph.structure.in_degrees()
+    looped = np.flatnonzero(graph.structure.self_loops())
+    candidates = [bandit(size), full_information(size), inventory(size), posted_price(size)]
+    if size > 1:
+        candidates.append(cops_and_robbers(size))
+    if looped.size == 1:
+        candidates.append(apple_tasting(size, revealing_action=int(looped[0])))
+    sizes = _runs(degrees.tolist())
+    if sizes is not None:
+        candidates.append(disjoint_cliques(sizes))
+    return next((family for family in candidates if family == graph), None)
 
 
 @compiled
