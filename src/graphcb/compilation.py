@@ -16,3 +16,13 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """
     decorate = numba.njit(cache=True, nogil=True, error_model="numpy")
     return cast(Callable[P, R], decorate(function))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` as part of each compiled function that calls it, never on its own.
+
+    For the parts of a large kernel that are called from one place: compiling them first and
+    the caller after would optimise the same code twice.
+    """
+    decorate = numba.njit(inline="always", nogil=True, error_model="numpy")
+    return cast(Callable[P, R], decorate(function))

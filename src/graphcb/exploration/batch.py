@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_count, as_numbers
-from graphcb.compilation import compiled
-from graphcb.exploration.edges import Edges
 from graphcb.exploration.growing import Outcome
 from graphcb.exploration.solution import SolutionBatch
 from graphcb.exploration.solve import (
@@ -17,13 +15,12 @@ from graphcb.exploration.solve import (
     as_tolerance,
     conclude,
     route_of,
-    solve_losses,
+    solve_rows,
     work_room,
 )
 from graphcb.graphs import FeedbackGraph, require_observable
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 ROWS_A_TASK = 64  # enough work to be worth a thread
 
@@ -77,19 +74,16 @@ def solve_dec_batch(
     checked_steps = as_count("max_steps", max_steps)
     threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
     routes = [route_of(one) for one in graphs]
-    p = np.empty((n_rows, n_actions))
-    numbers = np.empty((n_rows, 3))
-    counts = np.empty((n_rows, 2), dtype=np.int64)
+    p, outcomes = np.empty((n_rows, n_actions)), np.empty((n_rows, 6))
 
     def solve(rows: range) -> None:
-        block = work_room(n_actions)
-        shared = len(routes) == 1
-        for first, stop in [(rows.start, rows.stop)] if shared else [(r, r + 1) for r in rows]:
-            route, edges = routes[0 if shared else first]
-            _solve_rows(
-                losses, gammas, route, edges, checked_tolerance, checked_steps, block,
-                first, stop, p, numbers, counts,
-            )  # fmt: skip
+        room = work_room(n_actions)
+        spans = [(rows.start, rows.stop)] if len(routes) == 1 else [(r, r + 1) for r in rows]
+        for span in spans:
+            route, edges = routes[0 if len(routes) == 1 else span[0]]
+            solve_rows(
+                losses, gammas, route, edges, checked_tolerance, checked_steps, room, span, p, outcomes
+            )
 
     tasks = [range(k, min(k + ROWS_A_TASK, n_rows)) for k in range(0, n_rows, ROWS_A_TASK)]
     if threads == 1 or len(tasks) <= 1:
@@ -98,15 +92,22 @@ def solve_dec_batch(
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(solve, tasks))
-    value, gap, status = [], [], []
-    for row in range(n_rows):
-        outcome = Outcome(*numbers[row].tolist(), int(counts[row, 0]), bool(counts[row, 1]), 0)
-        route = routes[0 if len(routes) == 1 else row][0]
-        concluded = conclude(outcome, float(gammas[row]), checked_tolerance, route)
-        value.append(concluded[0])
-        gap.append(concluded[1])
-        status.append(concluded[2])
-    return SolutionBatch(p, np.array(value), np.array(gap), counts[:, 0].copy(), tuple(status))
+    concluded = [
+        conclude(
+            Outcome(*outcomes[row].tolist()),
+            float(gammas[row]),
+            checked_tolerance,
+            routes[0 if len(routes) == 1 else row][0],
+        )
+        for row in range(n_rows)
+    ]
+    return SolutionBatch(
+        p,
+        np.array([value for value, _, _ in concluded]),
+        np.array([gap for _, gap, _ in concluded]),
+        outcomes[:, 3].astype(np.int64),
+        tuple(status for _, _, status in concluded),
+    )
 
 
 def _as_gammas(gamma: ArrayLike, n_rows: int) -> Floats:
@@ -121,27 +122,3 @@ def _as_gammas(gamma: ArrayLike, n_rows: int) -> Floats:
             f"`gamma` must be positive and finite, got {gammas[wrong[0]]} at row {wrong[0]}"
         )
     return gammas
-
-
-@compiled
-def _solve_rows(
-    losses: Floats,
-    gammas: Floats,
-    route: int,
-    edges: Edges,
-    tolerance: float,
-    max_steps: int,
-    block: Floats,
-    first: int,
-    stop: int,
-    p: Floats,
-    numbers: Floats,
-    counts: Integers,
-) -> None:
-    for row in range(first, stop):
-        outcome = solve_losses(
-            losses[row], gammas[row], route, edges, tolerance, max_steps, block, p[row]
-        )
-        numbers[row, 0], numbers[row, 1] = outcome.value, outcome.upper
-        numbers[row, 2] = outcome.lower
-        counts[row, 0], counts[row, 1] = outcome.steps, outcome.restarted

@@ -1,7 +1,7 @@
 """The edges of a graph in the form compiled code reads: by a rule, by a matrix, or by a list.
 
-A family with a rule is never written out: rows, columns and products with a few chosen actions
-take O(n_actions) from the rule alone.
+A family with a rule is never written out: the rows and columns of the few actions that matter
+come from the rule alone.
 """
 
 from typing import Any, NamedTuple
@@ -85,63 +85,37 @@ def _lists(matrix: Any) -> tuple[Any, ...]:
 
 
 @compiled
-def entry(edges: Edges, i: int, j: int) -> float:
-    """How likely playing i reveals j."""
+def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
+    """out[j] = G[action, j] for all j, or as a column out[i] = G[i, action]."""
     form = edges.form
     if form == MATRIX:
-        return edges.matrix[i, j]
-    if form == COPS:
-        return 1.0 if i != j else 0.0
-    if form == APPLE:
-        return 1.0 if i == edges.special else 0.0
-    if form == LEVELS:
-        return 1.0 if j <= i else 0.0
-    if form == PRICES:
-        return 1.0 if j >= i else 0.0
-    if form == GROUPS:
-        return 1.0 if edges.groups[i] == edges.groups[j] else 0.0
-    low, high = edges.row_start[i], edges.row_start[i + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if edges.row_action[middle] < j:
-            low = middle + 1
+        if as_column:
+            out[:] = edges.matrix[:, action]
         else:
-            high = middle
-    found = low < edges.row_start[i + 1] and edges.row_action[low] == j
-    return edges.row_chance[low] if found else 0.0
-
-
-@compiled
-def add_row(edges: Edges, i: int, weight: float, out: Floats) -> None:
-    """out[j] += weight * G[i, j] for all j."""
-    if edges.form == MATRIX:
-        row = edges.matrix[i]
+            out[:] = edges.matrix[action]
+    elif form == LIST:
+        out[:] = 0.0
+        if as_column:
+            for e in range(edges.column_start[action], edges.column_start[action + 1]):
+                out[edges.column_action[e]] = edges.column_chance[e]
+        else:
+            for e in range(edges.row_start[action], edges.row_start[action + 1]):
+                out[edges.row_action[e]] = edges.row_chance[e]
+    elif form == COPS:
+        out[:] = 1.0
+        out[action] = 0.0
+    elif form == APPLE:
+        out[:] = 0.0
+        if as_column:
+            out[edges.special] = 1.0
+        elif action == edges.special:
+            out[:] = 1.0
+    elif form == GROUPS:
         for j in range(out.size):
-            out[j] += weight * row[j]
-    elif edges.form == LIST:
-        for k in range(edges.row_start[i], edges.row_start[i + 1]):
-            out[edges.row_action[k]] += weight * edges.row_chance[k]
+            out[j] = 1.0 if edges.groups[j] == edges.groups[action] else 0.0
     else:
-        for j in range(out.size):
-            out[j] += weight * entry(edges, i, j)
-
-
-@compiled
-def add_columns(edges: Edges, chosen: Indices, weights: Floats, out: Floats) -> None:
-    """out[i] += sum_k G[i, chosen[k]] * weights[k] for all i."""
-    if edges.form == MATRIX:
-        for i in range(out.size):
-            row = edges.matrix[i]
-            total = 0.0
-            for k in range(chosen.size):
-                total += row[chosen[k]] * weights[k]
-            out[i] += total
-    elif edges.form == LIST:
-        for k in range(chosen.size):
-            column = chosen[k]
-            for e in range(edges.column_start[column], edges.column_start[column + 1]):
-                out[edges.column_action[e]] += edges.column_chance[e] * weights[k]
-    else:
-        for i in range(out.size):
-            for k in range(chosen.size):
-                out[i] += entry(edges, i, chosen[k]) * weights[k]
+        out[:] = 0.0
+        if (form == LEVELS) == as_column:
+            out[action:] = 1.0
+        else:
+            out[: action + 1] = 1.0

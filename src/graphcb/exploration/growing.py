@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inlined
 from graphcb.exploration.certificate import OPERATIONS, ROUNDING
-from graphcb.exploration.edges import Edges, add_columns, add_row, entry
+from graphcb.exploration.edges import Edges, fetch
 from graphcb.exploration.interior_point import BOLD, CAREFUL, Best, advance, begin
 from graphcb.exploration.layout import (
     BEST_H,
@@ -45,6 +45,7 @@ DIRECT = 12  # so few actions are solved together at once
 PASSES = 6  # after so many, all actions come in
 ROUGH = 0.02  # gap at which the others are priced for the first time
 NEARBY = 1.0  # gap over all actions up to which the method goes on from where it stands
+FIRST_MEMBERS = 16
 BOLD_STEPS = 45  # a start that has not arrived by then begins again, carefully
 
 
@@ -59,159 +60,166 @@ class Outcome(NamedTuple):
     n_chosen: int
 
 
-@compiled
+class Members(NamedTuple):
+    """The chosen actions in order of arrival, with all they reveal and all who reveal them."""
+
+    actions: Indices  # (capacity,)
+    rows: Floats  # (capacity, n)
+    columns: Floats  # (capacity, n)
+
+
+@inlined
 def solve_scaled(
     ft: Floats, edges: Edges, tolerance: float, max_steps: int, block: Floats, p_out: Floats
 ) -> Outcome:
     """Solve for ft = gamma * (f - min f); writes the probabilities to `p_out`."""
     n = ft.size
-    inside = np.zeros(n, dtype=np.bool_)
-    alike = 0
-    for b in range(n):
-        alike += ft[b] <= ALIKE
-    if n <= DIRECT or (3 * alike > n and n <= MODERATE):
-        inside[:] = True
-    else:
-        covered = np.zeros(n, dtype=np.bool_)
-        _cover(ft, edges, covered, inside)
-        if not covered.all():
-            inside[:] = True
-    chosen = np.flatnonzero(inside).astype(np.int64)
-    block = _enough(block, chosen.size)
-    v, a = vectors(block, chosen.size), matrices(block, chosen.size)
-    _fill(ft, edges, chosen, v, a)
-    begin(v, a)
+    inside, covered = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    revealed, blame = np.zeros(n), np.zeros(n)
+    members = _members(min(n, FIRST_MEMBERS), n)
+    state, levels = np.empty((4, 0)), (0.0, 0.0, 0.0)
     value = upper = np.inf
-    lower = -np.inf
-    steps = passes = 0
-    goal = tolerance if chosen.size == n else max(tolerance, ROUGH)
-    revealed, blame = np.empty(n), np.empty(n)
-    while chosen.size < n:
-        best = advance(v, a, goal, tolerance, min(BOLD_STEPS, max_steps - steps), BOLD)
-        steps += best.steps
-        priced = _price(ft, edges, chosen, inside, v, best, revealed, blame)
-        if priced[1] < upper:
-            value, upper = priced[0], priced[1]
-            _publish(v[BEST_P], chosen, p_out)
-        lower = max(lower, priced[2])
-        if upper - lower <= tolerance * (1.0 + value) or steps >= max_steps:
-            return Outcome(value, upper, lower, steps, False, chosen.size)
-        stuck = best.upper - best.lower > goal * (1.0 + best.value)
-        slack = 0.25 * max(best.upper - best.lower, 0.0)
-        arrived = 0
-        if not stuck:
-            arrived = _let_in(ft, edges, best, slack, inside, revealed, blame, max(8, chosen.size))
-        if arrived == 0 and goal > tolerance and not stuck:
-            goal = tolerance
-            continue
-        passes += 1
-        if arrived == 0 or passes >= PASSES or 10 * (chosen.size + arrived) > 7 * n:
+    lower = 0.0
+    steps = passes = size = 0
+    goal = max(tolerance, ROUGH)
+    fresh, careful = True, False
+    everybody = n <= DIRECT or (n <= MODERATE and 3 * np.sum(ft <= ALIKE) > n)
+    while True:
+        if not everybody:
+            _cover(ft, edges, covered, inside, revealed)
+            everybody = passes > PASSES or not covered.all() or 10 * np.sum(inside) > 7 * n
+        if everybody:
             inside[:] = True
-        before = chosen
-        state = v[P : M + 1].copy()
-        levels = _levels(v)
-        chosen = np.flatnonzero(inside).astype(np.int64)
-        block = _enough(block, chosen.size)
-        v, a = vectors(block, chosen.size), matrices(block, chosen.size)
-        _fill(ft, edges, chosen, v, a)
-        if stuck or not priced[1] - priced[2] < NEARBY * (1.0 + best.value):
-            begin(v, a)
-        else:
-            _carry_over(ft, before, state, levels, chosen, revealed, blame, v)
-    best = advance(v, a, tolerance, tolerance, min(BOLD_STEPS, max_steps - steps), BOLD)
-    steps += best.steps
-    if best.upper < upper:
-        value, upper = best.value, best.upper
-        _publish(v[BEST_P], chosen, p_out)
-    lower = max(lower, best.lower)
-    restarted = False
-    if upper - lower > tolerance * (1.0 + value) and steps < max_steps:
-        restarted = True
-        begin(v, a)
-        best = advance(v, a, tolerance, tolerance, max_steps - steps, CAREFUL)
+        known = size
+        size, members = _welcome(edges, inside, size, members)
+        block = _enough(block, size)
+        v, a = vectors(block, size), matrices(block, size)
+        if fresh or size > known:
+            _fill(ft, members, v, a)
+            if fresh:
+                begin(v, a)
+            else:
+                _carry_over(ft, state, levels, members, revealed, blame, v)
+        if everybody:
+            goal = tolerance
+        limit = max_steps - steps if careful else min(BOLD_STEPS, max_steps - steps)
+        best = advance(v, a, goal, tolerance, limit, CAREFUL if careful else BOLD)
         steps += best.steps
-        if best.upper < upper:
-            value, upper = best.value, best.upper
-            _publish(v[BEST_P], chosen, p_out)
-        lower = max(lower, best.lower)
-    return Outcome(value, upper, lower, steps, restarted, n)
+        passes += 1
+        found = _price(ft, members, inside, v, best, revealed, blame)
+        if found[1] < upper:
+            value, upper = found[0], found[1]
+            _publish(v[BEST_P], members, p_out)
+        lower = max(lower, found[2])
+        if upper - lower <= tolerance * (1.0 + value) or steps >= max_steps or careful:
+            return Outcome(value, upper, lower, steps, careful, size)
+        # Not proven yet: who is missing, or has the method lost its way?
+        stuck = best.upper - best.lower > goal * (1.0 + best.value)
+        careful = everybody
+        fresh = careful or stuck or found[1] - found[2] > NEARBY * (1.0 + best.value)
+        slack = 0.25 * max(best.upper - best.lower, 0.0)
+        for b in range(n):
+            covered[b] = inside[b] or 1.0 / revealed[b] - ft[b] - best.worst <= -slack
+        helpers = 0 if stuck else _add_helpers(ft, best, slack, inside, blame)
+        if stuck or (helpers == 0 and goal == tolerance and covered.all()):
+            everybody = fresh = True
+        elif helpers == 0 and covered.all():
+            goal = tolerance
+        state, levels = v[P : M + 1].copy(), _levels(v)
+
+
+@inlined
+def _members(capacity: int, n: int) -> Members:
+    """Room for some members; none as yet."""
+    return Members(
+        np.empty(capacity, dtype=np.int64), np.empty((capacity, n)), np.empty((capacity, n))
+    )
 
 
 @compiled
+def _welcome(edges: Edges, inside: Flags, size: int, members: Members) -> tuple[int, Members]:
+    """Add who is inside and no member yet, with rows and columns; return the new size."""
+    wanted, n = np.sum(inside), inside.size
+    if wanted > members.actions.size:
+        larger = _members(min(n, 2 * wanted), n)
+        larger.actions[:size] = members.actions[:size]
+        larger.rows[:size] = members.rows[:size]
+        larger.columns[:size] = members.columns[:size]
+        members = larger
+    arrived = inside.copy()
+    for k in range(size):
+        arrived[members.actions[k]] = False
+    for b in range(n):
+        if arrived[b]:
+            members.actions[size] = b
+            fetch(edges, b, False, members.rows[size])
+            fetch(edges, b, True, members.columns[size])
+            size += 1
+    return size, members
+
+
+@inlined
 def _enough(block: Floats, n: int) -> Floats:
     size = n * VECTORS + n * n * MATRICES
     return block if block.size >= size else np.empty(size + size // 2)
 
 
 @compiled
-def _publish(p: Floats, chosen: Indices, p_out: Floats) -> None:
-    """Spread p over all actions; the largest takes what rounding left of the sum."""
+def _publish(p: Floats, members: Members, p_out: Floats) -> None:
+    """Write p to the places of the members, as a distribution to the last bit."""
     p_out[:] = 0.0
-    total = 0.0
-    for i in range(chosen.size):
-        total += p[i]
-    for i in range(chosen.size):
-        p_out[chosen[i]] = p[i] / total
+    total = p.sum()
+    for k in range(p.size):
+        p_out[members.actions[k]] = p[k] / total
 
 
 @compiled
-def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags) -> int:
+def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats) -> None:
     """Let in the best action that is not covered and its cheapest observer, until all are.
 
-    An action is covered by an observer who sees it at least one time in four. Returns how many
-    came in; stops when more than half of all actions are inside.
+    An action is covered by an observer who sees it at least one time in four. Stops early when
+    more than half of all actions are inside. `line` is room for one row or column.
     """
     n = ft.size
-    seen, observed_by = np.zeros(n), np.empty(n)
-    unit = np.ones(1)
-    column = np.empty(1, dtype=np.int64)
-    size = 0
-    for b in range(n):
-        size += inside[b]
-    before = size
+    size = np.sum(inside)
+    line = line.copy()
     while 2 * size <= n:
         unseen = -1
         for b in range(n):
             if not covered[b] and (unseen < 0 or ft[b] < ft[unseen]):
                 unseen = b
         if unseen < 0:
-            break
-        observed_by[:] = 0.0
-        column[0] = unseen
-        add_columns(edges, column, unit, observed_by)
+            return
+        fetch(edges, unseen, True, line)
         observer = unseen
         for i in range(n):
-            if observed_by[i] * (ft[observer] + 1.0) > observed_by[observer] * (ft[i] + 1.0):
+            if line[i] * (ft[observer] + 1.0) > line[observer] * (ft[i] + 1.0):
                 observer = i
         covered[unseen] = True
-        add_row(edges, observer, 1.0, seen)
+        fetch(edges, observer, False, line)
         for b in range(n):
-            covered[b] = covered[b] or seen[b] > 0.25
+            covered[b] = covered[b] or line[b] > 0.25
         size += (not inside[unseen]) + (observer != unseen and not inside[observer])
         inside[unseen] = inside[observer] = True
-    return size - before
 
 
 @compiled
-def _fill(ft: Floats, edges: Edges, chosen: Indices, v: Floats, a: Floats) -> None:
-    """Copy the subgraph among `chosen` into the work arrays."""
-    n = chosen.size
+def _fill(ft: Floats, members: Members, v: Floats, a: Floats) -> None:
+    """Copy the subgraph among the members into the work arrays."""
+    n = v.shape[1]
     for i in range(n):
-        v[FT, i] = ft[chosen[i]]
+        v[FT, i] = ft[members.actions[i]]
         for j in range(n):
-            chance = entry(edges, chosen[i], chosen[j])
-            if i == j:
-                v[LOOPS, i] = chance
-                chance = 0.0
-            a[GRAPH, i, j] = chance
-            a[SEEN_BY, j, i] = chance
+            a[GRAPH, i, j] = members.rows[i, members.actions[j]]
+            a[SEEN_BY, i, j] = members.columns[i, members.actions[j]]
+        v[LOOPS, i] = a[GRAPH, i, i]
+        a[GRAPH, i, i] = a[SEEN_BY, i, i] = 0.0
 
 
 @compiled
 def _price(
     ft: Floats,
-    edges: Edges,
-    chosen: Indices,
+    members: Members,
     inside: Flags,
     v: Floats,
     best: Best,
@@ -219,18 +227,23 @@ def _price(
     blame: Floats,
 ) -> tuple[float, float, float]:
     """Value, rounded-up value and bound over all actions; fills both arrays for all."""
+    n, size = ft.size, v.shape[1]
+    value, upper, least = best.value, best.upper, best.least
+    if size == n:
+        return value, upper, best.lower
     revealed[:] = 0.0
     blame[:] = 0.0
-    p = v[BEST_P]
-    for i in range(chosen.size):
-        add_row(edges, chosen[i], p[i], revealed)
-    add_columns(edges, chosen, v[BEST_H], blame)
-    error = (chosen.size + OPERATIONS) * ROUNDING
+    for k in range(size):
+        p_k, h_k, row, column = v[BEST_P, k], v[BEST_H, k], members.rows[k], members.columns[k]
+        for b in range(n):
+            revealed[b] += p_k * row[b]
+            blame[b] += h_k * column[b]
+    error = (size + OPERATIONS) * ROUNDING
     common = 0.0
-    for i in range(chosen.size):
-        common += p[i] * (v[FT, i] + p[i] / revealed[chosen[i]])
-    value, upper, least = best.value, best.upper, best.least
-    for b in range(ft.size):
+    for k in range(size):
+        p_k = v[BEST_P, k]
+        common += p_k * (v[FT, k] + p_k / revealed[members.actions[k]])
+    for b in range(n):
         if not inside[b]:
             part = 1.0 / revealed[b]
             value = max(value, common + (part - ft[b]))
@@ -240,35 +253,21 @@ def _price(
 
 
 @compiled
-def _let_in(
-    ft: Floats,
-    edges: Edges,
-    best: Best,
-    slack: float,
-    inside: Flags,
-    revealed: Floats,
-    blame: Floats,
-    limit: int,
-) -> int:
-    """Mark as inside who breaks a constraint or would help most; return how many."""
-    n = ft.size
-    covered = np.empty(n, dtype=np.bool_)
-    for b in range(n):
-        covered[b] = inside[b] or 1.0 / revealed[b] - ft[b] - best.worst <= -slack
-    arrived = _cover(ft, edges, covered, inside)
-    for _ in range(limit):
+def _add_helpers(ft: Floats, best: Best, slack: float, inside: Flags, blame: Floats) -> int:
+    """Let in those whose weight would lower the value most; return how many."""
+    limit = max(8, np.sum(inside))
+    for arrived in range(limit):
         helper, most = -1, -slack
-        for b in range(n):
+        for b in range(ft.size):
             if not inside[b] and best.least - (ft[b] - blame[b]) > most:
                 helper, most = b, best.least - (ft[b] - blame[b])
         if helper < 0:
-            break
+            return arrived
         inside[helper] = True
-        arrived += 1
-    return arrived
+    return limit
 
 
-@compiled
+@inlined
 def _levels(v: Floats) -> tuple[float, float, float]:
     """The two constants of the equations, and the mean product; see `newton`."""
     n = v.shape[1]
@@ -285,31 +284,24 @@ def _levels(v: Floats) -> tuple[float, float, float]:
 @compiled
 def _carry_over(
     ft: Floats,
-    before: Indices,
     state: Floats,
     levels: tuple[float, float, float],
-    chosen: Indices,
+    members: Members,
     revealed: Floats,
     blame: Floats,
     v: Floats,
 ) -> None:
     """Old members keep their place; newcomers enter with the same product as everybody."""
     gradient_level, constraint_level, mu = levels
-    position = 0
-    sum_p = sum_q = 0.0
-    for i in range(chosen.size):
-        b = chosen[i]
-        if position < before.size and before[position] == b:
-            for row in range(4):
-                v[P + row, i] = state[row, position]
-            position += 1
-        else:
-            v[S, i] = max(abs(constraint_level - 1.0 / revealed[b] + ft[b]), 0.1 * (1.0 + ft[b]))
-            v[M, i] = max(abs(ft[b] - blame[b] - gradient_level), 0.1 * (1.0 + ft[b]))
-            v[Q, i] = mu / v[S, i]
-            v[P, i] = mu / v[M, i]
-        sum_p += v[P, i]
-        sum_q += v[Q, i]
-    for i in range(chosen.size):
-        v[P, i] /= sum_p
-        v[Q, i] /= sum_q
+    size = v.shape[1]
+    old = state.shape[1]
+    v[P : M + 1, :old] = state
+    for k in range(old, size):
+        b = members.actions[k]
+        least = 0.1 * (1.0 + ft[b])
+        v[S, k] = max(abs(constraint_level - 1.0 / revealed[b] + ft[b]), least)
+        v[M, k] = max(abs(ft[b] - blame[b] - gradient_level), least)
+        v[Q, k] = mu / v[S, k]
+        v[P, k] = mu / v[M, k]
+    v[P] /= v[P].sum()
+    v[Q] /= v[Q].sum()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inlined
 from graphcb.exploration.certificate import evaluate
 from graphcb.exploration.layout import (
     BEST_H,
@@ -83,7 +83,7 @@ def begin(v: Floats, a: Floats) -> None:
         v[M, b] = 1.0 / (total * v[P, b])
 
 
-@compiled
+@inlined
 def _spread(v: Floats, a: Floats) -> None:
     """A first p: each action's cheapest observer gets what seeing it is worth, the best the rest.
 
@@ -140,29 +140,33 @@ def advance(
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return Best(value, upper, worst, lower, price, least, steps)
         steps += 1
-        # Predictor: straight for the solution.
         fixed = assemble(v, a, bounds.head)
-        mu = 0.0
+        mu = length = 0.0
         for i in range(n):
             v[TO_S, i], v[TO_M, i] = -s[i] * q[i], -p[i] * m[i]
             mu -= (v[TO_S, i] + v[TO_M, i]) / (2 * n)
-        solve_direction(v, a, fixed, 0)
-        length = min(1.0, _to_boundary(v))
-        left = 0.0
-        for i in range(n):
-            left += (p[i] + length * dp[i]) * (m[i] + length * dm[i]) / (2 * n)
-            left += (q[i] + length * dq[i]) * (s[i] + length * ds[i]) / (2 * n)
-        # Corrector: what the predictor left out, and how far to aim.
-        aim = mu * max((left / mu) ** 3, caution.least)
-        aim = max(aim, min(2.0 * mu, caution.balance * _imbalance(v, bounds.head)))
-        aim = max(aim, min(10.0 * mu, 0.1 * tolerance * (1.0 + value) / (2 * n)))
-        limit = caution.limit * mu
-        for i in range(n):
-            v[TO_S, i] += aim - max(-limit, min(limit, ds[i] * dq[i]))
-            v[TO_M, i] += aim - max(-limit, min(limit, dp[i] * dm[i]))
-        solve_direction(v, a, fixed, caution.refinements)
-        stride = caution.stride if 2 * n * mu > caution.near * (1.0 + bounds.value) else 0.995
-        length = min(1.0, stride * _to_boundary(v))
+        far = 2 * n * mu > caution.near * (1.0 + bounds.value)
+        stride = caution.stride if far else 0.995
+        for phase in range(2):
+            solve_direction(v, a, fixed, caution.refinements if phase == 1 else 0)
+            reach = _to_boundary(v)
+            if phase == 1:
+                length = min(1.0, stride * reach)
+                break
+            # The predictor went straight for the solution. Aim by what it would leave of the
+            # products, and correct for what its linear model left out.
+            length = min(1.0, reach)
+            left = 0.0
+            for i in range(n):
+                left += (p[i] + length * dp[i]) * (m[i] + length * dm[i]) / (2 * n)
+                left += (q[i] + length * dq[i]) * (s[i] + length * ds[i]) / (2 * n)
+            aim = mu * max((left / mu) ** 3, caution.least)
+            aim = max(aim, min(2.0 * mu, caution.balance * _imbalance(v, bounds.head)))
+            aim = max(aim, min(10.0 * mu, 0.1 * tolerance * (1.0 + value) / (2 * n)))
+            limit = caution.limit * mu
+            for i in range(n):
+                v[TO_S, i] += aim - max(-limit, min(limit, ds[i] * dq[i]))
+                v[TO_M, i] += aim - max(-limit, min(limit, dp[i] * dm[i]))
         for i in range(n):
             p[i] += length * dp[i]
             q[i] += length * dq[i]
@@ -170,7 +174,7 @@ def advance(
             m[i] += length * dm[i]
 
 
-@compiled
+@inlined
 def _to_boundary(v: Floats) -> float:
     """The longest step that keeps everything non-negative."""
     fastest = 1e-300
@@ -180,7 +184,7 @@ def _to_boundary(v: Floats) -> float:
     return 1.0 / fastest
 
 
-@compiled
+@inlined
 def _imbalance(v: Floats, head: int) -> float:
     """The largest residual of the two equations, in the units of the products."""
     worst = 0.0

@@ -8,7 +8,7 @@ quick to compile and quick to call, and one flat block can be used again by ever
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import inlined
 
 Floats = NDArray[np.float64]
 
@@ -57,13 +57,13 @@ def room_for(n_actions: int) -> Floats:
     return np.empty(n_actions * VECTORS + n_actions * n_actions * MATRICES)
 
 
-@compiled
+@inlined
 def vectors(block: Floats, n: int) -> Floats:
     """The (VECTORS, n) array at the start of a block."""
     return block[: n * VECTORS].reshape(VECTORS, n)
 
 
-@compiled
+@inlined
 def matrices(block: Floats, n: int) -> Floats:
     """The (MATRICES, n, n) array behind the vectors."""
     return block[n * VECTORS : n * VECTORS + n * n * MATRICES].reshape(MATRICES, n, n)

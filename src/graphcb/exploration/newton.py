@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import inlined
 from graphcb.exploration.cholesky import add_outer_products, factorise, solve_in_place
 from graphcb.exploration.layout import (
     CURVE,
@@ -59,7 +59,7 @@ class Fixed(NamedTuple):
     shared: float  # curvature along the sum of all steps, from the term of the head
 
 
-@compiled
+@inlined
 def assemble(v: Floats, a: Floats, head: int) -> Fixed:
     """Build the matrix where `certificate.evaluate` was called, and factorise it."""
     n = v.shape[1]
@@ -86,8 +86,7 @@ def assemble(v: Floats, a: Floats, head: int) -> Fixed:
         for j in range(i, n):
             matrix[i, j] = along * p[j] - down * mean[j]
         matrix[i, i] += v[FLAT, i] + p[i] * m[i]
-    add_outer_products(1.0, a[CURVE], 0, matrix)
-    add_outer_products(1.0, a[SLOPE], 0, matrix)
+    add_outer_products(1.0, a[CURVE : SLOPE + 1].reshape(2 * n, n), 0, matrix)
     matrix[:head, head] = 0.0
     matrix[head, head:] = 0.0
     matrix[head, head] = 1.0
@@ -95,7 +94,7 @@ def assemble(v: Floats, a: Floats, head: int) -> Fixed:
     return Fixed(head, anchor, total, shared)
 
 
-@compiled
+@inlined
 def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int) -> None:
     """Row b: p_j (d_j - d_head) with d the gradient of constraint b less that of the anchor.
 
@@ -124,7 +123,7 @@ def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int) -> None:
     base_row[:] = 0.0
 
 
-@compiled
+@inlined
 def _fill_curves(v: Floats, a: Floats, head: int) -> None:
     """Row i: the curvature of (u_i^2 + k_i) / W_i is a square along it, and a diagonal rest.
 
@@ -154,7 +153,7 @@ def _fill_curves(v: Floats, a: Floats, head: int) -> None:
             v[FLAT, i] = 2.0 * share_k / w * p[i] * p[i]
 
 
-@compiled
+@inlined
 def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> None:
     """Fill DP, DQ, DS and DM: the step that changes s q by TO_S and p m by TO_M."""
     n = v.shape[1]
@@ -202,7 +201,7 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> Non
     dp[head] = -moved
 
 
-@compiled
+@inlined
 def _stationarity_left(v: Floats, a: Floats, fixed: Fixed) -> None:
     """What the step leaves of the first equation, in RIGHT: a small sum, computed afresh."""
     n = v.shape[1]

@@ -1,7 +1,6 @@
 """`solve_dec`: the paper's convex program, certified."""
 
 import threading
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,16 +50,19 @@ def solve_dec(
     >>> solution.gap <= 1e-6 * (1.0 / 100.0 + solution.value), str(solution.status)
     (True, 'proven to be within the tolerance of the optimum')
     """
-    f = as_losses(predicted_losses, graph.n_actions).copy()
+    f = as_losses(predicted_losses, graph.n_actions).copy().reshape(1, -1)
     g = as_gamma(gamma)
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)
     require_observable(graph, "to solve for the DEC")
     route, edges = route_of(graph)
-    p = np.empty(f.size)
-    outcome = solve_losses(f, g, route, edges, tolerance, max_steps, work_room(f.size), p)
+    p = np.empty(f.shape)
+    gammas, outcomes = np.array([g]), np.empty((1, 6))
+    room = work_room(f.size)
+    solve_rows(f, gammas, route, edges, tolerance, max_steps, room, (0, 1), p, outcomes)
+    outcome = Outcome(*outcomes[0].tolist())
     value, gap, status = conclude(outcome, g, tolerance, route)
-    return Solution(p, value, gap, outcome.steps, status)
+    return Solution(p[0], value, gap, int(outcome.steps), status)
 
 
 def as_tolerance(tolerance: float) -> float:
@@ -88,34 +90,41 @@ def work_room(n_actions: int) -> Floats:
 
 
 @compiled
-def solve_losses(
-    f: Floats,
-    gamma: float,
+def solve_rows(
+    losses: Floats,
+    gammas: Floats,
     route: int,
     edges: Edges,
     tolerance: float,
     max_steps: int,
     block: Floats,
+    rows: tuple[int, int],
     p: Floats,
-) -> Outcome:
-    """Scale `f` in place to ft = gamma * (f - min f) and solve; writes `p`."""
-    best = f.min()
-    for a in range(f.size):
-        # Halves, as the difference of two finite numbers may be too large.
-        gap = gamma * (0.5 * f[a] - 0.5 * best)
-        f[a] = min(2.0 * gap, LARGEST)
-    if f.size == 1:
-        p[0] = 1.0
-        return Outcome(0.0, 0.0, 0.0, 0, False, 1)
-    if route == _BANDIT:
-        return solve_bandit(f, p)
-    if route == _FULL:
-        return solve_full_information(f, p)
-    return solve_scaled(f, edges, tolerance, max_steps, block, p)
+    outcomes: Floats,
+) -> None:
+    """Solve the rows of `losses`; scales them in place to ft = gamma * (f - min f)."""
+    for row in range(rows[0], rows[1]):
+        ft, gamma = losses[row], gammas[row]
+        best = ft.min()
+        for a in range(ft.size):
+            # Halves, as the difference of two finite numbers may be too large for one.
+            ft[a] = min(2.0 * (gamma * (0.5 * ft[a] - 0.5 * best)), LARGEST)
+        if ft.size == 1:
+            p[row, 0] = 1.0
+            outcome = Outcome(0.0, 0.0, 0.0, 0, False, 1)
+        elif route == _BANDIT:
+            outcome = solve_bandit(ft, p[row])
+        elif route == _FULL:
+            outcome = solve_full_information(ft, p[row])
+        else:
+            outcome = solve_scaled(ft, edges, tolerance, max_steps, block, p[row])
+        outcomes[row, :3] = (outcome.value, outcome.upper, outcome.lower)
+        outcomes[row, 3], outcomes[row, 4] = outcome.steps, outcome.restarted
+        outcomes[row, 5] = outcome.n_chosen
 
 
 def conclude(
-    outcome: Any, gamma: float, tolerance: float, route: int
+    outcome: Outcome, gamma: float, tolerance: float, route: int
 ) -> tuple[float, float, Status]:
     """Value, gap and status in the units of the losses."""
     gap = max(outcome.upper - max(outcome.lower, 0.0), 0.0)
