@@ -63,9 +63,11 @@ def evaluate(v: Floats, a: Floats) -> Bounds:
     n = v.shape[1]
     ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
     w, w_others, h, g = v[W], v[W_OTHERS], v[H], v[G]
-    head = np.argmax(p)
-    w_others[:] = 0.0
-    g[:] = 0.0
+    head = 0
+    for i in range(n):
+        w_others[i] = g[i] = 0.0
+        if p[i] > p[head]:
+            head = i
     for i in range(n):
         p_i, row = p[i], a[GRAPH, i]
         for j in range(n):

@@ -89,10 +89,8 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
     """out[j] = G[action, j] for all j, or as a column out[i] = G[i, action]."""
     form = edges.form
     if form == MATRIX:
-        if as_column:
-            out[:] = edges.matrix[:, action]
-        else:
-            out[:] = edges.matrix[action]
+        for j in range(out.size):
+            out[j] = edges.matrix[j, action] if as_column else edges.matrix[action, j]
     elif form == LIST:
         out[:] = 0.0
         if as_column:
@@ -114,8 +112,6 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
         for j in range(out.size):
             out[j] = 1.0 if edges.groups[j] == edges.groups[action] else 0.0
     else:
-        out[:] = 0.0
-        if (form == LEVELS) == as_column:
-            out[action:] = 1.0
-        else:
-            out[: action + 1] = 1.0
+        upwards = (form == LEVELS) == as_column
+        for j in range(out.size):
+            out[j] = 1.0 if j == action or (j > action) == upwards else 0.0

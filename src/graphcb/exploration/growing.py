@@ -75,7 +75,7 @@ def solve_scaled(
     """Solve for ft = gamma * (f - min f); writes the probabilities to `p_out`."""
     n = ft.size
     inside, covered = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    revealed, blame = np.zeros(n), np.zeros(n)
+    revealed, blame, line = np.zeros(n), np.zeros(n), np.empty(n)
     members = _members(min(n, FIRST_MEMBERS), n)
     state, levels = np.empty((4, 0)), (0.0, 0.0, 0.0)
     value = upper = np.inf
@@ -83,11 +83,14 @@ def solve_scaled(
     steps = passes = size = 0
     goal = max(tolerance, ROUGH)
     fresh, careful = True, False
-    everybody = n <= DIRECT or (n <= MODERATE and 3 * np.sum(ft <= ALIKE) > n)
+    alike = 0
+    for b in range(n):
+        alike += ft[b] <= ALIKE
+    everybody = n <= DIRECT or (n <= MODERATE and 3 * alike > n)
     while True:
         if not everybody:
-            _cover(ft, edges, covered, inside, revealed)
-            everybody = passes > PASSES or not covered.all() or 10 * np.sum(inside) > 7 * n
+            _cover(ft, edges, covered, inside, line)
+            everybody = passes > PASSES or _count(covered) < n or 10 * _count(inside) > 7 * n
         if everybody:
             inside[:] = True
         known = size
@@ -121,11 +124,15 @@ def solve_scaled(
         for b in range(n):
             covered[b] = inside[b] or 1.0 / revealed[b] - ft[b] - best.worst <= -slack
         helpers = 0 if stuck else _add_helpers(ft, best, slack, inside, blame)
-        if stuck or (helpers == 0 and goal == tolerance and covered.all()):
+        if stuck or (helpers == 0 and goal == tolerance and _count(covered) == n):
             everybody = fresh = True
-        elif helpers == 0 and covered.all():
+        elif helpers == 0 and _count(covered) == n:
             goal = tolerance
-        state, levels = v[P : M + 1].copy(), _levels(v)
+        levels = _levels(v)
+        state = np.empty((4, size))
+        for k in range(size):
+            for row in range(4):
+                state[row, k] = v[P + row, k]
 
 
 @inlined
@@ -139,23 +146,34 @@ def _members(capacity: int, n: int) -> Members:
 @compiled
 def _welcome(edges: Edges, inside: Flags, size: int, members: Members) -> tuple[int, Members]:
     """Add who is inside and no member yet, with rows and columns; return the new size."""
-    wanted, n = np.sum(inside), inside.size
+    wanted, n = _count(inside), inside.size
     if wanted > members.actions.size:
         larger = _members(min(n, 2 * wanted), n)
-        larger.actions[:size] = members.actions[:size]
-        larger.rows[:size] = members.rows[:size]
-        larger.columns[:size] = members.columns[:size]
+        for k in range(size):
+            larger.actions[k] = members.actions[k]
+            for b in range(n):
+                larger.rows[k, b] = members.rows[k, b]
+                larger.columns[k, b] = members.columns[k, b]
         members = larger
-    arrived = inside.copy()
+    already = np.zeros(n, dtype=np.bool_)
     for k in range(size):
-        arrived[members.actions[k]] = False
+        already[members.actions[k]] = True
     for b in range(n):
-        if arrived[b]:
+        if inside[b] and not already[b]:
             members.actions[size] = b
             fetch(edges, b, False, members.rows[size])
             fetch(edges, b, True, members.columns[size])
             size += 1
     return size, members
+
+
+@inlined
+def _count(flags: Flags) -> int:
+    """How many are true."""
+    count = 0
+    for flag in flags:
+        count += flag
+    return count
 
 
 @inlined
@@ -168,7 +186,9 @@ def _enough(block: Floats, n: int) -> Floats:
 def _publish(p: Floats, members: Members, p_out: Floats) -> None:
     """Write p to the places of the members, as a distribution to the last bit."""
     p_out[:] = 0.0
-    total = p.sum()
+    total = 0.0
+    for k in range(p.size):
+        total += p[k]
     for k in range(p.size):
         p_out[members.actions[k]] = p[k] / total
 
@@ -178,11 +198,10 @@ def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats
     """Let in the best action that is not covered and its cheapest observer, until all are.
 
     An action is covered by an observer who sees it at least one time in four. Stops early when
-    more than half of all actions are inside. `line` is room for one row or column.
+    more than half of all actions are inside. `line` is overwritten.
     """
     n = ft.size
-    size = np.sum(inside)
-    line = line.copy()
+    size = _count(inside)
     while 2 * size <= n:
         unseen = -1
         for b in range(n):
@@ -255,7 +274,7 @@ def _price(
 @compiled
 def _add_helpers(ft: Floats, best: Best, slack: float, inside: Flags, blame: Floats) -> int:
     """Let in those whose weight would lower the value most; return how many."""
-    limit = max(8, np.sum(inside))
+    limit = max(8, _count(inside))
     for arrived in range(limit):
         helper, most = -1, -slack
         for b in range(ft.size):
@@ -271,10 +290,11 @@ def _add_helpers(ft: Floats, best: Best, slack: float, inside: Flags, blame: Flo
 def _levels(v: Floats) -> tuple[float, float, float]:
     """The two constants of the equations, and the mean product; see `newton`."""
     n = v.shape[1]
-    head = np.argmax(v[P])
-    anchor = 0
+    head = anchor = 0
     mu = 0.0
     for i in range(n):
+        if v[P, i] > v[P, head]:
+            head = i
         if v[Q, i] * v[S, anchor] > v[Q, anchor] * v[S, i]:
             anchor = i
         mu += (v[P, i] * v[M, i] + v[Q, i] * v[S, i]) / (2 * n)
@@ -295,7 +315,9 @@ def _carry_over(
     gradient_level, constraint_level, mu = levels
     size = v.shape[1]
     old = state.shape[1]
-    v[P : M + 1, :old] = state
+    for k in range(old):
+        for row in range(4):
+            v[P + row, k] = state[row, k]
     for k in range(old, size):
         b = members.actions[k]
         least = 0.1 * (1.0 + ft[b])
@@ -303,5 +325,10 @@ def _carry_over(
         v[M, k] = max(abs(ft[b] - blame[b] - gradient_level), least)
         v[Q, k] = mu / v[S, k]
         v[P, k] = mu / v[M, k]
-    v[P] /= v[P].sum()
-    v[Q] /= v[Q].sum()
+    sum_p = sum_q = 0.0
+    for k in range(size):
+        sum_p += v[P, k]
+        sum_q += v[Q, k]
+    for k in range(size):
+        v[P, k] /= sum_p
+        v[Q, k] /= sum_q

@@ -71,7 +71,8 @@ def begin(v: Floats, a: Floats) -> None:
     """Set P, Q, S and M to the start: p spread, slacks exact, all products equal."""
     n = v.shape[1]
     _spread(v, a)
-    v[Q, :] = 1.0 / n
+    for b in range(n):
+        v[Q, b] = 1.0 / n
     bounds = evaluate(v, a)
     above = 0.5 * (1.0 + bounds.value)
     total = 0.0
@@ -92,8 +93,10 @@ def _spread(v: Floats, a: Floats) -> None:
     """
     n = v.shape[1]
     ft, p = v[FT], v[P]
-    best = np.argmin(ft)
+    best = 0
     for b in range(n):
+        if ft[b] < ft[best]:
+            best = b
         p[b] = 0.1 / (n + ft[b])
     for b in range(n):
         observer, chance = b, v[LOOPS, b]
@@ -110,7 +113,9 @@ def _spread(v: Floats, a: Floats) -> None:
     if others < 0.9:
         p[best] = 1.0 - others
     else:
-        p /= others + p[best]
+        total = others + p[best]
+        for b in range(n):
+            p[b] /= total
 
 
 @compiled
@@ -131,10 +136,12 @@ def advance(
     while True:
         bounds = evaluate(v, a)
         if bounds.upper < upper:
-            v[BEST_P, :] = p
+            for i in range(n):
+                v[BEST_P, i] = p[i]
             value, upper, worst = bounds.value, bounds.upper, bounds.worst
         if bounds.lower > lower:
-            v[BEST_H, :] = v[H]
+            for i in range(n):
+                v[BEST_H, i] = v[H, i]
             lower, price, least = bounds.lower, bounds.price, bounds.least
         reached = upper - lower <= goal * (1.0 + value)
         if reached or steps >= max_steps or not np.isfinite(bounds.value):

@@ -87,8 +87,8 @@ def assemble(v: Floats, a: Floats, head: int) -> Fixed:
             matrix[i, j] = along * p[j] - down * mean[j]
         matrix[i, i] += v[FLAT, i] + p[i] * m[i]
     add_outer_products(1.0, a[CURVE : SLOPE + 1].reshape(2 * n, n), 0, matrix)
-    matrix[:head, head] = 0.0
-    matrix[head, head:] = 0.0
+    for j in range(n):
+        matrix[min(j, head), max(j, head)] = 0.0
     matrix[head, head] = 1.0
     factorise(matrix)
     return Fixed(head, anchor, total, shared)
@@ -120,7 +120,8 @@ def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int) -> None:
             root = v[ROOT, b]
             for j in range(n):
                 row[j] = root * (row[j] - base_row[j])
-    base_row[:] = 0.0
+    for j in range(n):
+        base_row[j] = 0.0
 
 
 @inlined

@@ -105,7 +105,9 @@ def solve_rows(
     """Solve the rows of `losses`; scales them in place to ft = gamma * (f - min f)."""
     for row in range(rows[0], rows[1]):
         ft, gamma = losses[row], gammas[row]
-        best = ft.min()
+        best = np.inf
+        for a in range(ft.size):
+            best = min(best, ft[a])
         for a in range(ft.size):
             # Halves, as the difference of two finite numbers may be too large for one.
             ft[a] = min(2.0 * (gamma * (0.5 * ft[a] - 0.5 * best)), LARGEST)
@@ -118,7 +120,8 @@ def solve_rows(
             outcome = solve_full_information(ft, p[row])
         else:
             outcome = solve_scaled(ft, edges, tolerance, max_steps, block, p[row])
-        outcomes[row, :3] = (outcome.value, outcome.upper, outcome.lower)
+        outcomes[row, 0], outcomes[row, 1] = outcome.value, outcome.upper
+        outcomes[row, 2] = outcome.lower
         outcomes[row, 3], outcomes[row, 4] = outcome.steps, outcome.restarted
         outcomes[row, 5] = outcome.n_chosen
 
