@@ -41,7 +41,7 @@ Flags = NDArray[np.bool_]
 
 ALIKE = 3.0  # scaled gap up to which an action rivals the best
 MODERATE = 100  # so many are solved together if many rival the best
-DIRECT = 12  # so few actions are solved together at once
+DIRECT = 4  # so few actions are solved together at once
 PASSES = 6  # after so many, all actions come in
 ROUGH = 0.02  # gap at which the others are priced for the first time
 NEARBY = 1.0  # gap over all actions up to which the method goes on from where it stands
