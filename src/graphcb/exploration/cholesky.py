@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graphcb.compilation import compiled
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 PANEL = 8  # rows eliminated together: one pass over the rest subtracts all of them
 
@@ -51,6 +52,25 @@ def add_outer_products(sign: float, rows: Floats, first: int, matrix: Floats) ->
 
 
 @compiled
+def add_sparse_outer_products(rows: Floats, matrix: Floats, places: Indices) -> None:
+    """matrix += rows.T @ rows on the upper triangle, skipping zeros; `places` is room for n."""
+    m, n = rows.shape
+    for i in range(m):
+        row = rows[i]
+        count = 0
+        for j in range(n):
+            if row[j] != 0.0:
+                places[count] = j
+                count += 1
+        for first in range(count):
+            j = places[first]
+            factor, target = row[j], matrix[j]
+            for second in range(first, count):
+                k = places[second]
+                target[k] += factor * row[k]
+
+
+@compiled
 def factorise(matrix: Floats) -> None:
     """Overwrite the upper triangle with U, where U.T @ U is the matrix.
 
@@ -78,6 +98,22 @@ def factorise(matrix: Floats) -> None:
 
 
 @compiled
+def dot(left: Floats, right: Floats) -> float:
+    """left @ right in four sums side by side, which do not wait for each other."""
+    n = left.size
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(n // 4):
+        j = 4 * k
+        s0 += left[j] * right[j]
+        s1 += left[j + 1] * right[j + 1]
+        s2 += left[j + 2] * right[j + 2]
+        s3 += left[j + 3] * right[j + 3]
+    for j in range(n - n % 4, n):
+        s0 += left[j] * right[j]
+    return (s0 + s1) + (s2 + s3)
+
+
+@compiled
 def solve_in_place(factor: Floats, right: Floats) -> None:
     """Overwrite `right` with the solution, given the U of `factorise`."""
     n = right.size
@@ -88,8 +124,4 @@ def solve_in_place(factor: Floats, right: Floats) -> None:
             below[j] -= row[j] * x
         below[0] = x
     for i in range(n - 1, -1, -1):
-        row, below = factor[i, i:], right[i:]
-        x = below[0]
-        for j in range(1, n - i):
-            x -= row[j] * below[j]
-        below[0] = x / row[0]
+        right[i] = (right[i] - dot(factor[i, i + 1 :], right[i + 1 :])) / factor[i, i]

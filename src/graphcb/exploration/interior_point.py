@@ -21,6 +21,7 @@ from graphcb.exploration.layout import (
     DQ,
     DS,
     FT,
+    GRAPH,
     LOOPS,
     RESIDUAL,
     SEEN_BY,
@@ -37,6 +38,9 @@ from graphcb.exploration.layout import (
 from graphcb.exploration.newton import assemble, solve_direction
 
 Floats = NDArray[np.float64]
+
+
+SPARSE_FROM = 48  # smaller systems are quicker when treated as dense
 
 
 class Caution(NamedTuple):
@@ -133,6 +137,7 @@ def advance(
     value = upper = worst = np.inf
     lower = price = least = -np.inf
     steps = 0
+    sparse, places = _is_sparse(a[GRAPH]), np.empty(n, dtype=np.int64)
     while True:
         bounds = evaluate(v, a)
         if bounds.upper < upper:
@@ -147,7 +152,7 @@ def advance(
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return Best(value, upper, worst, lower, price, least, steps)
         steps += 1
-        fixed = assemble(v, a, bounds.head)
+        fixed = assemble(v, a, bounds.head, sparse, places)
         mu = length = 0.0
         for i in range(n):
             v[TO_S, i], v[TO_M, i] = -s[i] * q[i], -p[i] * m[i]
@@ -179,6 +184,17 @@ def advance(
             q[i] += length * dq[i]
             s[i] += length * ds[i]
             m[i] += length * dm[i]
+
+
+@inlined
+def _is_sparse(graph: Floats) -> bool:
+    """Whether it pays to skip the zeros."""
+    n = graph.shape[0]
+    edges = 0
+    for i in range(n):
+        for j in range(n):
+            edges += graph[i, j] != 0.0
+    return n >= SPARSE_FROM and 8 * edges < n * n
 
 
 @inlined

@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import inlined
-from graphcb.exploration.cholesky import add_outer_products, factorise, solve_in_place
+from graphcb.exploration.cholesky import (
+    add_outer_products,
+    add_sparse_outer_products,
+    dot,
+    factorise,
+    solve_in_place,
+)
 from graphcb.exploration.layout import (
     CURVE,
     DM,
@@ -48,6 +54,7 @@ from graphcb.exploration.layout import (
 )
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 class Fixed(NamedTuple):
@@ -60,8 +67,12 @@ class Fixed(NamedTuple):
 
 
 @inlined
-def assemble(v: Floats, a: Floats, head: int) -> Fixed:
-    """Build the matrix where `certificate.evaluate` was called, and factorise it."""
+def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> Fixed:
+    """Build the matrix where `certificate.evaluate` was called, and factorise it.
+
+    A sparse graph is built from its few entries. The slopes are then left as they are instead of
+    relative to the anchor, which would fill them: the matrix is the same but for rounding.
+    """
     n = v.shape[1]
     p, m, s, root, mean, matrix = v[P], v[M], v[S], v[ROOT], v[MEAN], a[NEWTON]
     anchor = 0
@@ -73,7 +84,7 @@ def assemble(v: Floats, a: Floats, head: int) -> Fixed:
         if root[b] > root[anchor]:
             anchor = b
         mean[b] = 0.0
-    _fill_slopes(v, a, head, anchor)
+    _fill_slopes(v, a, head, anchor, sparse)
     _fill_curves(v, a, head)
     for b in range(n):
         v[RESIDUAL, b] = s[b] - s[anchor] + (v[C, b] - v[C, anchor])
@@ -86,7 +97,11 @@ def assemble(v: Floats, a: Floats, head: int) -> Fixed:
         for j in range(i, n):
             matrix[i, j] = along * p[j] - down * mean[j]
         matrix[i, i] += v[FLAT, i] + p[i] * m[i]
-    add_outer_products(1.0, a[CURVE : SLOPE + 1].reshape(2 * n, n), 0, matrix)
+    rows = a[CURVE : SLOPE + 1].reshape(2 * n, n)
+    if sparse:
+        add_sparse_outer_products(rows, matrix, places)
+    else:
+        add_outer_products(1.0, rows, 0, matrix)
     for j in range(n):
         matrix[min(j, head), max(j, head)] = 0.0
     matrix[head, head] = 1.0
@@ -95,18 +110,19 @@ def assemble(v: Floats, a: Floats, head: int) -> Fixed:
 
 
 @inlined
-def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int) -> None:
+def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int, sparse: bool) -> None:
     """Row b: p_j (d_j - d_head) with d the gradient of constraint b less that of the anchor.
 
     The gradient of (1 - 2 p_b) / W_b has the own part -(2 W_others + G_bb) / W^2 and for the
-    others -(1 - 2 p_b) / W^2 * G_jb. Rows are weighted by (q_b / s_b)^(1/2).
+    others -(1 - 2 p_b) / W^2 * G_jb. Rows are weighted by (q_b / s_b)^(1/2). In a sparse graph
+    the slope of the anchor is not taken off, see `assemble`.
     """
     n = v.shape[1]
     p = v[P]
     base_row = a[SLOPE, anchor]
     for turn in range(n + 1):
         b = anchor if turn == 0 else turn - 1
-        if turn > 0 and b == anchor:
+        if turn > 0 and b == anchor and not sparse:
             continue
         w = v[W, b]
         own = -(2.0 * (v[W_OTHERS, b] / w) + v[LOOPS, b] / w) / w
@@ -119,9 +135,10 @@ def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int) -> None:
         if turn > 0:
             root = v[ROOT, b]
             for j in range(n):
-                row[j] = root * (row[j] - base_row[j])
-    for j in range(n):
-        base_row[j] = 0.0
+                row[j] = root * (row[j] if sparse else row[j] - base_row[j])
+    if not sparse:
+        for j in range(n):
+            base_row[j] = 0.0
 
 
 @inlined
@@ -188,10 +205,7 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> Non
         lift = (pull + along) / fixed.total
         kept = 0.0
         for b in range(n):
-            rise = 0.0
-            for j in range(n):
-                rise += a[SLOPE, b, j] * dp[j]
-            ds[b] = lift - rise / root[b] - v[RESIDUAL, b]
+            ds[b] = lift - dot(a[SLOPE, b], dp) / root[b] - v[RESIDUAL, b]
             dq[b] = (to_s[b] - q[b] * ds[b]) / s[b]
             kept += dq[b]
             dm[b] = to_m[b] / p[b] - m[b] * dp[b]
@@ -216,9 +230,7 @@ def _stationarity_left(v: Floats, a: Floats, fixed: Fixed) -> None:
         right[j] = -p[j] * ((g[j] - m[j] - dm[j]) - level) - v[FLAT, j] * dp[j]
     for i in range(n):
         curve, slope = a[CURVE, i], a[SLOPE, i]
-        bend = 0.0
-        for j in range(n):
-            bend += curve[j] * dp[j]
+        bend = dot(curve, dp)
         pull = dq[i] / v[ROOT, i]
         for j in range(n):
             right[j] -= bend * curve[j] + pull * slope[j]
