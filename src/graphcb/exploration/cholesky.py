@@ -62,6 +62,12 @@ def add_sparse_outer_products(rows: Floats, matrix: Floats, places: Indices) -> 
             if row[j] != 0.0:
                 places[count] = j
                 count += 1
+        if 4 * count > n:
+            for j in range(n):
+                factor, target, right = row[j], matrix[j, j:], row[j:]
+                for k in range(n - j):
+                    target[k] += factor * right[k]
+            continue
         for first in range(count):
             j = places[first]
             factor, target = row[j], matrix[j]

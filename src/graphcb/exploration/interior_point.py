@@ -93,7 +93,8 @@ def _spread(v: Floats, a: Floats) -> None:
     """A first p: each action's cheapest observer gets what seeing it is worth, the best the rest.
 
     Seeing b at rate w costs w ft_i / G_ib and is worth 1 / w - ft_b, which is balanced near
-    w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)).
+    w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)); half as much again, so that slacks grow with ft as they
+    will.
     """
     n = v.shape[1]
     ft, p = v[FT], v[P]
@@ -108,7 +109,7 @@ def _spread(v: Floats, a: Floats) -> None:
             seen = a[SEEN_BY, b, i]
             if seen > 0.0 and (ft[i] + 1.0) * chance < (ft[observer] + 1.0) * seen:
                 observer, chance = i, seen
-        rate = 1.0 / (n + ft[b] + np.sqrt(ft[observer] / chance)) / chance
+        rate = 1.5 / (n + ft[b] + np.sqrt(ft[observer] / chance)) / chance
         p[observer] = max(p[observer], min(rate, 0.5))
     others = 0.0
     for b in range(n):
