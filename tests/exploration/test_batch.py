@@ -1,0 +1,53 @@
+import re
+
+import numpy as np
+import pytest
+
+import graphcb
+from graphcb import graphs
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_same_answers_as_one_by_one(n_threads):
+    rng = np.random.default_rng(0)
+    losses = rng.random((200, 9))
+    gammas = 10.0 ** rng.uniform(-2, 7, 200)
+    graph = graphs.random_self_aware(9, 0.5, rng)
+    batch = graphcb.solve_dec_batch(losses, graph, gammas, n_threads=n_threads)
+    assert len(batch) == 200
+    for row, solution in enumerate(batch):
+        alone = graphcb.solve_dec(losses[row], graph, gammas[row])
+        assert solution.probabilities.tolist() == alone.probabilities.tolist()
+        assert (solution.value, solution.gap) == (alone.value, alone.gap)
+        assert (solution.steps, solution.status) == (alone.steps, alone.status)
+
+
+def test_one_graph_a_row():
+    rng = np.random.default_rng(1)
+    losses = rng.random((3, 4))
+    different = [graphs.bandit(4), graphs.inventory(4), graphs.full_information(4)]
+    batch = graphcb.solve_dec_batch(losses, different, 20.0)
+    for row, graph in enumerate(different):
+        alone = graphcb.solve_dec(losses[row], graph, 20.0)
+        assert batch.probabilities[row].tolist() == alone.probabilities.tolist()
+        assert batch.status[row] is alone.status
+
+
+def test_no_rows():
+    assert len(graphcb.solve_dec_batch(np.empty((0, 3)), graphs.bandit(3), 1.0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("losses", "graph", "gamma", "text"),
+    [
+        (np.zeros(3), graphs.bandit(3), 1.0, "must have shape (rows, actions), got (3,)"),
+        (np.zeros((2, 3)), graphs.bandit(4), 1.0, "must have shape (2, 4) to match graph 0, got (2, 3)"),
+        (np.zeros((2, 3)), [graphs.bandit(3)], 1.0, "one graph or one for each of 2 rows, got 1"),
+        (np.zeros((2, 3)), graphs.bandit(3), [1.0, 1.0, 1.0], "must be a number or have shape (2,), got (3,)"),
+        (np.zeros((2, 3)), graphs.bandit(3), [1.0, 0.0], "must be positive and finite, got 0.0 at row 1"),
+        (np.array([[0.0], [np.nan]]), graphs.bandit(1), 1.0, "must be finite, got nan at row 1, action 0"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(losses, graph, gamma, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        graphcb.solve_dec_batch(losses, graph, gamma)

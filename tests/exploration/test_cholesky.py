@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from graphcb.exploration.cholesky import (
+    add_outer_products,
+    add_sparse_outer_products,
+    dot,
+    factorise,
+    solve_in_place,
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 17, 40])
+def test_solves_what_numpy_solves(size):
+    rng = np.random.default_rng(size)
+    rows = rng.normal(size=(2 * size + 1, size))
+    matrix = np.zeros((size, size))
+    add_outer_products(1.0, rows, 0, matrix)
+    gram = rows.T @ rows
+    np.testing.assert_allclose(np.triu(matrix), np.triu(gram), rtol=1e-12, atol=1e-12)
+    right = rng.normal(size=size)
+    expected = np.linalg.solve(gram, right)
+    factorise(matrix)
+    solve_in_place(matrix, right)
+    np.testing.assert_allclose(right, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_sparse_rows_add_up_to_the_same():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 20)) * (rng.random((30, 20)) < 0.1)
+    rows[3] = 1.0
+    matrix = np.zeros((20, 20))
+    add_sparse_outer_products(rows, matrix, np.empty(20, dtype=np.int64))
+    np.testing.assert_allclose(np.triu(matrix), np.triu(rows.T @ rows), rtol=1e-12)
+
+
+def test_a_direction_without_curvature_stays():
+    matrix = np.array([[1.0, 1.0], [1.0, 1.0]])
+    factorise(matrix)
+    right = np.array([2.0, 3.0])
+    solve_in_place(matrix, right)
+    assert right.tolist() == [2.0, 0.0]
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 11])
+def test_dot(size):
+    left, right = np.arange(size) + 1.0, np.arange(size) - 2.0
+    assert dot(left, right) == left @ right
