@@ -8,16 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_count, as_numbers
-from graphcb.exploration.growing import Outcome
-from graphcb.exploration.solution import SolutionBatch
-from graphcb.exploration.solve import (
-    MAX_STEPS,
-    as_tolerance,
-    conclude,
-    route_of,
+from graphcb.exploration.rows import (
+    LARGEST,
+    LOWER,
+    N_NUMBERS,
+    STEPS,
+    UPPER,
+    VALUE,
+    edges_to_solve,
+    recheck_cut,
     solve_rows,
-    work_room,
+    status_of,
 )
+from graphcb.exploration.solution import SolutionBatch
+from graphcb.exploration.solve import MAX_STEPS, as_tolerance
 from graphcb.graphs import FeedbackGraph, require_observable
 
 Floats = NDArray[np.float64]
@@ -45,7 +49,7 @@ def solve_dec_batch(
     array([[0.61, 0.39],
            [0.39, 0.61]])
     """
-    losses = as_numbers("predicted_losses", predicted_losses).copy()
+    losses = as_numbers("predicted_losses", predicted_losses)
     if losses.ndim != 2:
         raise ValueError(
             f"`predicted_losses` must have shape (rows, actions), got {losses.shape}; "
@@ -73,17 +77,18 @@ def solve_dec_batch(
     checked_tolerance = as_tolerance(tolerance)
     checked_steps = as_count("max_steps", max_steps)
     threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
-    routes = [route_of(one) for one in graphs]
-    p, outcomes = np.empty((n_rows, n_actions)), np.empty((n_rows, 6))
+    edges = [edges_to_solve(one) for one in graphs]
+    scaled = losses.copy()
+    p, outcomes = np.empty(losses.shape), np.empty((n_rows, N_NUMBERS))
+    shared = len(graphs) == 1
 
     def solve(rows: range) -> None:
-        room = work_room(n_actions)
-        spans = [(rows.start, rows.stop)] if len(routes) == 1 else [(r, r + 1) for r in rows]
-        for span in spans:
-            route, edges = routes[0 if len(routes) == 1 else span[0]]
+        for first, stop in [(rows.start, rows.stop)] if shared else [(r, r + 1) for r in rows]:
+            which = 0 if shared else first
             solve_rows(
-                losses, gammas, route, edges, checked_tolerance, checked_steps, room, span, p, outcomes
-            )
+                scaled, gammas, graphs[which], edges[which], checked_tolerance, checked_steps,
+                (first, stop), p, outcomes,
+            )  # fmt: skip
 
     tasks = [range(k, min(k + ROWS_A_TASK, n_rows)) for k in range(0, n_rows, ROWS_A_TASK)]
     if threads == 1 or len(tasks) <= 1:
@@ -92,21 +97,19 @@ def solve_dec_batch(
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(solve, tasks))
-    concluded = [
-        conclude(
-            Outcome(*outcomes[row].tolist()),
-            float(gammas[row]),
-            checked_tolerance,
-            routes[0 if len(routes) == 1 else row][0],
-        )
-        for row in range(n_rows)
+    for row in np.flatnonzero(scaled.max(axis=1, initial=0.0) >= LARGEST):
+        which = 0 if shared else row
+        if edges[which] is not None:
+            recheck_cut(
+                losses[row], float(gammas[row]), graphs[which], p[row], scaled[row], outcomes[row]
+            )
+    status = [
+        status_of(outcome, checked_tolerance, exact=edges[0 if shared else row] is None)
+        for row, outcome in enumerate(outcomes)
     ]
+    gap = np.maximum(outcomes[:, UPPER] - outcomes[:, LOWER], 0.0)
     return SolutionBatch(
-        p,
-        np.array([value for value, _, _ in concluded]),
-        np.array([gap for _, gap, _ in concluded]),
-        outcomes[:, 3].astype(np.int64),
-        tuple(status for _, _, status in concluded),
+        p, outcomes[:, VALUE] / gammas, gap / gammas, outcomes[:, STEPS].astype(np.int64), tuple(status)
     )
 
 

@@ -27,18 +27,14 @@ MATRIX, LIST, COPS, APPLE, LEVELS, PRICES, GROUPS = range(7)
 
 
 class Edges(NamedTuple):
-    """Which of the forms, and what it needs; the other arrays are empty."""
+    """Which of the forms, and what it needs; arrays it does not need are empty."""
 
     form: int
     special: int  # apple tasting: the revealing action
-    matrix: Floats  # (n, n)
-    groups: Indices  # (n,) disjoint cliques: the group of each action
-    row_start: Indices  # edges by played action ...
-    row_action: Indices
-    row_chance: Floats
-    column_start: Indices  # ... and by revealed action
-    column_action: Indices
-    column_chance: Floats
+    flat: Floats  # the matrix, row after row
+    start: Indices  # (2, n + 1) first edge of each played action, and of each revealed one
+    action: Indices  # (2, edges) the other end
+    chance: Floats  # (2, edges)
 
 
 def _frozen(array: Any) -> Any:
@@ -46,10 +42,9 @@ def _frozen(array: Any) -> Any:
     return array
 
 
-_NO_MATRIX = _frozen(np.empty((0, 0)))
-_NO_INDICES = _frozen(np.empty(0, dtype=np.int64))
-_NO_CHANCES = _frozen(np.empty(0))
-_NO_LIST = (_NO_INDICES, _NO_INDICES, _NO_CHANCES, _NO_INDICES, _NO_INDICES, _NO_CHANCES)
+_NO_MATRIX = _frozen(np.empty(0))
+_NO_INDICES = _frozen(np.empty((2, 0), dtype=np.int64))
+_NO_LIST = (_NO_INDICES, _NO_INDICES, _frozen(np.empty((2, 0))))
 _RULES = {CopsAndRobbers: COPS, Inventory: LEVELS, PostedPrice: PRICES}
 
 
@@ -57,61 +52,58 @@ def edges_of(graph: FeedbackGraph) -> Edges:
     """The edges of any graph; a rule that is not known here is written out as a matrix."""
     structure = graph.structure
     if isinstance(structure, DenseMatrix):
-        return Edges(MATRIX, 0, structure.matrix, _NO_INDICES, *_NO_LIST)
+        return Edges(MATRIX, 0, structure.matrix.reshape(-1), *_NO_LIST)
     rule = _RULES.get(type(structure))
     if rule is not None:
-        return Edges(rule, 0, _NO_MATRIX, _NO_INDICES, *_NO_LIST)
+        return Edges(rule, 0, _NO_MATRIX, *_NO_LIST)
     if isinstance(structure, AppleTasting):
-        return Edges(APPLE, structure.revealing_action, _NO_MATRIX, _NO_INDICES, *_NO_LIST)
+        return Edges(APPLE, structure.revealing_action, _NO_MATRIX, *_NO_LIST)
     if isinstance(structure, DisjointCliques):
-        groups = _frozen(structure.groups.astype(np.int64))
-        return Edges(GROUPS, 0, _NO_MATRIX, groups, *_NO_LIST)
+        first = np.repeat(np.cumsum((0, *structure.sizes[:-1])), structure.sizes)
+        bounds = _frozen(np.stack([first, first + np.repeat(structure.sizes, structure.sizes)]))
+        return Edges(GROUPS, 0, _NO_MATRIX, bounds, *_NO_LIST[1:])
     if isinstance(structure, SparseMatrix):
-        return Edges(LIST, 0, _NO_MATRIX, _NO_INDICES, *_lists(structure.matrix))
-    return Edges(MATRIX, 0, graph.matrix, _NO_INDICES, *_NO_LIST)
+        return Edges(LIST, 0, _NO_MATRIX, *_lists(structure.matrix))
+    return Edges(MATRIX, 0, graph.matrix.reshape(-1), *_NO_LIST)
 
 
-def _lists(matrix: Any) -> tuple[Any, ...]:
-    by_column = matrix.tocsc()
-    return tuple(
-        _frozen(array)
-        for compressed in (matrix, by_column)
-        for array in (
-            compressed.indptr.astype(np.int64),
-            compressed.indices.astype(np.int64),
-            compressed.data.astype(np.float64),
-        )
+def _lists(matrix: Any) -> tuple[Any, Any, Any]:
+    both = (matrix, matrix.tocsc())
+    return (
+        _frozen(np.stack([one.indptr for one in both]).astype(np.int64)),
+        _frozen(np.stack([one.indices for one in both]).astype(np.int64)),
+        _frozen(np.stack([one.data for one in both]).astype(np.float64)),
     )
 
 
 @compiled
 def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
     """out[j] = G[action, j] for all j, or as a column out[i] = G[i, action]."""
-    form = edges.form
-    if form == MATRIX:
-        for j in range(out.size):
-            out[j] = edges.matrix[j, action] if as_column else edges.matrix[action, j]
-    elif form == LIST:
-        out[:] = 0.0
+    n = out.size
+    if edges.form == MATRIX:
+        first, stride = (action, n) if as_column else (action * n, 1)
+        for j in range(n):
+            out[j] = edges.flat[first + j * stride]
+        return
+    # Every rule is a run of ones; cops and robbers the opposite of one.
+    low, high, run, rest = 0, 0, 1.0, 0.0
+    if edges.form == COPS:
+        low, high, run, rest = action, action + 1, 0.0, 1.0
+    elif edges.form == APPLE:
         if as_column:
-            for e in range(edges.column_start[action], edges.column_start[action + 1]):
-                out[edges.column_action[e]] = edges.column_chance[e]
-        else:
-            for e in range(edges.row_start[action], edges.row_start[action + 1]):
-                out[edges.row_action[e]] = edges.row_chance[e]
-    elif form == COPS:
-        out[:] = 1.0
-        out[action] = 0.0
-    elif form == APPLE:
-        out[:] = 0.0
-        if as_column:
-            out[edges.special] = 1.0
+            low, high = edges.special, edges.special + 1
         elif action == edges.special:
-            out[:] = 1.0
-    elif form == GROUPS:
-        for j in range(out.size):
-            out[j] = 1.0 if edges.groups[j] == edges.groups[action] else 0.0
-    else:
-        upwards = (form == LEVELS) == as_column
-        for j in range(out.size):
-            out[j] = 1.0 if j == action or (j > action) == upwards else 0.0
+            high = n
+    elif edges.form == GROUPS:
+        low, high = edges.start[0, action], edges.start[1, action]
+    elif edges.form == LEVELS or edges.form == PRICES:
+        if (edges.form == LEVELS) == as_column:
+            low, high = action, n
+        else:
+            high = action + 1
+    for j in range(n):
+        out[j] = run if low <= j < high else rest
+    if edges.form == LIST:
+        side = 1 if as_column else 0
+        for e in range(edges.start[side, action], edges.start[side, action + 1]):
+            out[edges.action[side, e]] = edges.chance[side, e]

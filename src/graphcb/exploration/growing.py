@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphcb.compilation import compiled, inlined
 from graphcb.exploration.certificate import OPERATIONS, ROUNDING
 from graphcb.exploration.edges import Edges, fetch
-from graphcb.exploration.interior_point import BOLD, CAREFUL, Best, advance, begin
+from graphcb.exploration.interior_point import BOLD, CAREFUL, Best, advance, spread
 from graphcb.exploration.layout import (
     BEST_H,
     BEST_P,
@@ -100,13 +100,13 @@ def solve_scaled(
         if fresh or size > known:
             _fill(ft, members, v, a)
             if fresh:
-                begin(v, a)
+                spread(v, a)
             else:
                 _carry_over(ft, state, levels, members, revealed, blame, v)
         if everybody:
             goal = tolerance
         limit = max_steps - steps if careful else min(BOLD_STEPS, max_steps - steps)
-        best = advance(v, a, goal, tolerance, limit, CAREFUL if careful else BOLD)
+        best = advance(v, a, fresh, goal, tolerance, limit, CAREFUL if careful else BOLD)
         steps += best.steps
         passes += 1
         found = _price(ft, members, inside, v, best, revealed, blame)
@@ -161,8 +161,9 @@ def _welcome(edges: Edges, inside: Flags, size: int, members: Members) -> tuple[
     for b in range(n):
         if inside[b] and not already[b]:
             members.actions[size] = b
-            fetch(edges, b, False, members.rows[size])
-            fetch(edges, b, True, members.columns[size])
+            for side in range(2):
+                lines = members.columns if side == 1 else members.rows
+                fetch(edges, b, side == 1, lines[size])
             size += 1
     return size, members
 

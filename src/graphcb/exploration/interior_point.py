@@ -71,26 +71,8 @@ class Best(NamedTuple):
 
 
 @compiled
-def begin(v: Floats, a: Floats) -> None:
-    """Set P, Q, S and M to the start: p spread, slacks exact, all products equal."""
-    n = v.shape[1]
-    _spread(v, a)
-    for b in range(n):
-        v[Q, b] = 1.0 / n
-    bounds = evaluate(v, a)
-    above = 0.5 * (1.0 + bounds.value)
-    total = 0.0
-    for b in range(n):
-        v[S, b] = bounds.worst - v[C, b] + above
-        total += 1.0 / v[S, b]
-    for b in range(n):
-        v[Q, b] = 1.0 / (total * v[S, b])
-        v[M, b] = 1.0 / (total * v[P, b])
-
-
-@inlined
-def _spread(v: Floats, a: Floats) -> None:
-    """A first p: each action's cheapest observer gets what seeing it is worth, the best the rest.
+def spread(v: Floats, a: Floats) -> None:
+    """A first p: who sees an action most cheaply gets what that is worth, the best the rest.
 
     Seeing b at rate w costs w ft_i / G_ib and is worth 1 / w - ft_b, which is balanced near
     w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)); half as much again, so that slacks grow with ft as they
@@ -103,6 +85,7 @@ def _spread(v: Floats, a: Floats) -> None:
         if ft[b] < ft[best]:
             best = b
         p[b] = 0.1 / (n + ft[b])
+        v[Q, b] = 1.0 / n
     for b in range(n):
         observer, chance = b, v[LOOPS, b]
         for i in range(n):
@@ -125,11 +108,17 @@ def _spread(v: Floats, a: Floats) -> None:
 
 @compiled
 def advance(
-    v: Floats, a: Floats, goal: float, tolerance: float, max_steps: int, caution: Caution
+    v: Floats,
+    a: Floats,
+    fresh: bool,
+    goal: float,
+    tolerance: float,
+    max_steps: int,
+    caution: Caution,
 ) -> Best:
     """Step until the gap is `goal` relative to 1 + value, or `max_steps` are done.
 
-    `tolerance` is the goal in the end, when the caller may go on from where this stopped.
+    `fresh` says that only P is set. `tolerance` is the goal in the end, when the caller may go on from where this stopped.
 
     BEST_P and BEST_H belong to the result. Steps stop early when numbers cease to be finite.
     """
@@ -141,6 +130,10 @@ def advance(
     sparse, places = _is_sparse(a[GRAPH]), np.empty(n, dtype=np.int64)
     while True:
         bounds = evaluate(v, a)
+        if fresh and steps == 0:
+            _complete(v, bounds.worst + 0.5 * (1.0 + bounds.value))
+            fresh = False
+            continue
         if bounds.upper < upper:
             for i in range(n):
                 v[BEST_P, i] = p[i]
@@ -185,6 +178,18 @@ def advance(
             q[i] += length * dq[i]
             s[i] += length * ds[i]
             m[i] += length * dm[i]
+
+
+@inlined
+def _complete(v: Floats, level: float) -> None:
+    """Slacks exact below `level`, and all products equal."""
+    total = 0.0
+    for b in range(v.shape[1]):
+        v[S, b] = level - v[C, b]
+        total += 1.0 / v[S, b]
+    for b in range(v.shape[1]):
+        v[Q, b] = 1.0 / (total * v[S, b])
+        v[M, b] = 1.0 / (total * v[P, b])
 
 
 @inlined

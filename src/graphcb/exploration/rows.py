@@ -1,0 +1,154 @@
+"""From checked rows of predicted losses to outcomes: the one compiled entry of the solver."""
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import compiled, inlined
+from graphcb.exploration.edges import Edges, edges_of
+from graphcb.exploration.exact import solve_bandit, solve_full_information
+from graphcb.exploration.growing import Outcome, solve_scaled
+from graphcb.exploration.layout import room_for
+from graphcb.exploration.objective import dec
+from graphcb.exploration.solution import Status
+from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.families import Bandit, FullInformation
+
+Floats = NDArray[np.float64]
+
+COMMON_SIZE = 64  # chosen actions for which the work room is kept between calls
+LARGEST = 1e140  # scaled gaps beyond this are cut: their squares would overflow
+VALUE, UPPER, LOWER, STEPS, RESTARTED, N_CHOSEN = range(6)
+N_NUMBERS = 6
+
+_kept = threading.local()
+
+
+def solve_rows(
+    losses: Floats,
+    gammas: Floats,
+    graph: FeedbackGraph,
+    edges: Edges | None,
+    tolerance: float,
+    max_steps: int,
+    rows: tuple[int, int],
+    p: Floats,
+    outcomes: Floats,
+) -> None:
+    """Solve `losses[rows[0]:rows[1]]` (scaled in place) into `p` and `outcomes`.
+
+    `edges` are those of the graph, or None for a graph with an exact solution.
+    """
+    if edges is None:
+        is_bandit = isinstance(graph.structure, Bandit)
+        _solve_exactly(losses, gammas, is_bandit, rows, p, outcomes)
+    else:
+        room = _work_room(graph.n_actions)
+        _solve(losses, gammas, edges, tolerance, max_steps, room, rows, p, outcomes)
+
+
+def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
+    """What `solve_rows` wants to know of a graph."""
+    if isinstance(graph.structure, Bandit | FullInformation):
+        return None
+    return edges_of(graph)
+
+
+def status_of(outcome: Floats, tolerance: float, exact: bool) -> Status:
+    """How far one outcome is proven."""
+    value, upper, lower, _, restarted, _ = outcome.tolist()
+    if not upper - lower <= tolerance * (1.0 + value):
+        return Status.NOT_CERTIFIED
+    if exact:
+        return Status.EXACT
+    return Status.RESTARTED if restarted else Status.CERTIFIED
+
+
+def recheck_cut(
+    losses: Floats, gamma: float, graph: FeedbackGraph, p: Floats, scaled: Floats, outcome: Floats
+) -> None:
+    """Make an outcome honest whose largest gaps were cut: nobody plays them if all are seen.
+
+    The optimum is never negative, and that is all that is left of the bound.
+    """
+    cut = scaled >= LARGEST
+    without = np.where(cut, 0.0, p)
+    without /= without.sum()
+    with np.errstate(over="ignore"):
+        value = dec(without, losses, graph, gamma) * gamma
+        if not np.isfinite(value):
+            value = dec(p, losses, graph, gamma) * gamma
+            without = p
+    p[:] = without
+    outcome[VALUE] = outcome[UPPER] = value
+    outcome[LOWER] = 0.0
+
+
+def _work_room(n_actions: int) -> Floats:
+    """A block of work room, one a thread, used again by every call."""
+    size = min(n_actions, COMMON_SIZE)
+    block: Floats | None = getattr(_kept, "block", None)
+    if block is None or _kept.size < size:
+        block = _kept.block = room_for(size)
+        _kept.size = size
+    return block
+
+
+@compiled
+def _solve(
+    losses: Floats,
+    gammas: Floats,
+    edges: Edges,
+    tolerance: float,
+    max_steps: int,
+    block: Floats,
+    rows: tuple[int, int],
+    p: Floats,
+    outcomes: Floats,
+) -> None:
+    for row in range(rows[0], rows[1]):
+        _scale(losses[row], gammas[row], LARGEST)
+        if losses.shape[1] == 1:
+            p[row, 0] = 1.0
+            _record(Outcome(0.0, 0.0, 0.0, 0, False, 1), outcomes[row])
+            continue
+        outcome = solve_scaled(losses[row], edges, tolerance, max_steps, block, p[row])
+        _record(outcome, outcomes[row])
+
+
+@compiled
+def _solve_exactly(
+    losses: Floats,
+    gammas: Floats,
+    is_bandit: bool,
+    rows: tuple[int, int],
+    p: Floats,
+    outcomes: Floats,
+) -> None:
+    for row in range(rows[0], rows[1]):
+        _scale(losses[row], gammas[row], 1e300)
+        if is_bandit:
+            outcome = solve_bandit(losses[row], p[row])
+        else:
+            outcome = solve_full_information(losses[row], p[row])
+        _record(outcome, outcomes[row])
+
+
+@inlined
+def _scale(losses: Floats, gamma: float, largest: float) -> None:
+    """Overwrite losses with ft = gamma * (f - min f)."""
+    best = np.inf
+    for a in range(losses.size):
+        best = min(best, losses[a])
+    for a in range(losses.size):
+        # Halves, as the difference of two finite numbers may be too large for one.
+        losses[a] = min(2.0 * (gamma * (0.5 * losses[a] - 0.5 * best)), largest)
+
+
+@inlined
+def _record(outcome: Outcome, numbers: Floats) -> None:
+    numbers[VALUE], numbers[UPPER] = outcome.value, outcome.upper
+    numbers[LOWER] = max(outcome.lower, 0.0)  # the optimum is never negative
+    numbers[STEPS], numbers[RESTARTED] = outcome.steps, outcome.restarted
+    numbers[N_CHOSEN] = outcome.n_chosen
