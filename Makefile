@@ -21,7 +21,7 @@ help:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable ".[experiments,dev]"
+		--constraint constraints.txt --editable ".[experiments,dev,reference]"
 	@touch $@
 
 demo: $(READY)
@@ -43,6 +43,8 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
+	$(BIN)/python benchmarks/solver.py
+	$(BIN)/python benchmarks/fuzz_solver.py --programs 100000 --least-gamma 1
 
 clean:
 	rm -rf .venv results .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -59,8 +59,8 @@ class CvxpyProgram:
     def __init__(self, n: int) -> None:
         self.p, worst = cvxpy.Variable(n, nonneg=True), cvxpy.Variable()
         self.losses, self.graph = cvxpy.Parameter(n), cvxpy.Parameter((n, n), nonneg=True)
-        seen = self.graph @ self.p
-        limits = []
+        seen = cvxpy.Variable(n)  # as a variable, the parameter enters linearly: compiled once
+        limits = [seen == self.graph @ self.p]
         for a in range(n):
             miss = self.p - np.eye(n)[a]
             terms = [cvxpy.quad_over_lin(miss[i], seen[i]) for i in range(n)]

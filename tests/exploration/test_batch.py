@@ -41,11 +41,31 @@ def test_no_rows():
     ("losses", "graph", "gamma", "text"),
     [
         (np.zeros(3), graphs.bandit(3), 1.0, "must have shape (rows, actions), got (3,)"),
-        (np.zeros((2, 3)), graphs.bandit(4), 1.0, "must have shape (2, 4) to match graph 0, got (2, 3)"),
+        (
+            np.zeros((2, 3)),
+            graphs.bandit(4),
+            1.0,
+            "must have shape (2, 4) to match graph 0, got (2, 3)",
+        ),
         (np.zeros((2, 3)), [graphs.bandit(3)], 1.0, "one graph or one for each of 2 rows, got 1"),
-        (np.zeros((2, 3)), graphs.bandit(3), [1.0, 1.0, 1.0], "must be a number or have shape (2,), got (3,)"),
-        (np.zeros((2, 3)), graphs.bandit(3), [1.0, 0.0], "must be positive and finite, got 0.0 at row 1"),
-        (np.array([[0.0], [np.nan]]), graphs.bandit(1), 1.0, "must be finite, got nan at row 1, action 0"),
+        (
+            np.zeros((2, 3)),
+            graphs.bandit(3),
+            [1.0, 1.0, 1.0],
+            "must be a number or have shape (2,), got (3,)",
+        ),
+        (
+            np.zeros((2, 3)),
+            graphs.bandit(3),
+            [1.0, 0.0],
+            "must be positive and finite, got 0.0 at row 1",
+        ),
+        (
+            np.array([[0.0], [np.nan]]),
+            graphs.bandit(1),
+            1.0,
+            "must be finite, got nan at row 1, action 0",
+        ),
     ],
 )
 def test_bad_input_gets_a_clear_error(losses, graph, gamma, text):

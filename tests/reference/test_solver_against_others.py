@@ -38,7 +38,9 @@ def test_agrees_with_a_conic_solver(seed):
         np.eye(n)[rng.integers(n)][:, None] * np.ones((n, n)),
     ][seed % 4]
     solution = graphcb.solve_dec(losses, FeedbackGraph(matrix), gamma)
-    assert solution.value * gamma == pytest.approx(by_cvxpy(losses, matrix, gamma), rel=1e-5, abs=1e-5)
+    assert solution.value * gamma == pytest.approx(
+        by_cvxpy(losses, matrix, gamma), rel=1e-5, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("gamma", [1e-3, 1.0, 1e4, 1e8])

@@ -77,7 +77,7 @@ def test_an_edge_never_raises_the_optimum(seed):
 @settings(max_examples=60)
 @given(st.integers(0, 10_000))
 def test_theorem_on_strongly_observable_graphs(seed):
-    rng, losses, matrix, gamma = draw(seed)
+    _, losses, matrix, gamma = draw(seed)
     graph = FeedbackGraph((matrix > 0.0).astype(float))
     n = losses.size
     value = graphcb.solve_dec(losses, graph, gamma).value * gamma

@@ -16,6 +16,7 @@ from graphcb.exploration.rows import (
     UPPER,
     VALUE,
     edges_to_solve,
+    play_uniformly,
     recheck_cut,
     solve_rows,
     status_of,
@@ -46,8 +47,8 @@ def solve_dec_batch(
     >>> from graphcb import graphs
     >>> batch = solve_dec_batch([[0.0, 0.5], [0.2, 0.1]], graphs.bandit(2), gamma=[1.0, 10.0])
     >>> batch.probabilities.round(3)
-    array([[0.61, 0.39],
-           [0.39, 0.61]])
+    array([[0.562, 0.438],
+           [0.382, 0.618]])
     """
     losses = as_numbers("predicted_losses", predicted_losses)
     if losses.ndim != 2:
@@ -58,7 +59,9 @@ def solve_dec_batch(
     n_rows, n_actions = losses.shape
     graphs = [graph] if isinstance(graph, FeedbackGraph) else list(graph)
     if not isinstance(graph, FeedbackGraph) and len(graphs) != n_rows:
-        raise ValueError(f"`graph` must be one graph or one for each of {n_rows} rows, got {len(graphs)}")
+        raise ValueError(
+            f"`graph` must be one graph or one for each of {n_rows} rows, got {len(graphs)}"
+        )
     for number, one in enumerate(graphs):
         if one.n_actions != n_actions:
             raise ValueError(
@@ -103,20 +106,29 @@ def solve_dec_batch(
             recheck_cut(
                 losses[row], float(gammas[row]), graphs[which], p[row], scaled[row], outcomes[row]
             )
+    for row in np.flatnonzero(~(outcomes[:, UPPER] < np.inf)):
+        one = graphs[0 if shared else row]
+        play_uniformly(losses[row], float(gammas[row]), one, p[row], outcomes[row])
     status = [
         status_of(outcome, checked_tolerance, exact=edges[0 if shared else row] is None)
         for row, outcome in enumerate(outcomes)
     ]
     gap = np.maximum(outcomes[:, UPPER] - outcomes[:, LOWER], 0.0)
     return SolutionBatch(
-        p, outcomes[:, VALUE] / gammas, gap / gammas, outcomes[:, STEPS].astype(np.int64), tuple(status)
+        p,
+        outcomes[:, VALUE] / gammas,
+        gap / gammas,
+        outcomes[:, STEPS].astype(np.int64),
+        tuple(status),
     )
 
 
 def _as_gammas(gamma: ArrayLike, n_rows: int) -> Floats:
     """One positive finite number a row."""
     gammas = as_numbers("gamma", gamma)
-    if gammas.shape not in ((), (1,), (n_rows,)) or (gammas.shape == (1,) and np.ndim(gamma) == 1 != n_rows):
+    if gammas.shape not in ((), (1,), (n_rows,)) or (
+        gammas.shape == (1,) and np.ndim(gamma) == 1 != n_rows
+    ):
         raise ValueError(f"`gamma` must be a number or have shape ({n_rows},), got {gammas.shape}")
     gammas = np.broadcast_to(gammas, n_rows).copy()
     wrong = np.flatnonzero(~((gammas > 0.0) & (gammas < np.inf)))

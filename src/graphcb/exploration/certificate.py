@@ -2,11 +2,11 @@
 
 With ft = gamma * (f - min f) and W = G.T @ p the program is
 
-    minimise  F(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a)   over the simplex.
+    minimise  F(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a)
 
-For q on the simplex F(p) is at least L(p, q) = (p - q) @ ft + sum_i N_i / W_i, where
-N_i = (p_i - q_i)^2 + q_i (1 - q_i). As u^2 / W >= 2 t u - t^2 W and c / W >= c (2 v - v^2 W) for
-any t and v >= 0, a bound that is linear in p and holds for all p is
+over the simplex. For q on the simplex F(p) is at least L(p, q) = (p - q) @ ft + sum_i N_i / W_i
+where N_i = (p_i - q_i)^2 + q_i (1 - q_i). As u^2 / W >= 2 t u - t^2 W and
+c / W >= c (2 v - v^2 W) for any t and v >= 0, a bound that is linear in p and holds for all p is
 
     -q @ ft + sum_i (2 k_i v_i - 2 t_i q_i) + min_i (ft_i + 2 t_i - sum_j G_ij h_j)
 

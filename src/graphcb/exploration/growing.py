@@ -46,6 +46,7 @@ PASSES = 6  # after so many, all actions come in
 ROUGH = 0.02  # gap at which the others are priced for the first time
 NEARBY = 1.0  # gap over all actions up to which the method goes on from where it stands
 FIRST_MEMBERS = 16
+LARGEST_SYSTEM = 4000  # more actions are never solved together: 0.6 GB
 BOLD_STEPS = 45  # a start that has not arrived by then begins again, carefully
 
 
@@ -91,6 +92,7 @@ def solve_scaled(
         if not everybody:
             _cover(ft, edges, covered, inside, line)
             everybody = passes > PASSES or _count(covered) < n or 10 * _count(inside) > 7 * n
+            everybody = everybody and n <= LARGEST_SYSTEM
         if everybody:
             inside[:] = True
         known = size
@@ -125,7 +127,7 @@ def solve_scaled(
             covered[b] = inside[b] or 1.0 / revealed[b] - ft[b] - best.worst <= -slack
         helpers = 0 if stuck else _add_helpers(ft, best, slack, inside, blame)
         if stuck or (helpers == 0 and goal == tolerance and _count(covered) == n):
-            everybody = fresh = True
+            everybody, fresh, careful = n <= LARGEST_SYSTEM, True, careful or n > LARGEST_SYSTEM
         elif helpers == 0 and _count(covered) == n:
             goal = tolerance
         levels = _levels(v)
@@ -203,7 +205,7 @@ def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats
     """
     n = ft.size
     size = _count(inside)
-    while 2 * size <= n:
+    while 2 * size <= min(n, LARGEST_SYSTEM):
         unseen = -1
         for b in range(n):
             if not covered[b] and (unseen < 0 or ft[b] < ft[unseen]):

@@ -75,8 +75,8 @@ def spread(v: Floats, a: Floats) -> None:
     """A first p: who sees an action most cheaply gets what that is worth, the best the rest.
 
     Seeing b at rate w costs w ft_i / G_ib and is worth 1 / w - ft_b, which is balanced near
-    w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)); half as much again, so that slacks grow with ft as they
-    will.
+    w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)); half as much again lets slacks grow with ft,
+    as they will.
     """
     n = v.shape[1]
     ft, p = v[FT], v[P]
@@ -118,7 +118,8 @@ def advance(
 ) -> Best:
     """Step until the gap is `goal` relative to 1 + value, or `max_steps` are done.
 
-    `fresh` says that only P is set. `tolerance` is the goal in the end, when the caller may go on from where this stopped.
+    `fresh` says that only P is set. `tolerance` is the goal in the end, when the caller may go
+    on from where this stopped.
 
     BEST_P and BEST_H belong to the result. Steps stop early when numbers cease to be finite.
     """
@@ -196,11 +197,12 @@ def _complete(v: Floats, level: float) -> None:
 def _is_sparse(graph: Floats) -> bool:
     """Whether it pays to skip the zeros."""
     n = graph.shape[0]
-    edges = 0
+    edges: int = 0
     for i in range(n):
         for j in range(n):
-            edges += graph[i, j] != 0.0
-    return n >= SPARSE_FROM and 8 * edges < n * n
+            if graph[i, j] != 0.0:
+                edges += 1
+    return bool(n >= SPARSE_FROM and 8 * edges < n * n)
 
 
 @inlined

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import inlined
+from graphcb.compilation import compiled
 from graphcb.exploration.cholesky import (
     add_outer_products,
     add_sparse_outer_products,
@@ -66,7 +66,7 @@ class Fixed(NamedTuple):
     shared: float  # curvature along the sum of all steps, from the term of the head
 
 
-@inlined
+@compiled
 def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> Fixed:
     """Build the matrix where `certificate.evaluate` was called, and factorise it.
 
@@ -109,7 +109,7 @@ def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> 
     return Fixed(head, anchor, total, shared)
 
 
-@inlined
+@compiled
 def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int, sparse: bool) -> None:
     """Row b: p_j (d_j - d_head) with d the gradient of constraint b less that of the anchor.
 
@@ -141,7 +141,7 @@ def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int, sparse: bool) -> 
             base_row[j] = 0.0
 
 
-@inlined
+@compiled
 def _fill_curves(v: Floats, a: Floats, head: int) -> None:
     """Row i: the curvature of (u_i^2 + k_i) / W_i is a square along it, and a diagonal rest.
 
@@ -171,7 +171,7 @@ def _fill_curves(v: Floats, a: Floats, head: int) -> None:
             v[FLAT, i] = 2.0 * share_k / w * p[i] * p[i]
 
 
-@inlined
+@compiled
 def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> None:
     """Fill DP, DQ, DS and DM: the step that changes s q by TO_S and p m by TO_M."""
     n = v.shape[1]
@@ -216,7 +216,7 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> Non
     dp[head] = -moved
 
 
-@inlined
+@compiled
 def _stationarity_left(v: Floats, a: Floats, fixed: Fixed) -> None:
     """What the step leaves of the first equation, in RIGHT: a small sum, computed afresh."""
     n = v.shape[1]

@@ -53,4 +53,5 @@ def scaled_dec(
     for a in range(p.size):
         if a != head:
             worst = max(worst, square + (1.0 - 2.0 * p[a]) / reveal[a] - ft[a])
-    return common + worst
+    value: float = common + worst
+    return value

@@ -18,7 +18,7 @@ from graphcb.graphs.families import Bandit, FullInformation
 Floats = NDArray[np.float64]
 
 COMMON_SIZE = 64  # chosen actions for which the work room is kept between calls
-LARGEST = 1e140  # scaled gaps beyond this are cut: their squares would overflow
+LARGEST = 1e100  # scaled gaps beyond this are cut: products of squares would overflow
 VALUE, UPPER, LOWER, STEPS, RESTARTED, N_CHOSEN = range(6)
 N_NUMBERS = 6
 
@@ -68,20 +68,30 @@ def status_of(outcome: Floats, tolerance: float, exact: bool) -> Status:
 def recheck_cut(
     losses: Floats, gamma: float, graph: FeedbackGraph, p: Floats, scaled: Floats, outcome: Floats
 ) -> None:
-    """Make an outcome honest whose largest gaps were cut: nobody plays them if all are seen.
+    """Make an outcome honest whose largest gaps were cut.
 
-    The optimum is never negative, and that is all that is left of the bound.
+    An action with a gap cut from ft to LARGEST needs LARGEST / ft of the weight found, or none if
+    the others see everything. The optimum is never negative, which is all that is left of the
+    bound.
     """
     cut = scaled >= LARGEST
-    without = np.where(cut, 0.0, p)
-    without /= without.sum()
-    with np.errstate(over="ignore"):
-        value = dec(without, losses, graph, gamma) * gamma
-        if not np.isfinite(value):
-            value = dec(p, losses, graph, gamma) * gamma
-            without = p
-    p[:] = without
-    outcome[VALUE] = outcome[UPPER] = value
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        share = np.where(cut, LARGEST / (gamma * (losses - losses.min())), 1.0)
+        candidates = [weights / weights.sum() for weights in (p * share, p * ~cut)]
+        values = [dec(one, losses, graph, gamma) * gamma for one in candidates]
+    best = int(np.argmin(values))
+    p[:] = candidates[best]
+    outcome[VALUE] = outcome[UPPER] = values[best]
+    outcome[LOWER] = 0.0
+
+
+def play_uniformly(
+    losses: Floats, gamma: float, graph: FeedbackGraph, p: Floats, outcome: Floats
+) -> None:
+    """Where the actions that would have to be solved together are too many: a safe answer."""
+    p[:] = 1.0 / p.size
+    with np.errstate(over="ignore", invalid="ignore"):
+        outcome[VALUE] = outcome[UPPER] = dec(p, losses, graph, gamma) * gamma
     outcome[LOWER] = 0.0
 
 
