@@ -59,12 +59,12 @@ class CvxpyProgram:
     def __init__(self, n: int) -> None:
         self.p, worst = cvxpy.Variable(n, nonneg=True), cvxpy.Variable()
         self.losses, self.graph = cvxpy.Parameter(n), cvxpy.Parameter((n, n), nonneg=True)
-        seen = cvxpy.Variable(n)  # as a variable, the parameter enters linearly: compiled once
-        limits = [seen == self.graph @ self.p]
+        seen = self.graph @ self.p
+        limits = []
         for a in range(n):
-            miss = self.p - np.eye(n)[a]
+            miss = [float(i == a) - self.p[i] for i in range(n)]
             terms = [cvxpy.quad_over_lin(miss[i], seen[i]) for i in range(n)]
-            limits.append(cvxpy.sum(cvxpy.hstack(terms)) <= self.losses[a] + worst)
+            limits.append(cvxpy.sum(terms) <= self.losses[a] + worst)
         objective = cvxpy.Minimize(self.p @ self.losses + worst)
         self.problem = cvxpy.Problem(objective, [cvxpy.sum(self.p) == 1, *limits])
 
