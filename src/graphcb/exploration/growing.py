@@ -81,9 +81,10 @@ def solve_scaled(
     state, levels = np.empty((4, 0)), (0.0, 0.0, 0.0)
     value = upper = np.inf
     lower = 0.0
-    steps = passes = size = 0
+    # Written as sums, because numba compiles a callee once more for each literal it is given.
+    steps = passes = size = n - n
     goal = max(tolerance, ROUGH)
-    fresh, careful = True, False
+    fresh, careful = n > 0, n < 0
     alike = 0
     for b in range(n):
         alike += ft[b] <= ALIKE
@@ -206,19 +207,19 @@ def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats
     n = ft.size
     size = _count(inside)
     while 2 * size <= min(n, LARGEST_SYSTEM):
-        unseen = -1
+        unseen = n - n - 1
         for b in range(n):
             if not covered[b] and (unseen < 0 or ft[b] < ft[unseen]):
                 unseen = b
         if unseen < 0:
             return
-        fetch(edges, unseen, True, line)
+        fetch(edges, unseen, n > 0, line)
         observer = unseen
         for i in range(n):
             if line[i] * (ft[observer] + 1.0) > line[observer] * (ft[i] + 1.0):
                 observer = i
         covered[unseen] = True
-        fetch(edges, observer, False, line)
+        fetch(edges, observer, n < 0, line)
         for b in range(n):
             covered[b] = covered[b] or line[b] > 0.25
         size += (not inside[unseen]) + (observer != unseen and not inside[observer])

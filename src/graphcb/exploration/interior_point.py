@@ -40,7 +40,7 @@ from graphcb.exploration.newton import assemble, solve_direction
 Floats = NDArray[np.float64]
 
 
-SPARSE_FROM = 48  # smaller systems are quicker when treated as dense
+SPARSE_FROM = 128  # smaller systems are quick enough when treated as dense, and more exact
 
 
 class Caution(NamedTuple):
@@ -52,10 +52,13 @@ class Caution(NamedTuple):
     limit: float  # of the corrector, relative to complementarity
     least: float  # smallest reduction of complementarity aimed for
     refinements: int
+    skip_zeros: bool  # build the system of a large sparse graph from its edges: quicker, less exact
 
 
-BOLD = Caution(stride=0.9, near=0.1, balance=0.1, limit=1.0, least=1e-6, refinements=1)
-CAREFUL = Caution(stride=0.7, near=1e-3, balance=0.3, limit=0.3, least=1e-2, refinements=2)
+BOLD = Caution(0.9, near=0.1, balance=0.1, limit=1.0, least=1e-6, refinements=1, skip_zeros=True)
+CAREFUL = Caution(
+    0.7, near=1e-3, balance=0.3, limit=0.3, least=1e-2, refinements=2, skip_zeros=False
+)
 
 
 class Best(NamedTuple):
@@ -128,7 +131,8 @@ def advance(
     value = upper = worst = np.inf
     lower = price = least = -np.inf
     steps = 0
-    sparse, places = _is_sparse(a[GRAPH]), np.empty(n, dtype=np.int64)
+    sparse = caution.skip_zeros and _is_sparse(a[GRAPH])
+    places = np.empty(n, dtype=np.int64)
     while True:
         bounds = evaluate(v, a)
         if fresh and steps == 0:

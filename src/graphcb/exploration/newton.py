@@ -75,7 +75,7 @@ def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> 
     """
     n = v.shape[1]
     p, m, s, root, mean, matrix = v[P], v[M], v[S], v[ROOT], v[MEAN], a[NEWTON]
-    anchor = 0
+    anchor = head - head  # not a literal, for which numba would compile callees once more
     total = 0.0
     for b in range(n):
         weight = v[Q, b] / s[b]
@@ -101,7 +101,7 @@ def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> 
     if sparse:
         add_sparse_outer_products(rows, matrix, places)
     else:
-        add_outer_products(1.0, rows, 0, matrix)
+        add_outer_products(1.0, rows, head - head, matrix)
     for j in range(n):
         matrix[min(j, head), max(j, head)] = 0.0
     matrix[head, head] = 1.0
