@@ -42,3 +42,12 @@ def test_make_targets_named_in_the_readme_exist():
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_map_of_the_paper_names_tests_that_are_there():
+    text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    named = re.findall(r"`((?:\w+/)+(?:test_\w+\.py)?)`", table)
+    assert len(named) > 20
+    for name in named:
+        assert (ROOT / "tests" / name).exists(), name

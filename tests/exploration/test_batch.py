@@ -71,3 +71,16 @@ def test_no_rows():
 def test_bad_input_gets_a_clear_error(losses, graph, gamma, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         graphcb.solve_dec_batch(losses, graph, gamma)
+
+
+def test_one_dense_graph_a_row_gives_the_same_answers_on_any_number_of_threads():
+    rng = np.random.default_rng(5)
+    many = [graphs.random_self_aware(6, 0.4, rng) for _ in range(150)]
+    losses, gamma = rng.random((150, 6)), 10.0 ** rng.uniform(0, 6, 150)
+    for n_threads in (1, 2):
+        batch = graphcb.solve_dec_batch(losses, many, gamma, n_threads=n_threads)
+        for row, graph in enumerate(many):
+            alone = graphcb.solve_dec(losses[row], graph, gamma[row])
+            np.testing.assert_array_equal(batch[row].probabilities, alone.probabilities)
+            assert (batch[row].value, batch[row].gap) == (alone.value, alone.gap)
+            assert batch[row].status is alone.status

@@ -139,3 +139,19 @@ def test_bad_options_get_a_clear_error():
         graphcb.solve_dec([0.0, 1.0], graphs.bandit(2), 1.0, tolerance=0.0)
     with pytest.raises(ValueError, match="`max_steps` must be at least 1, got 0"):
         graphcb.solve_dec([0.0, 1.0], graphs.bandit(2), 1.0, max_steps=0)
+
+
+@pytest.mark.parametrize("size", [60, 150])
+@pytest.mark.parametrize("kind", ["cycle", "weak"])
+def test_sparse_graphs_with_gaps_of_every_size(size, kind):
+    # Held-out programs of this kind once stalled where the system was built from the edges.
+    for seed in range(6):
+        rng = np.random.default_rng([size, seed])
+        matrix = np.roll(np.eye(size), 1, axis=1)
+        if kind == "weak":
+            matrix = (rng.random((size, size)) < 0.1).astype(float)
+            matrix[rng.integers(0, size // 4, size), np.arange(size)] = 1.0
+        losses = 2.0 ** -rng.permutation(60)[np.arange(size) % 60]
+        solution = graphcb.solve_dec(losses, FeedbackGraph(matrix), 10.0 ** rng.uniform(4, 8))
+        assert solution.is_certified
+        assert solution.steps <= 100

@@ -19,6 +19,7 @@ from graphcb.exploration.rows import (
     play_uniformly,
     recheck_cut,
     solve_rows,
+    stack_matrices,
     status_of,
 )
 from graphcb.exploration.solution import SolutionBatch
@@ -80,17 +81,18 @@ def solve_dec_batch(
     checked_tolerance = as_tolerance(tolerance)
     checked_steps = as_count("max_steps", max_steps)
     threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
-    edges = [edges_to_solve(one) for one in graphs]
+    matrices = stack_matrices(graphs) if len(graphs) > 1 else None
+    edges = [edges_to_solve(one) for one in (graphs if matrices is None else graphs[:1])]
     scaled = losses.copy()
     p, outcomes = np.empty(losses.shape), np.empty((n_rows, N_NUMBERS))
-    shared = len(graphs) == 1
+    shared = len(edges) == 1
 
     def solve(rows: range) -> None:
         for first, stop in [(rows.start, rows.stop)] if shared else [(r, r + 1) for r in rows]:
             which = 0 if shared else first
             solve_rows(
                 scaled, gammas, graphs[which], edges[which], checked_tolerance, checked_steps,
-                (first, stop), p, outcomes,
+                (first, stop), p, outcomes, matrices,
             )  # fmt: skip
 
     tasks = [range(k, min(k + ROWS_A_TASK, n_rows)) for k in range(0, n_rows, ROWS_A_TASK)]
@@ -104,14 +106,19 @@ def solve_dec_batch(
         which = 0 if shared else row
         if edges[which] is not None:
             recheck_cut(
-                losses[row], float(gammas[row]), graphs[which], p[row], scaled[row], outcomes[row]
+                losses[row],
+                float(gammas[row]),
+                graphs[row if len(graphs) > 1 else 0],
+                p[row],
+                scaled[row],
+                outcomes[row],
             )
     for row in np.flatnonzero(~(outcomes[:, UPPER] < np.inf)):
-        one = graphs[0 if shared else row]
+        one = graphs[row if len(graphs) > 1 else 0]
         play_uniformly(losses[row], float(gammas[row]), one, p[row], outcomes[row])
     status = [
         status_of(outcome, checked_tolerance, exact=edges[0 if shared else row] is None)
-        for row, outcome in enumerate(outcomes)
+        for row, outcome in enumerate(outcomes.tolist())
     ]
     gap = np.maximum(outcomes[:, UPPER] - outcomes[:, LOWER], 0.0)
     return SolutionBatch(

@@ -1,6 +1,7 @@
 """From checked rows of predicted losses to outcomes: the one compiled entry of the solver."""
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from graphcb.exploration.objective import dec
 from graphcb.exploration.solution import Status
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families import Bandit, FullInformation
+from graphcb.graphs.matrices import DenseMatrix
 
 Floats = NDArray[np.float64]
 
@@ -35,17 +37,20 @@ def solve_rows(
     rows: tuple[int, int],
     p: Floats,
     outcomes: Floats,
+    matrices: Floats | None = None,
 ) -> None:
     """Solve `losses[rows[0]:rows[1]]` (scaled in place) into `p` and `outcomes`.
 
-    `edges` are those of the graph, or None for a graph with an exact solution.
+    `edges` are those of the graph, or None for a graph with an exact solution. `matrices`, one
+    a row and each row after row, take the place of a matrix in `edges`.
     """
     if edges is None:
         is_bandit = isinstance(graph.structure, Bandit)
         _solve_exactly(losses, gammas, is_bandit, rows, p, outcomes)
     else:
         room = _work_room(graph.n_actions)
-        _solve(losses, gammas, edges, tolerance, max_steps, room, rows, p, outcomes)
+        stack = edges.flat.reshape(1, -1) if matrices is None else matrices
+        _solve(losses, gammas, edges, stack, tolerance, max_steps, room, rows, p, outcomes)
 
 
 def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
@@ -55,9 +60,19 @@ def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
     return edges_of(graph)
 
 
-def status_of(outcome: Floats, tolerance: float, exact: bool) -> Status:
+def stack_matrices(graphs: Sequence[FeedbackGraph]) -> Floats | None:
+    """The matrices of many graphs, one a row, if all of them are dense."""
+    matrices = [g.structure.matrix for g in graphs if isinstance(g.structure, DenseMatrix)]
+    if len(matrices) < len(graphs):
+        return None
+    stack = np.stack(matrices).reshape(len(graphs), -1)
+    stack.setflags(write=False)
+    return stack
+
+
+def status_of(outcome: Sequence[float], tolerance: float, exact: bool) -> Status:
     """How far one outcome is proven."""
-    value, upper, lower, _, restarted, _ = outcome.tolist()
+    value, upper, lower, _, restarted, _ = outcome
     if not upper - lower <= tolerance * (1.0 + value):
         return Status.NOT_CERTIFIED
     if exact:
@@ -110,6 +125,7 @@ def _solve(
     losses: Floats,
     gammas: Floats,
     edges: Edges,
+    matrices: Floats,
     tolerance: float,
     max_steps: int,
     block: Floats,
@@ -118,12 +134,14 @@ def _solve(
     outcomes: Floats,
 ) -> None:
     for row in range(rows[0], rows[1]):
+        matrix = matrices[row if len(matrices) > 1 else 0]
+        one = Edges(edges.form, edges.special, matrix, edges.start, edges.action, edges.chance)
         _scale(losses[row], gammas[row], LARGEST)
         if losses.shape[1] == 1:
             p[row, 0] = 1.0
             _record(Outcome(0.0, 0.0, 0.0, 0, False, 1), outcomes[row])
             continue
-        outcome = solve_scaled(losses[row], edges, tolerance, max_steps, block, p[row])
+        outcome = solve_scaled(losses[row], one, tolerance, max_steps, block, p[row])
         _record(outcome, outcomes[row])
 
 

@@ -62,7 +62,7 @@ def solve_dec(
     if not outcome.item(UPPER) < np.inf:
         play_uniformly(f, g, graph, p[0], outcome)
     gap = max(outcome.item(UPPER) - outcome.item(LOWER), 0.0)
-    status = status_of(outcome, tolerance, exact=edges is None)
+    status = status_of(outcome.tolist(), tolerance, exact=edges is None)
     return Solution(p[0], outcome.item(VALUE) / g, gap / g, int(outcome.item(STEPS)), status)
 
 
