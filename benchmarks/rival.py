@@ -1,6 +1,7 @@
 """The rivals of `solve_dec`: Clarabel called directly, and the paper's own modelling in cvxpy."""
 
 import time
+import warnings
 from typing import Any
 
 import clarabel
@@ -73,5 +74,7 @@ class CvxpyProgram:
         root = np.sqrt(gamma)
         self.losses.value, self.graph.value = root * (losses - losses.min()), root * matrix.T
         start = time.perf_counter()
-        self.problem.solve(solver="CLARABEL")
+        with warnings.catch_warnings():  # cvxpy says that it compiles anew each time
+            warnings.simplefilter("ignore", UserWarning)
+            self.problem.solve(solver="CLARABEL")
         return time.perf_counter() - start
