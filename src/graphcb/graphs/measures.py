@@ -1,5 +1,7 @@
 """Which search answers which graph number, and for which part of the graph."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -19,29 +21,22 @@ Measure = Literal["independence", "weak_domination", "self_looped_independence"]
 
 def greedy(structure: Structure, measure: Measure) -> Bounds:
     """Cheap proven bounds; exact where the structure knows the number."""
-    known = structure.numbers()
-    if known is not None:
-        return Bounds(getattr(known, measure), getattr(known, measure))
-    edges = _edges(structure, measure)
-    if edges.size == 0:
-        return Bounds(0, 0)
-    return (
-        greedy_weak_domination(edges)
-        if measure == "weak_domination"
-        else greedy_independence(edges)
-    )
+    search = greedy_weak_domination if measure == "weak_domination" else greedy_independence
+    return _bounds(structure, measure, search)
 
 
 def solve(structure: Structure, measure: Measure, time_limit: float | None) -> Bounds:
     """The exact number as equal bounds, or what was proven when time ran out."""
+    search = solve_weak_domination if measure == "weak_domination" else solve_independence
+    return _bounds(structure, measure, partial(search, time_limit=time_limit))
+
+
+def _bounds(structure: Structure, measure: Measure, search: Callable[[Flags], Bounds]) -> Bounds:
     known = structure.numbers()
     if known is not None:
         return Bounds(getattr(known, measure), getattr(known, measure))
     edges = _edges(structure, measure)
-    if edges.size == 0:
-        return Bounds(0, 0)
-    search = solve_weak_domination if measure == "weak_domination" else solve_independence
-    return search(edges, time_limit=time_limit)
+    return search(edges) if edges.size else Bounds(0, 0)
 
 
 def _edges(structure: Structure, measure: Measure) -> Flags:

@@ -9,7 +9,7 @@ from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.oracles.columns import as_columns, as_seen, explain_not_finite, scores, step
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
-from graphcb.oracles.rows import Columns, Floats, as_row
+from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
 
 
 class LinearOGD:
@@ -42,21 +42,17 @@ class LinearOGD:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        indices, values = as_row(context, self.n_features)
-        predicted = scores(self.weights, indices, values, as_columns(actions, self.n_actions))
-        if first_not_finite(predicted) >= 0:
-            raise explain_not_finite(values, self.learning_rate)
-        return predicted
+        row = as_row(context, self.n_features)
+        columns = as_columns(actions, self.n_actions)
+        return _predictions(self.weights, row, columns, self.learning_rate)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step for each revealed action."""
-        indices, values = as_row(context, self.n_features)
+        row = as_row(context, self.n_features)
         columns, seen = as_seen(actions, losses, self.n_actions)
-        slopes = 2.0 * (scores(self.weights, indices, values, columns) - seen)
-        if first_not_finite(slopes) >= 0:
-            raise explain_not_finite(values, self.learning_rate)
+        slopes = 2.0 * (_predictions(self.weights, row, columns, self.learning_rate) - seen)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
-        step(self.weights, indices, values, columns, slopes, rate)
+        step(self.weights, *row, columns, slopes, rate)
         self.n_updates += 1
 
 
@@ -81,22 +77,24 @@ class LinearAdaGrad:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        indices, values = as_row(context, self.n_features)
-        predicted = scores(self.weights, indices, values, as_columns(actions, self.n_actions))
-        if first_not_finite(predicted) >= 0:
-            raise explain_not_finite(values, self.learning_rate)
-        return predicted
+        row = as_row(context, self.n_features)
+        columns = as_columns(actions, self.n_actions)
+        return _predictions(self.weights, row, columns, self.learning_rate)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One step for each weight of a revealed action that the context touches."""
-        indices, values = as_row(context, self.n_features)
+        row = as_row(context, self.n_features)
         columns, seen = as_seen(actions, losses, self.n_actions)
-        slopes = 2.0 * (scores(self.weights, indices, values, columns) - seen)
-        if first_not_finite(slopes) >= 0:
-            raise explain_not_finite(values, self.learning_rate)
-        _adaptive_step(
-            self.weights, self.squares, indices, values, columns, slopes, self.learning_rate
-        )
+        slopes = 2.0 * (_predictions(self.weights, row, columns, self.learning_rate) - seen)
+        _adaptive_step(self.weights, self.squares, *row, columns, slopes, self.learning_rate)
+
+
+def _predictions(weights: Floats, row: SparseRow, columns: Columns, learning_rate: float) -> Floats:
+    """Scores of the columns; an error that gives the reason if one is not finite."""
+    predicted = scores(weights, *row, columns)
+    if first_not_finite(predicted) >= 0:
+        raise explain_not_finite(row.values, learning_rate)
+    return predicted
 
 
 @compiled
