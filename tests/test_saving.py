@@ -93,3 +93,23 @@ def test_another_format(tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("gamma", [None, graphcb.Doubling(60, 3.0), graphcb.FromTheory(50, 2.0, 3)])
+def test_the_state_of_a_schedule_is_saved_too(tmp_path, gamma):
+    def play(agent, seed):
+        rng, played = np.random.default_rng(seed), []
+        for _ in range(40):
+            x = rng.random(3)
+            played.append(agent.act(x, graphs.bandit(4)))
+            agent.learn(x, [rng.integers(4)], [rng.random()])
+        return np.array(played)
+
+    agent = SquareCBG(OnlineRidge(4, 3), gamma=gamma)
+    play(agent, 0)
+    save(agent, tmp_path / "agent.npz")
+    read = load(tmp_path / "agent.npz")
+    assert read.schedule == agent.schedule
+    np.testing.assert_array_equal(play(read, 1), play(agent, 1))
+    if isinstance(gamma, graphcb.Doubling):
+        assert agent.schedule.epoch > 0  # a fresh start happened on the way
