@@ -43,6 +43,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
+	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/solver.py
 	$(BIN)/python benchmarks/fuzz_solver.py --programs 100000 --least-gamma 1
 
