@@ -40,6 +40,7 @@ def test_inspect_an_unobservable_graph(tmp_path, capsys):
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "unobservable: nothing reveals action 1" in text
     assert "weak domination" not in text
+    assert "closed form none: SquareCB.G refuses a graph it cannot learn from" in text
 
 
 def test_inspect_prints_bounds_when_time_runs_out(capsys):

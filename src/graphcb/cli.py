@@ -114,8 +114,12 @@ def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
     if known.observability != "unobservable":
         domination = known.weak_domination_number(time_limit=time_limit)
         facts.append(("weak domination number", _number(domination)))
-    by_program = "none: SquareCB.G solves the convex program"
-    facts.append(("closed form", by_program if form is None else f"{form.name}: {form.because}"))
+    if form is not None:
+        facts.append(("closed form", f"{form.name}: {form.because}"))
+    elif known.observability == "unobservable":
+        facts.append(("closed form", "none: SquareCB.G refuses a graph it cannot learn from"))
+    else:
+        facts.append(("closed form", "none: SquareCB.G solves the convex program"))
     return facts
 
 

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
+from graphcb import Automatic, Doubling, SquareCB, SquareCBG, SquareRoot, graphs
 from graphcb.exploration import closed_form_probabilities
 from graphcb.exploration.closed_forms import inverse_gap_weighting
 
@@ -51,3 +52,24 @@ def test_what_is_revealed_goes_to_the_oracle_as_it_is():
         agent.learn("x", [0, 2], [0.1, 0.2])
         agent.learn("y", [], [])
         assert agent.oracle.told == [("x", [0, 2], [0.1, 0.2]), ("y", [], [])]
+
+
+@pytest.mark.parametrize("gamma", [Automatic(), Doubling(100, 1.0)])
+def test_squarecb_refuses_a_schedule_that_it_would_starve(gamma):
+    with pytest.raises(
+        ValueError, match=r"`gamma` must be a schedule that needs no DEC.*SquareCBG"
+    ):
+        SquareCB(Table(), gamma=gamma)
+
+
+def test_two_agents_do_not_share_the_state_of_a_schedule():
+    schedule = Automatic()
+    one, other = SquareCBG(Table(), gamma=schedule), SquareCBG(Table(), gamma=schedule)
+    first = other.act(None, graphs.bandit(3))
+    for _ in range(5):
+        one.act(None, graphs.bandit(3))
+    assert schedule.count == 0
+    assert (one.schedule.count, other.schedule.count) == (5, 1)
+    np.testing.assert_array_equal(
+        SquareCBG(Table(), gamma=schedule).act(None, graphs.bandit(3)), first
+    )

@@ -27,6 +27,12 @@ class SquareCB:
     def __init__(self, oracle: Oracle, *, gamma: float | Schedule) -> None:
         self.oracle = oracle
         self.schedule = as_schedule(gamma)
+        if self.schedule.needs != "nothing":
+            raise ValueError(
+                "`gamma` must be a schedule that needs no DEC, such as "
+                'SquareRoot(c, "n_actions"), as SquareCB computes none; '
+                f"got {type(self.schedule).__name__}, which is for SquareCBG"
+            )
         self.n_rounds = 0
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> NDArray[np.float64]:

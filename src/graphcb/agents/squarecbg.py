@@ -27,11 +27,11 @@ class SquareCBG:
     """The paper's algorithm: predict, spread probability as the graph asks, learn what is seen.
 
     `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
-    independence number; left out, it is `Automatic()`, which asks for nothing. The graph may
-    differ from round to round. `method` is "auto" (the closed
-    form that is proven for the graph, else the convex program), "closed-form" or "solver"; a
-    schedule that needs the optimal value of each round makes "auto" solve. `explain(graph)`
-    tells what it does and why.
+    independence number; left out, it is `Automatic()`, which asks for nothing. The agent keeps
+    a copy of the schedule. The graph may differ from round to round. `method` is "auto" (the
+    closed form that is proven for the graph, else the convex program), "closed-form" or
+    "solver"; a schedule that needs the optimal value of each round makes "auto" solve.
+    `explain(graph)` tells what it does and why.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -47,7 +47,7 @@ class SquareCBG:
         if method not in ("auto", "closed-form", "solver"):
             raise ValueError(f'`method` must be "auto", "closed-form" or "solver", got {method!r}')
         self.oracle = oracle
-        self.schedule = Automatic() if gamma is None else as_schedule(gamma)
+        self.schedule = Automatic() if gamma is None else copy.deepcopy(as_schedule(gamma))
         self.method = method
         self.n_rounds = 0
         self.epoch = self.schedule.epoch
