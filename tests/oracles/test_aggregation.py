@@ -72,3 +72,11 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"`losses` must lie in loss_range \(0.0, 1.0\), got 1.5"):
         oracle.update(None, [0], [1.5])
     np.testing.assert_array_equal(oracle.log_weights, before)
+
+
+@pytest.mark.parametrize("loss_range", [(0.0, 1.0), (-3.0, 5.0)])
+def test_weights_fall_by_twice_the_squared_error_in_units_of_the_range(loss_range):
+    low, high = loss_range
+    oracle = VovkAggregation(constants([low, high]), loss_range=loss_range)
+    oracle.update(None, [0, 1], [low, low])
+    assert oracle.log_weights[0] - oracle.log_weights[1] == pytest.approx(2.0)

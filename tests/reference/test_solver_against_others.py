@@ -51,6 +51,8 @@ def test_bandit_is_n_actions_less_one(gamma, as_matrix):
     solution = graphcb.solve_dec(losses, graph, gamma)
     assert solution.value * gamma == pytest.approx(11.0, rel=2e-6)
     if not as_matrix:
+        # The optimum is 11; what rounding did to p must be inside the gap, and little more.
+        assert 0.0 < solution.gap * gamma < 1e-9
         inverse = 1.0 / solution.probabilities - gamma * (losses - losses.min())
         np.testing.assert_allclose(inverse, inverse[0], rtol=1e-6)
 
