@@ -1,0 +1,6 @@
+"""What every command is added to."""
+
+import argparse
+from typing import TypeAlias
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
