@@ -1,9 +1,10 @@
 """Where rounds come from, one problem a file."""
 
-from graphcb.environments.inventory import GrowingGrid, SyntheticInventory
-from graphcb.environments.known_losses import KnownLosses
+from graphcb.environments.inventory import SyntheticInventory
+from graphcb.environments.known_losses import KnownLosses, RandomSelfAware
 from graphcb.environments.linear import LinearLosses
 from graphcb.environments.protocol import Environment, Observation, Round
+from graphcb.environments.stock import GrowingGrid
 
 __all__ = [
     "Environment",
@@ -11,6 +12,7 @@ __all__ = [
     "KnownLosses",
     "LinearLosses",
     "Observation",
+    "RandomSelfAware",
     "Round",
     "SyntheticInventory",
 ]

@@ -1,6 +1,7 @@
 """Rounds from a table in which every loss is known: labelled data, replayed as a bandit."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers
 from graphcb.environments.protocol import Observation, Round
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, random_self_aware
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +53,7 @@ class KnownLosses:
             raise ValueError(
                 f"`losses` must be finite, got {self.losses[row, action]} at [{row}, {action}]"
             )
-        self.contexts = _split_rows(contexts)
+        self.contexts = as_table(contexts)
         if len(self.contexts) != len(self.losses):
             raise ValueError(
                 "`contexts` and `losses` must have as many rows, "
@@ -67,15 +68,19 @@ class KnownLosses:
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """The rows, each with its graph; the losses travel hidden."""
-        order = np.arange(len(self.losses))
-        if self.shuffle:
-            rng.shuffle(order)
-        for row in order[: self.n_rounds].tolist():
+        for row in self.draw_order(rng).tolist():
             graph = self.graph
             if not isinstance(graph, FeedbackGraph):
                 graph = graph(rng)
                 self._check_size(graph)
             yield Round(self.contexts[row], graph, None, self.losses[row])
+
+    def draw_order(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The rows in the order of the rounds."""
+        order = np.arange(len(self.losses))
+        if self.shuffle:
+            rng.shuffle(order)
+        return order[: self.n_rounds]
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
         """The losses that the graph shows."""
@@ -94,11 +99,55 @@ class KnownLosses:
             )
 
 
-def _split_rows(contexts: Any) -> Any:
-    """Rows that can be picked one by one without the cost of slicing a sparse array."""
-    if not hasattr(contexts, "tocsr"):
-        return as_numbers("contexts", contexts)
-    rows = contexts.tocsr()
-    indices, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
-    ends = rows.indptr.tolist()
-    return [(indices[begin:end], values[begin:end]) for begin, end in pairwise(ends)]
+class SparseTable:
+    """Rows of a sparse table, picked one by one without the cost of slicing a scipy array.
+
+    Row i has its values at positions `starts[i]` to `starts[i + 1]`.
+    """
+
+    def __init__(self, rows: Any) -> None:
+        self.starts = rows.indptr.astype(np.int64)
+        self.indices = rows.indices.astype(np.int64)
+        self.values = rows.data.astype(np.float64)
+        self.n_features = rows.shape[1]
+        ends = self.starts.tolist()
+        self._rows = [
+            (self.indices[begin:end], self.values[begin:end]) for begin, end in pairwise(ends)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: int) -> tuple[NDArray[np.int64], Floats]:
+        return self._rows[row]
+
+
+def as_table(contexts: Any) -> Floats | SparseTable:
+    """Contexts one a row, dense or sparse."""
+    if isinstance(contexts, SparseTable):
+        return contexts
+    if hasattr(contexts, "tocsr"):
+        return SparseTable(contexts.tocsr())
+    return as_numbers("contexts", contexts)
+
+
+@dataclass(frozen=True)
+class RandomSelfAware:
+    """A fresh `graphs.random_self_aware` in each round, for `KnownLosses(graph=...)`.
+
+    >>> RandomSelfAware(4, 0.75)(np.random.default_rng(0)).n_actions
+    4
+    """
+
+    n_actions: int
+    density: float
+
+    def __call__(self, rng: np.random.Generator) -> FeedbackGraph:
+        """The graph of one round."""
+        return random_self_aware(self.n_actions, self.density, rng)
+
+    def draw_many(self, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """What the actions of the next `n` graphs reveal: (n, K, K), from the same stream."""
+        reveals: NDArray[np.bool_] = rng.random((n, self.n_actions, self.n_actions)) < self.density
+        reveals[:, np.arange(self.n_actions), np.arange(self.n_actions)] = True
+        return reveals

@@ -1,6 +1,6 @@
 """The run loop: an agent meets an environment, one row a round."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from graphcb.agents import Agent
 from graphcb.checks import SUM_TOLERANCE, as_numbers, as_probabilities
 from graphcb.compilation import compiled
-from graphcb.environments import Environment
+from graphcb.environments import Environment, Round
 
 
 class Row(NamedTuple):
@@ -37,29 +37,52 @@ def run(agent: Agent, environment: Environment, *, seed: int) -> Iterator[Row]:
     >>> rows[0].round, rows[-1].round
     (1, 20)
     """
-    world, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    world, draws = streams(seed)
     total = 0.0
-    for t, round in enumerate(environment.rounds(world), start=1):
+    for t, played in enumerate(play(agent, environment, environment.rounds(world), draws), start=1):
+        total += played.loss
+        yield Row(t, played.action, played.probability, played.loss, total / t, played.n_revealed)
+
+
+def streams(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """The world's stream and that of the draws."""
+    world, draws = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(world), np.random.default_rng(draws)
+
+
+class Played(NamedTuple):
+    """What one round came to."""
+
+    action: int
+    probability: float
+    loss: float
+    n_revealed: int
+
+
+def play(
+    agent: Agent, environment: Environment, rounds: Iterable[Round], draws: np.random.Generator
+) -> Iterator[Played]:
+    """The round of the paper, over and over."""
+    for round in rounds:
         probabilities = agent.act(round.context, round.graph, round.actions)
         action = draw(probabilities, round.graph.n_actions, draws)
         seen = environment.reveal(round, action, draws)
         agent.learn(round.context, seen.actions, seen.losses)
         loss = environment.loss(round, action)
-        total += loss
-        yield Row(t, action, float(probabilities[action]), loss, total / t, len(seen.losses))
+        yield Played(action, float(probabilities[action]), loss, len(seen.losses))
 
 
 def draw(probabilities: NDArray[np.float64], n_actions: int, rng: np.random.Generator) -> int:
     """An action drawn from a distribution, which is checked on the way."""
     p = as_numbers("probabilities", probabilities)
-    action = _invert(p, rng.random()) if p.shape == (n_actions,) else -1
+    action = invert(p, rng.random()) if p.shape == (n_actions,) else -1
     if action < 0:
         as_probabilities(p, n_actions)  # raises the text that says what is wrong
     return action
 
 
 @compiled
-def _invert(p: NDArray[np.float64], uniform: float) -> int:
+def invert(p: NDArray[np.float64], uniform: float) -> int:
     """The first action at which the cumulative probability passes `uniform`.
 
     -1 if `p` is no distribution.

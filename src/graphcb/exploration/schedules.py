@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphcb.checks import as_count, as_gamma, as_positive
 
 Need = Literal["nothing", "value", "optimum"]
@@ -223,3 +226,15 @@ def as_schedule(gamma: float | Schedule) -> Schedule:
             f"got {type(gamma).__name__}"
         )
     return gamma
+
+
+def gammas(schedule: Schedule, n_rounds: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Gamma of the rounds after the first `n_rounds`, over so many actions each.
+
+    For a schedule that needs nothing, whose gammas can be told ahead.
+
+    >>> gammas(SquareRoot(2.0, "n_actions"), 0, np.array([1, 2])).tolist()
+    [2.0, 4.0]
+    """
+    numbers = enumerate(sizes.tolist(), start=n_rounds + 1)
+    return np.array([schedule.gamma(t, size) for t, size in numbers])

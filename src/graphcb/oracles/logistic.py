@@ -70,7 +70,7 @@ class LogisticOGD:
         row = read_row(context, self.n_features)
         columns = read_columns(actions, self.n_actions)
         low, high = self.loss_range
-        predicted, fine = _predict(self.weights, row.indices, row.values, columns, low, high)
+        predicted, fine = predict_row(self.weights, row.indices, row.values, columns, low, high)
         if not fine:
             raise self._explain(row, columns)
         return predicted
@@ -81,7 +81,7 @@ class LogisticOGD:
         columns, seen = read_seen(actions, losses, self.n_actions)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
         low, high = self.loss_range
-        if not _learn(self.weights, row.indices, row.values, columns, seen, low, high, rate):
+        if not learn_row(self.weights, row.indices, row.values, columns, seen, low, high, rate):
             check_losses(seen, columns)
             raise self._explain(row, columns)
         self.n_updates += 1
@@ -94,7 +94,7 @@ class LogisticOGD:
 
 
 @compiled
-def _predict(
+def predict_row(
     weights: Floats, indices: Columns, values: Floats, columns: Columns, low: float, high: float
 ) -> tuple[Floats, bool]:
     """low + (high - low) * sigmoid(score) of each column, and whether all is fine."""
@@ -107,7 +107,7 @@ def _predict(
 
 
 @compiled
-def _learn(
+def learn_row(
     weights: Floats,
     indices: Columns,
     values: Floats,

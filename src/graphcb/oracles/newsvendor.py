@@ -65,7 +65,7 @@ class NewsvendorOGD:
             )
         if levels.size == 0:
             return
-        slope = _mean_slope(levels, seen, self._demand(x), self.holding_cost, self.backorder_cost)
+        slope = mean_slope(levels, seen, self._demand(x), self.holding_cost, self.backorder_cost)
         if not math.isfinite(slope):
             wrong = np.flatnonzero(~(np.isfinite(levels) & np.isfinite(seen)))
             if wrong.size == 0:
@@ -75,11 +75,11 @@ class NewsvendorOGD:
                 f"got level {levels[wrong[0]]} with loss {seen[wrong[0]]} at index {wrong[0]}"
             )
         step = self.learning_rate * slope
-        _add(self.weights, -step, x)
+        add_scaled(self.weights, -step, x)
         self.intercept -= step
 
     def _demand(self, x: Floats) -> float:
-        demand = _dot(x, self.weights) + self.intercept
+        demand = dot(x, self.weights) + self.intercept
         if not math.isfinite(demand):
             wrong = np.flatnonzero(~np.isfinite(x))
             if wrong.size:
@@ -114,7 +114,8 @@ class NewsvendorOGD:
 
 
 @compiled
-def _dot(x: Floats, y: Floats) -> float:
+def dot(x: Floats, y: Floats) -> float:
+    """x @ y, added up in order."""
     total = 0.0
     for i in range(x.size):
         total += x[i] * y[i]
@@ -122,13 +123,14 @@ def _dot(x: Floats, y: Floats) -> float:
 
 
 @compiled
-def _add(target: Floats, factor: float, x: Floats) -> None:
+def add_scaled(target: Floats, factor: float, x: Floats) -> None:
+    """target += factor * x, in place."""
     for i in range(x.size):
         target[i] += factor * x[i]
 
 
 @compiled
-def _mean_slope(
+def mean_slope(
     levels: Floats, losses: Floats, demand: float, holding: float, backorder: float
 ) -> float:
     """Derivative by the guessed demand of the mean of (predicted - seen)^2."""

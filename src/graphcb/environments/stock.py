@@ -1,0 +1,93 @@
+"""What problems of stock levels share: a grid of levels against a demand not yet known."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb import graphs
+from graphcb.checks import as_count
+from graphcb.environments.protocol import Observation, Round
+from graphcb.newsvendor import stock_cost, stock_costs
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingGrid:
+    """ceil(t ** power) levels in round t: 1/2 for SquareCB.G, 1/3 for SquareCB in the paper."""
+
+    power: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.power <= 1.0:
+            raise ValueError(f"`power` must be in (0, 1], got {self.power}")
+
+    def size(self, round_number: int) -> int:
+        """Number of levels in round 1, 2, ...
+
+        >>> [GrowingGrid(1 / 3).size(t) for t in (1, 8, 9, 1000)]
+        [1, 2, 3, 10]
+        """
+        # 1000 ** (1/3) is a hair below or above 10; a hair above must not round up to 11.
+        return math.ceil(math.pow(round_number, self.power) - 1e-9)
+
+
+def check_levels(levels: int | GrowingGrid) -> None:
+    """Refuse a grid without a choice."""
+    if not isinstance(levels, GrowingGrid):
+        as_count("levels", levels, at_least=2)
+
+
+@lru_cache(maxsize=256)
+def grid(size: int) -> Floats:
+    """Equally spaced levels from 0 to 1; a single level is the top, which sees the demand best."""
+    levels = np.linspace(0.0, 1.0, size) if size > 1 else np.ones(1)
+    levels.setflags(write=False)
+    return levels
+
+
+class StockProblem:
+    """A problem of stock levels in [0, 1]; a level reveals the cost of itself and all lower ones.
+
+    Whoever draws contexts and demands in [0, 1] has the rest from here.
+    """
+
+    n_rounds: int
+    levels: int | GrowingGrid
+    holding_cost: float
+    backorder_cost: float
+
+    def draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Contexts (n_rounds, n_features) and demands (n_rounds,)."""
+        raise NotImplementedError
+
+    def size(self, round_number: int) -> int:
+        """Number of levels in round 1, 2, ..."""
+        return (
+            self.levels.size(round_number) if isinstance(self.levels, GrowingGrid) else self.levels
+        )
+
+    def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
+        """Contexts (n_features,), the inventory graph, and the levels as actions."""
+        contexts, demands = self.draw_demands(rng)
+        graph = None
+        for t in range(1, self.n_rounds + 1):
+            size = self.size(t)
+            if graph is None or size != graph.n_actions:
+                graph = graphs.inventory(size)
+            yield Round(contexts[t - 1], graph, grid(size), demands[t - 1])
+
+    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
+        """The cost of the level played and of every lower one."""
+        seen = round.actions[: action + 1]
+        costs = stock_costs(seen, round.hidden, self.holding_cost, self.backorder_cost)
+        return Observation(seen, costs)
+
+    def loss(self, round: Round, action: int) -> float:
+        """The cost of the level played."""
+        level = round.actions[action]
+        return stock_cost(level, round.hidden, self.holding_cost, self.backorder_cost)

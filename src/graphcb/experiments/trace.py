@@ -1,0 +1,75 @@
+"""A whole run at once: compiled where there is a kernel for it, else by the run loop."""
+
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents import Agent, SquareCB, SquareCBG
+from graphcb.environments import Environment, KnownLosses
+from graphcb.environments.stock import StockProblem
+from graphcb.experiments.kernels import ledger, stock, table
+from graphcb.experiments.loop import play, streams
+
+Floats = NDArray[np.float64]
+
+
+class Trace(NamedTuple):
+    """What happened in a run, one entry a round, and how long its parts took.
+
+    `seconds` are those in the oracle, in the exploration, and in the rest of a compiled run;
+    `n_compiled` is how many of the rounds that was.
+    """
+
+    actions: NDArray[np.int64]
+    probabilities: Floats
+    losses: Floats
+    n_revealed: NDArray[np.int64]
+    seconds: tuple[float, float, float]
+    n_compiled: int
+
+    @property
+    def mean_losses(self) -> Floats:
+        """Progressive validation loss after each round."""
+        means: Floats = np.cumsum(self.losses) / np.arange(1, self.losses.size + 1)
+        return means
+
+
+def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool = True) -> Trace:
+    """Run the agent through the environment; the same as `run`, bit for bit, but all at once.
+
+    SquareCB.G and SquareCB over stock levels and over tables of known losses go through compiled
+    loops, a few microseconds a round; everything else, or all with `compiled=False`, through
+    `run`. The agent ends in the same state either way.
+
+    >>> import graphcb
+    >>> from graphcb.environments import SyntheticInventory
+    >>> oracle = graphcb.oracles.NewsvendorOGD(100, learning_rate=0.5)
+    >>> agent = graphcb.SquareCBG(oracle, gamma=graphcb.SquareRoot(c=4.0, alpha=1.0))
+    >>> trace(agent, SyntheticInventory(n_rounds=20), seed=0).losses.shape
+    (20,)
+    """
+    n_rounds = environment.n_rounds
+    book = ledger.room_for(n_rounds)
+    done = _play_compiled(agent, environment, seed, book) if compiled else 0
+    world, draws = streams(seed)
+    draws.random(done)
+    rows = play(agent, environment, islice(environment.rounds(world), done, None), draws)
+    for t, row in enumerate(rows if done < n_rounds else (), start=done):
+        ledger.write_down(book, t, row.action, row.probability, row.loss, row.n_revealed)
+    seconds = tuple((book.spent * 1e-9).tolist())
+    return Trace(*book[:-1], seconds, done)
+
+
+def _play_compiled(agent: Agent, environment: Environment, seed: int, book: ledger.Ledger) -> int:
+    """How many rounds a kernel has played."""
+    if not isinstance(agent, SquareCB | SquareCBG) or agent.schedule.needs != "nothing":
+        return 0
+    world, draws = streams(seed)
+    uniforms = draws.random(environment.n_rounds)
+    if isinstance(environment, StockProblem):
+        return stock.play(agent, environment, world, uniforms, book)
+    if type(environment) is KnownLosses:
+        return table.play(agent, environment, world, uniforms, book)
+    return 0

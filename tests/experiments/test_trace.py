@@ -1,0 +1,158 @@
+"""A compiled run and the run loop must agree in every bit, and leave the agent alike."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
+from graphcb.agents import EpsilonGreedy
+from graphcb.environments import (
+    GrowingGrid,
+    KnownLosses,
+    LinearLosses,
+    RandomSelfAware,
+    SyntheticInventory,
+)
+from graphcb.experiments import run
+from graphcb.experiments.trace import trace
+from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD
+
+N = 400
+
+
+def agree(make_agent, environment, seed=3, n_compiled=None):
+    """The compiled trace, after comparing it with the run loop."""
+    quick_agent, agent = make_agent(), make_agent()
+    quick = trace(quick_agent, environment, seed=seed)
+    rows = list(run(agent, environment, seed=seed))
+    assert quick.n_compiled == (environment.n_rounds if n_compiled is None else n_compiled)
+    assert quick.actions.tolist() == [row.action for row in rows]
+    assert quick.probabilities.tolist() == [row.probability for row in rows]
+    assert quick.losses.tolist() == [row.loss for row in rows]
+    assert quick.n_revealed.tolist() == [row.n_revealed for row in rows]
+    assert quick.mean_losses.tolist() == [row.mean_loss for row in rows]
+    assert quick_agent.n_rounds == agent.n_rounds
+    assert vars(quick_agent.oracle).keys() == vars(agent.oracle).keys()
+    for name, value in vars(agent.oracle).items():
+        np.testing.assert_array_equal(vars(quick_agent.oracle)[name], value, err_msg=name)
+    return quick
+
+
+def on_stock(kind, alpha):
+    return lambda: kind(NewsvendorOGD(100, learning_rate=0.1), gamma=SquareRoot(2.0, alpha))
+
+
+@pytest.mark.parametrize("levels", [7, 31, GrowingGrid(1 / 2), GrowingGrid(1 / 3)])
+@pytest.mark.parametrize(("kind", "alpha"), [(SquareCBG, 1.0), (SquareCB, "n_actions")])
+def test_stock_levels(kind, alpha, levels):
+    quick = agree(on_stock(kind, alpha), SyntheticInventory(n_rounds=N, levels=levels))
+    assert len(set(quick.actions.tolist())) > 1
+
+
+def table(n_actions, *, dense=False, graph=None, n_rounds=N, seed=0):
+    rng = np.random.default_rng(seed)
+    contexts = sparse.random_array((N, 60), density=0.1, rng=rng, format="csr")
+    losses = 1.0 - np.eye(n_actions)[rng.integers(0, n_actions, size=N)]
+    graph = graphs.bandit(n_actions) if graph is None else graph
+    return KnownLosses(contexts.toarray() if dense else contexts, losses, graph, n_rounds=n_rounds)
+
+
+def on_table(kind, n_actions, **options):
+    return lambda: kind(
+        LogisticOGD(n_actions, 60, learning_rate=4.0, **options), gamma=SquareRoot(8.0, 2.0)
+    )
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        graphs.bandit(5),
+        graphs.full_information(5),
+        graphs.cops_and_robbers(5),
+        graphs.inventory(5),
+        graphs.apple_tasting(),
+        graphs.apple_tasting(revealing_action=1),
+        graphs.FeedbackGraph(np.ones((3, 3)) - np.eye(3)),
+    ],
+    ids=repr,
+)
+def test_tables_of_losses(graph, dense):
+    size = graph.n_actions
+    environment = table(size, dense=dense, graph=graph)
+    quick = agree(on_table(SquareCBG, size), environment)
+    assert len(set(quick.losses.tolist())) == 2
+    agree(on_table(SquareCB, size, decay="inverse_sqrt", loss_range=(-1.0, 2.0)), environment)
+
+
+def test_a_fresh_graph_each_round():
+    environment = table(6, graph=RandomSelfAware(6, 0.5), n_rounds=N // 2)
+    quick = agree(on_table(SquareCB, 6), environment)
+    assert set(quick.n_revealed.tolist()) == set(range(1, 7))
+
+
+def test_an_agent_goes_on_where_it_was():
+    environment = table(4)
+    agent, other = on_table(SquareCBG, 4)(), on_table(SquareCBG, 4)()
+    for seed in (1, 2):
+        quick = trace(agent, environment, seed=seed)
+        slow = trace(other, environment, seed=seed, compiled=False)
+        assert (quick.n_compiled, slow.n_compiled) == (N, 0)
+        np.testing.assert_array_equal(quick.probabilities, slow.probabilities)
+    assert agent.n_rounds == 2 * N
+
+
+@pytest.mark.parametrize(
+    ("make_agent", "environment"),
+    [
+        pytest.param(
+            lambda: SquareCBG(LogisticOGD(3, 60), gamma=5.0, method="solver"),
+            table(3),
+            id="the convex program on a fixed graph",
+        ),
+        pytest.param(
+            lambda: SquareCBG(LogisticOGD(3, 60)), table(3), id="a schedule that asks for the DEC"
+        ),
+        pytest.param(lambda: SquareCBG(LinearOGD(3, 60), gamma=5.0), table(3), id="another oracle"),
+        pytest.param(
+            lambda: SquareCBG(LogisticOGD(2, 60), gamma=5.0),
+            table(2, graph=graphs.FeedbackGraph([[0.5, 0.5], [0.0, 1.0]])),
+            id="edges that are chances",
+        ),
+        pytest.param(
+            lambda: SquareCBG(LinearOGD(3, 5), gamma=5.0),
+            LinearLosses(graphs.bandit(3), n_rounds=50),
+            id="another environment",
+        ),
+    ],
+)
+def test_whatever_has_no_kernel_goes_through_the_loop(make_agent, environment):
+    agree(make_agent, environment, n_compiled=0)
+
+
+def test_any_agent_can_be_traced():
+    result = trace(EpsilonGreedy(LogisticOGD(3, 60)), table(3), seed=0)
+    assert (result.n_compiled, result.losses.size) == (0, N)
+
+
+def test_a_run_that_diverges_says_so_as_the_loop_does():
+    def diverging():
+        return SquareCB(NewsvendorOGD(100, learning_rate=1e8), gamma=1.0)
+
+    environment = SyntheticInventory(n_rounds=N, levels=5)
+    with pytest.raises(FloatingPointError, match="the steps diverge") as loop:
+        list(run(diverging(), environment, seed=0))
+    with pytest.raises(FloatingPointError) as compiled:
+        trace(diverging(), environment, seed=0)
+    assert str(compiled.value) == str(loop.value)
+
+
+def test_a_context_of_the_wrong_width_gets_the_same_error():
+    with pytest.raises(ValueError, match="to match n_features"):
+        trace(
+            SquareCB(NewsvendorOGD(7, learning_rate=0.1), gamma=1.0),
+            SyntheticInventory(n_rounds=9),
+            seed=0,
+        )
+    with pytest.raises((ValueError, IndexError), match="`context` must have indices between"):
+        trace(SquareCB(LogisticOGD(5, 7), gamma=1.0), table(5), seed=0)
