@@ -58,7 +58,7 @@ def test_inspect_prints_bounds_when_time_runs_out(capsys):
         (["inspect", "ring:4"], "graphcb: `graph` must be a family with its size"),
         (["inspect", "no.csv"], "graphcb: `graph` must name a file that is there, got 'no.csv'"),
         (["inspect", "cops-and-robbers:1"], "`n_actions` must be at least 2, got 1"),
-        (["reproduce", "figure-9"], "`FIGURE` must be one of inventory-fixed, inventory-adaptive"),
+        (["reproduce", "figure-9"], "`FIGURE` must be one of inventory-adaptive, inventory-fixed"),
     ],
 )
 def test_mistakes_end_with_a_message_and_code_2(arguments, text, capsys, tmp_path, monkeypatch):
@@ -67,24 +67,80 @@ def test_mistakes_end_with_a_message_and_code_2(arguments, text, capsys, tmp_pat
     assert text in capsys.readouterr().err
 
 
-def test_reproduce_writes_a_table_a_figure_and_what_holds(tmp_path, capsys, monkeypatch):
-    from dataclasses import replace
+SHORT = """
+title = "Short"
+seeds = 2
+n_rounds = 300
+[grid]
+learning_rate = [0.05]
+c = [2.0, 4.0]
+[wide]
+c = [8.0]
+[problem]
+kind = "synthetic-inventory"
+levels = 11
+[[lines]]
+agent = "SquareCB.G"
+name = "11 levels"
+alpha = 1.0
+[[lines]]
+agent = "SquareCB"
+name = "11 levels"
+alpha = "n_actions"
+[[claims]]
+text = "SquareCB.G is better"
+kind = "increasing"
+lines = ["SquareCB.G, 11 levels", "SquareCB, 11 levels"]
+[[claims]]
+text = "SquareCB is better"
+kind = "increasing"
+lines = ["SquareCB, 11 levels", "SquareCB.G, 11 levels"]
+"""
 
-    from graphcb.experiments import inventory
 
-    short = {
-        name: replace(e, learning_rates=(0.05,), cs=(4.0,), seeds=(0, 1), n_rounds=300)
-        for name, e in inventory.EXPERIMENTS.items()
-    }
-    monkeypatch.setattr(inventory, "EXPERIMENTS", short)
-    assert main(["reproduce", "all", "--out", str(tmp_path / "new"), "--jobs", "1"]) == 0
-    text = capsys.readouterr().out
-    for name in ("inventory-fixed", "inventory-adaptive"):
+@pytest.fixture
+def short(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text(SHORT)
+    return tmp_path
+
+
+def test_reproduce_writes_a_table_a_figure_and_what_holds(short, capsys):
+    assert main(["reproduce", "one.toml", "two.toml", "--out", "new", "--jobs", "1"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for name in ("one", "two"):
         assert f"{name}: progressive validation loss" in text
-        assert (tmp_path / "new" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        table = np.genfromtxt(tmp_path / "new" / f"{name}.csv", delimiter=",", names=True)
+        table = np.genfromtxt(short / "new" / f"{name}.csv", delimiter=",", names=True)
         assert table["round"].max() == 300
-    assert text.count("SquareCB.G does not depend on K") == 1
+    for name in ("one", "two", "panels"):
+        assert (short / "new" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (short / "new" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert "holds: SquareCB.G is better" in text
+    assert "DOES NOT HOLD: SquareCB is better" in text
+    assert "16 runs, 4,800 rounds" in text
+    assert "* at the end of the grid: a value beyond it may be better; --wide tries some" in text
+
+
+def test_reproduce_goes_on_and_widens(short, capsys):
+    arguments = ["reproduce", "one.toml", "--out", "new", "--jobs", "1"]
+    assert main(arguments) == 0
+    capsys.readouterr()
+    assert main([*arguments, "--wide"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "one: 8 runs were finished before" in text
+    assert "12 runs" in text
+
+
+def test_missing_data_is_said_with_both_ways_before_anything_runs(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GRAPHCB_DATA", str(tmp_path / "nowhere"))
+    arguments = ["reproduce", "inventory-fixed", "rcv1-graphs", "--out", str(tmp_path / "new")]
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert "rcv1/rcv1_28k_X.npz is not there" in message
+    assert "fetch_rcv1" in message
+    assert "--quick" in message
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_command_is_installed():

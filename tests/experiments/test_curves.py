@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphcb.experiments.curves import Curve, Setting, record, summarise, write_csv
-from graphcb.experiments.loop import Row
+from graphcb.experiments.trace import Trace
 
 
 def curve(agent, rate, c, seed, losses, line="K = 3"):
@@ -47,12 +47,15 @@ def test_runs_may_come_in_any_order():
 
 
 def test_record_keeps_equally_spaced_rounds_and_the_last():
-    rows = (Row(t, 0, 1.0, 0.0, t / 10, 1) for t in range(1, 1001))
-    kept = record(Setting("a", "x", 0.1, 1.0, 0), rows, 1000, n_points=11)
+    losses = np.arange(1000.0)
+    zeros = np.zeros(1000, dtype=np.int64)
+    trace = Trace(zeros, np.ones(1000), losses, zeros, (1.0, 2.0, 3.0), 1000)
+    kept = record(Setting("a", "x", 0.1, 1.0, 0), trace, 9.0, n_points=11)
     assert kept.rounds[0] == 1
     assert kept.rounds[-1] == 1000
     assert len(kept.rounds) == 11
-    np.testing.assert_allclose(kept.mean_loss, kept.rounds / 10)
+    np.testing.assert_allclose(kept.mean_loss, (kept.rounds - 1) / 2)
+    assert kept.seconds == (1.0, 2.0, 9.0)
 
 
 def test_csv_has_one_line_a_run_and_round(tmp_path):

@@ -3,14 +3,21 @@ import pytest
 from graphcb.experiments.sweep import sweep
 
 
-def test_results_come_in_the_order_of_the_settings_on_any_number_of_processes():
-    done = []
-    alone = sweep(abs, [-3, 1, -2], on_done=lambda: done.append(1))
-    assert alone == [3, 1, 2]
-    assert len(done) == 3
-    assert sweep(abs, [-3, 1, -2], n_jobs=2) == alone
+def test_every_result_comes_once_with_its_number_on_any_number_of_processes():
+    alone = dict(sweep(abs, [-3, 1, -2]))
+    assert alone == {0: 3, 1: 1, 2: 2}
+    assert sorted(sweep(abs, [-3, 1, -2], n_jobs=2)) == sorted(alone.items())
 
 
-def test_bad_number_of_processes():
+def test_results_come_one_by_one():
+    made = []
+    runs = sweep(made.append, [1, 2])
+    assert next(runs) == (0, None)
+    assert made == [1]
+
+
+def test_bad_arguments():
     with pytest.raises(ValueError, match="`n_jobs` must be at least 1, got 0"):
         sweep(abs, [1], n_jobs=0)
+    with pytest.raises(ValueError, match='`engine` must be "joblib" or "ray", got \'dask\''):
+        sweep(abs, [1], engine="dask")

@@ -1,7 +1,7 @@
 import numpy as np
 
 from graphcb.experiments.curves import Summary
-from graphcb.figures.curves import draw_curves, save
+from graphcb.figures.curves import draw_panels, save
 
 
 def summary(agent, line, level):
@@ -13,7 +13,7 @@ def summary(agent, line, level):
 
 def test_one_labelled_line_and_band_a_summary(tmp_path):
     summaries = [summary("SquareCB.G", "K = 3", 0.2), summary("SquareCB", "K = 3", 0.4)]
-    figure = draw_curves(summaries, "a title")
+    figure = draw_panels([("a title", summaries)])
     (axes,) = figure.axes
     assert [line.get_label() for line in axes.lines] == [
         "SquareCB.G, K = 3: 0.2000",
@@ -22,5 +22,13 @@ def test_one_labelled_line_and_band_a_summary(tmp_path):
     np.testing.assert_allclose(axes.lines[0].get_ydata(), 0.2 + 1.0 / np.arange(1, 11))
     assert len(axes.collections) == 2
     save(figure, tmp_path / "one.png")
-    save(draw_curves(summaries, "a title"), tmp_path / "two.png")
+    save(draw_panels([("a title", summaries)]), tmp_path / "two.png")
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_panels_stand_two_side_by_side():
+    panel = "a title", [summary("SquareCB.G", "K = 3", 0.2), summary("Mine", "K = 3", 0.4)]
+    figure = draw_panels([panel] * 3)
+    assert len(figure.axes) == 3
+    assert figure.axes[0].get_position().y0 == figure.axes[1].get_position().y0
+    assert figure.axes[2].get_position().y0 < figure.axes[0].get_position().y0

@@ -7,85 +7,154 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphcb import __version__
 from graphcb.commands.command import Commands
 
 if TYPE_CHECKING:
     from graphcb.experiments.curves import Curve, Summary
+    from graphcb.experiments.experiment import Experiment
 
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("reproduce", help="a figure of the paper from one command")
-    parser.add_argument("figure", metavar="FIGURE", help="inventory-fixed, inventory-adaptive, all")
-    parser.add_argument("--quick", action="store_true", help="few settings and seeds")
+    parser = commands.add_parser(
+        "reproduce",
+        help="a figure of the paper from one command",
+        description=(
+            "Runs an experiment over its grid and seeds, prints what the paper claims and what "
+            "was measured, and writes DIR/FIGURE.csv, .png and .pdf. Finished runs are kept in "
+            "DIR/FIGURE.jsonl: a run that was interrupted goes on where it was."
+        ),
+    )
+    parser.add_argument(
+        "figures",
+        nargs="+",
+        metavar="FIGURE",
+        help="inventory-adaptive, inventory-fixed, rcv1-graphs, rcv1-random, all (these four), "
+        "bakery, spam, or a settings file of your own (.toml)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="few settings and seeds, data that needs no download"
+    )
+    parser.add_argument(
+        "--wide", action="store_true", help="values beyond the ends of the paper's grid as well"
+    )
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes"
+    )
+    parser.add_argument(
+        "--engine",
+        default="joblib",
+        help="joblib: processes here; ray: the cluster that RAY_ADDRESS names, or workers here",
+    )
     parser.set_defaults(command=_reproduce)
 
 
 def _reproduce(options: argparse.Namespace) -> None:
-    from graphcb.experiments.inventory import EXPERIMENTS
+    from graphcb.experiments import experiment as experiments
+    from graphcb.experiments.curves import summarise
+    from graphcb.figures.curves import draw_panels, save
 
-    if options.figure != "all" and options.figure not in EXPERIMENTS:
-        raise ValueError(
-            f"`FIGURE` must be one of {', '.join(EXPERIMENTS)}, all; got {options.figure!r}"
+    chosen: list[Experiment] = []
+    for name in options.figures:
+        found = (
+            [e for e in map(experiments.read, experiments.names()) if e.in_paper]
+            if name == "all"
+            else [experiments.read(name)]
         )
-    options.out.mkdir(parents=True, exist_ok=True)
-    for name in EXPERIMENTS if options.figure == "all" else [options.figure]:
-        _reproduce_one(name, options)
+        chosen += [_as_asked(e, options) for e in found]
+    _find_data(chosen)
+    start = time.perf_counter()
+    curves = [_reproduce_one(one, options) for one in chosen]
+    seconds = time.perf_counter() - start
+    if len(chosen) > 1:
+        panels = [(one.title, summarise(c)) for one, c in zip(chosen, curves, strict=True)]
+        for suffix in (".png", ".pdf"):
+            save(draw_panels(panels), options.out / f"panels{suffix}")
+        print(f"all panels: {options.out / 'panels.png'}")
+    _print_costs([curve for panel in curves for curve in panel], seconds, options.jobs)
 
 
-def _reproduce_one(name: str, options: argparse.Namespace) -> None:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def _find_data(chosen: "Sequence[Experiment]") -> None:
+    """Say what is missing before anything is run."""
+    from graphcb.datasets import DataNotFoundError
+
+    for experiment in chosen:
+        try:
+            for line in experiment.lines:
+                experiment.problem_of(line)
+        except DataNotFoundError as problem:
+            raise DataNotFoundError(f"{problem}. With --quick no data is needed") from None
+
+
+def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experiment":
+    if options.quick:
+        experiment = experiment.made_quick()
+    return experiment.widened() if options.wide else experiment
+
+
+def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "list[Curve]":
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
 
     from graphcb.experiments.curves import summarise, write_csv
-    from graphcb.experiments.inventory import EXPERIMENTS
-    from graphcb.experiments.sweep import sweep
-    from graphcb.figures.curves import draw_curves, save
+    from graphcb.experiments.reproduction import finish
+    from graphcb.experiments.store import Store
+    from graphcb.figures.curves import draw_panels, save
 
-    experiment = EXPERIMENTS[name].quick() if options.quick else EXPERIMENTS[name]
-    settings = experiment.settings()
+    store = Store(options.out / f"{experiment.name}.jsonl", __version__)
+    total = sum(map(experiment.n_rounds_of, experiment.settings()))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[speed]}"),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
     )
-    start = time.perf_counter()
     with Progress(*columns) as progress:
-        task = progress.add_task(f"{name}: runs", total=len(settings))
-        curves: list[Curve] = sweep(
-            experiment.play,
-            settings,
+        task = progress.add_task(f"{experiment.name}", total=total, speed="")
+        start, made = time.perf_counter(), 0
+
+        def found(curves: "list[Curve]") -> None:
+            if curves:
+                done = sum(int(curve.rounds[-1]) for curve in curves)
+                progress.advance(task, done)
+                progress.print(f"{experiment.name}: {len(curves)} runs were finished before")
+
+        def run(curve: "Curve") -> None:
+            nonlocal made
+            made += int(curve.rounds[-1])
+            speed = made / (time.perf_counter() - start)
+            progress.update(task, advance=int(curve.rounds[-1]), speed=f"{speed:,.0f} rounds/s")
+
+        curves = finish(
+            experiment,
+            store,
             n_jobs=options.jobs,
-            on_done=lambda: progress.advance(task),
+            engine=options.engine,
+            on_start=found,
+            on_run=run,
         )
-    seconds = time.perf_counter() - start
     summaries = summarise(curves)
-    write_csv(curves, options.out / f"{name}.csv")
-    save(draw_curves(summaries, experiment.title), options.out / f"{name}.png")
-    _print_summaries(name, summaries)
-    n_rounds = len(settings) * experiment.n_rounds
-    print(f"{n_rounds:,} rounds in {seconds:.1f} s with {options.jobs} processes")
-    print(f"figure: {options.out / name}.png   table: {options.out / name}.csv")
+    write_csv(curves, options.out / f"{experiment.name}.csv")
+    for suffix in (".png", ".pdf"):
+        figure = draw_panels([(experiment.title, summaries)])
+        save(figure, options.out / f"{experiment.name}{suffix}")
+    _print_summaries(experiment, summaries)
+    print(f"figure: {options.out / experiment.name}.png, .pdf   table: .csv   runs: .jsonl")
+    return curves
 
 
-def _print_summaries(name: str, summaries: "Sequence[Summary]") -> None:
+def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from graphcb.experiments.inventory import claims
-
-    table = Table(title=f"{name}: progressive validation loss", title_justify="left")
-    for column in ("agent", "grid", "mean", "std", "learning rate", "c", "seeds"):
+    table = Table(
+        title=f"{experiment.name}: progressive validation loss, best setting of each line",
+        title_justify="left",
+    )
+    for column in ("agent", "line", "mean", "std", "learning rate", "c", "seeds"):
         table.add_column(column)
     for s in summaries:
         table.add_row(
@@ -100,6 +169,28 @@ def _print_summaries(name: str, summaries: "Sequence[Summary]") -> None:
     console = Console()
     console.print(table)
     if any(s.at_grid_end for s in summaries):
-        console.print("* at the end of the grid that was tried: a value beyond it may be better")
-    for claim, measured, holds in claims(name, list(summaries)):
-        console.print(f"{'holds' if holds else 'DOES NOT HOLD'}: {claim} ({measured})")
+        console.print(
+            "* at the end of the grid: a value beyond it may be better; --wide tries some"
+        )
+    for claim in experiment.claims:
+        verdict = claim.judge(summaries)
+        console.print(
+            f"{'holds' if verdict.holds else 'DOES NOT HOLD'}: {verdict.text} ({verdict.measured})"
+        )
+
+
+def _print_costs(curves: "Sequence[Curve]", seconds: float, n_jobs: int) -> None:
+    n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
+    spent = [sum(part) for part in zip(*(curve.seconds for curve in curves), strict=True)]
+    oracle, exploration, total = spent
+    shares = {
+        "oracle": oracle,
+        "exploration": exploration,
+        "the rest": total - oracle - exploration,
+    }
+    print(
+        f"{len(curves):,} runs, {n_rounds:,} rounds, {total:.0f} s of work "
+        f"({1e6 * total / n_rounds:.1f} us a round): "
+        + ", ".join(f"{name} {part / total:.0%}" for name, part in shares.items())
+    )
+    print(f"this command took {seconds:.1f} s with {n_jobs} processes")

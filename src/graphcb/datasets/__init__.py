@@ -1,6 +1,7 @@
 """Real data, read from where the user has it; the package ships none."""
 
 from graphcb.datasets.bakery import Bakery, generate_bakery, load_bakery
+from graphcb.datasets.digits import load_digits
 from graphcb.datasets.location import DataNotFoundError
 from graphcb.datasets.rcv1 import TopicData, load_rcv1
 from graphcb.datasets.sms_spam import Messages, generate_messages, hash_words, load_sms_spam
@@ -14,6 +15,7 @@ __all__ = [
     "generate_messages",
     "hash_words",
     "load_bakery",
+    "load_digits",
     "load_rcv1",
     "load_sms_spam",
 ]

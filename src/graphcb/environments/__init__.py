@@ -4,6 +4,7 @@ from graphcb.environments.inventory import SyntheticInventory
 from graphcb.environments.known_losses import KnownLosses, RandomSelfAware
 from graphcb.environments.linear import LinearLosses
 from graphcb.environments.protocol import Environment, Observation, Round
+from graphcb.environments.recorded import RecordedDemand
 from graphcb.environments.stock import GrowingGrid
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "LinearLosses",
     "Observation",
     "RandomSelfAware",
+    "RecordedDemand",
     "Round",
     "SyntheticInventory",
 ]

@@ -44,7 +44,7 @@ class SyntheticInventory(StockProblem):
         theta = rng.standard_normal(self.n_features)
         contexts = 0.1 * rng.standard_normal((self.n_rounds, self.n_features))
         noise = 0.3 + 0.1 * rng.standard_normal(self.n_rounds)
-        demands = contexts @ theta / math.sqrt(self.n_features) + noise
+        demands = np.einsum("ij,j->i", contexts, theta) / math.sqrt(self.n_features) + noise
         lowest, highest = demands.min(), demands.max()
         if lowest == highest:  # a single round
             return contexts, np.full_like(demands, 0.5)

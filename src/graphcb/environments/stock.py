@@ -56,10 +56,14 @@ class StockProblem:
     Whoever draws contexts and demands in [0, 1] has the rest from here.
     """
 
-    n_rounds: int
     levels: int | GrowingGrid
     holding_cost: float
     backorder_cost: float
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds there are."""
+        raise NotImplementedError
 
     def draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Contexts (n_rounds, n_features) and demands (n_rounds,)."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.experiments.loop import Row
+from graphcb.experiments.trace import Trace
 
 Floats = NDArray[np.float64]
 
@@ -24,12 +24,21 @@ class Setting(NamedTuple):
     seed: int
 
 
+class Seconds(NamedTuple):
+    """How long a run took: in the oracle, in the exploration, and in all."""
+
+    oracle: float = 0.0
+    exploration: float = 0.0
+    total: float = 0.0
+
+
 class Curve(NamedTuple):
     """Progressive validation loss of one run at some rounds."""
 
     setting: Setting
     rounds: NDArray[np.int64]
     mean_loss: Floats
+    seconds: Seconds = Seconds()
 
 
 class Summary(NamedTuple):
@@ -53,11 +62,11 @@ class Summary(NamedTuple):
     deviation_curve: Floats
 
 
-def record(setting: Setting, rows: Iterable[Row], n_rounds: int, n_points: int = 100) -> Curve:
-    """Keep `n_points` equally spaced rounds of a run, the last one included."""
-    rounds = np.unique(np.linspace(1, n_rounds, n_points).round().astype(np.int64))
-    wanted = set(rounds.tolist())
-    return Curve(setting, rounds, np.array([r.mean_loss for r in rows if r.round in wanted]))
+def record(setting: Setting, trace: Trace, seconds: float, n_points: int = 100) -> Curve:
+    """Keep `n_points` equally spaced rounds of a run that took so long, the last one included."""
+    rounds = np.unique(np.linspace(1, trace.losses.size, n_points).round().astype(np.int64))
+    spent = Seconds(trace.seconds[0], trace.seconds[1], seconds)
+    return Curve(setting, rounds, trace.mean_losses[rounds - 1], spent)
 
 
 def summarise(curves: Iterable[Curve]) -> list[Summary]:

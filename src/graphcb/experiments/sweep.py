@@ -1,12 +1,16 @@
-"""Many runs side by side: the same list of results, however many processes worked on it."""
+"""Many runs side by side, handed back as they finish: on one machine, or on a Ray cluster."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from graphcb.checks import as_count
 
 Setting = TypeVar("Setting")
 Result = TypeVar("Result")
+Engine = Literal["joblib", "ray"]
+
+RETRIES = 5  # of a run whose worker was lost
 
 
 def sweep(
@@ -14,22 +18,58 @@ def sweep(
     settings: Sequence[Setting],
     *,
     n_jobs: int = 1,
-    on_done: Callable[[], None] = lambda: None,
-) -> list[Result]:
-    """`[play(s) for s in settings]` on `n_jobs` processes; `on_done` is called after each.
+    engine: Engine = "joblib",
+) -> Iterator[tuple[int, Result]]:
+    """`(i, play(settings[i]))` for every i, in the order in which they finish.
 
-    >>> sweep(str.upper, ["a", "b"])
-    ['A', 'B']
+    "joblib" shares the runs among `n_jobs` processes here; "ray" hands one task a run to the
+    cluster that RAY_ADDRESS names, or to one of `n_jobs` workers started here, and makes a run
+    again whose worker was lost.
+
+    >>> sorted(sweep(str.upper, ["a", "b"]))
+    [(0, 'A'), (1, 'B')]
     """
-    if as_count("n_jobs", n_jobs) == 1:
-        results = map(play, settings)
-    else:
-        from joblib import Parallel, delayed
+    jobs = as_count("n_jobs", n_jobs)
+    if engine not in ("joblib", "ray"):
+        raise ValueError(f'`engine` must be "joblib" or "ray", got {engine!r}')
+    numbered = partial(_play_numbered, play)
+    if engine == "ray":
+        return _on_ray(numbered, settings, jobs)
+    if jobs == 1 or len(settings) <= 1:
+        return map(numbered, enumerate(settings))
+    return _on_joblib(numbered, settings, jobs)
 
-        workers = Parallel(n_jobs=n_jobs, return_as="generator")
-        results = workers(delayed(play)(setting) for setting in settings)
-    collected = []
-    for result in results:
-        collected.append(result)
-        on_done()
-    return collected
+
+def _play_numbered(
+    play: Callable[[Setting], Result], numbered: tuple[int, Setting]
+) -> tuple[int, Result]:
+    number, setting = numbered
+    return number, play(setting)
+
+
+def _on_joblib(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> Iterator[Any]:
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config("loky", inner_max_num_threads=1):
+        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        yield from workers(delayed(play)(setting) for setting in enumerate(settings))
+
+
+def _on_ray(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> Iterator[Any]:
+    import os
+
+    import ray
+
+    started_here = not ray.is_initialized()
+    if started_here:
+        size = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": n_jobs}
+        ray.init(include_dashboard=False, log_to_driver=False, **size)
+    try:
+        task = ray.remote(max_retries=RETRIES)(play)
+        pending = [task.remote(setting) for setting in enumerate(settings)]
+        while pending:
+            ready, pending = ray.wait(pending)
+            yield from ray.get(ready)
+    finally:
+        if started_here:
+            ray.shutdown()

@@ -1,0 +1,102 @@
+"""What can be claimed of a panel, one function a kind: measured, and does it hold."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.experiments.curves import Summary
+
+
+class Verdict(NamedTuple):
+    """A claim, what was measured, and whether it holds."""
+
+    text: str
+    measured: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim about some lines, named "agent, line"; the numbers are those that its kind needs."""
+
+    text: str
+    kind: str
+    lines: Sequence[str]
+    within: float = 0.0
+    more_than: float = 0.0
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(
+                f'"kind" of a claim must be one of {", ".join(KINDS)}, got {self.kind!r}'
+            )
+
+    def judge(self, summaries: Sequence[Summary]) -> Verdict:
+        """Hold the claim against what was measured."""
+        by_label = {f"{s.agent}, {s.line}": s for s in summaries}
+        return KINDS[self.kind](self, [by_label[label] for label in self.lines])
+
+
+def _flat(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The final losses differ by no more than `within`."""
+    means = [s.mean for s in lines]
+    spread = max(means) - min(means)
+    return Verdict(claim.text, f"spread {spread:.4f}", spread <= claim.within)
+
+
+def _increasing(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """Each line ends above the one before."""
+    steps = [after.mean - before.mean for before, after in pairwise(lines)]
+    shown = ", ".join(f"{step:+.4f}" for step in steps)
+    return Verdict(claim.text, f"steps {shown}", all(step > 0.0 for step in steps))
+
+
+def _not_above(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The first line does not end above the second."""
+    first, second = lines
+    measured = f"{first.mean:.4f} against {second.mean:.4f}"
+    return Verdict(claim.text, measured, first.mean <= second.mean)
+
+
+def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The first line ends below the second by more than either standard deviation."""
+    first, second = lines
+    margin = second.mean - first.mean
+    measured = f"by {margin:.4f}, deviations {first.deviation:.4f}, {second.deviation:.4f}"
+    return Verdict(claim.text, measured, margin > max(first.deviation, second.deviation))
+
+
+def _gap_removed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The second line takes more than a share of the gap from the third down to the first."""
+    best, middle, worst = lines
+    share = (worst.mean - middle.mean) / (worst.mean - best.mean)
+    return Verdict(claim.text, f"{share:.0%} of the gap", share > claim.more_than)
+
+
+def _lower_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """Over the first `rounds` the first line is lower in mean and in spread, on average."""
+    early = [s.rounds <= claim.rounds for s in lines]
+    means = [float(np.mean(s.mean_curve[e])) for s, e in zip(lines, early, strict=True)]
+    spreads = [float(np.mean(s.deviation_curve[e])) for s, e in zip(lines, early, strict=True)]
+    measured = (
+        f"mean {means[0]:.4f} against {means[1]:.4f}, spread {spreads[0]:.4f} against "
+        f"{spreads[1]:.4f}"
+    )
+    return Verdict(claim.text, measured, means[0] < means[1] and spreads[0] < spreads[1])
+
+
+KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProxyType(
+    {
+        "flat": _flat,
+        "increasing": _increasing,
+        "not above": _not_above,
+        "apart": _apart,
+        "gap removed": _gap_removed,
+        "lower early": _lower_early,
+    }
+)

@@ -1,0 +1,218 @@
+"""The problems that settings files name: where rounds come from, and the oracle for them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphcb import datasets
+from graphcb.datasets.bakery import Bakery
+from graphcb.environments import (
+    Environment,
+    GrowingGrid,
+    KnownLosses,
+    RandomSelfAware,
+    RecordedDemand,
+    SyntheticInventory,
+)
+from graphcb.environments.known_losses import SparseTable
+from graphcb.graphs import FeedbackGraph
+from graphcb.oracles import LogisticOGD, NewsvendorOGD, Oracle
+
+N_WORDS = 4096
+CATEGORIES = ("weekday", "month", "store", "product")
+FLAGS_AND_NUMBERS = (
+    "is_schoolholiday",
+    "is_holiday",
+    "is_holiday_next2days",
+    "promotion_currentweek",
+    "promotion_lastweek",
+    "rain",
+    "temperature",
+)
+
+
+class Problem(NamedTuple):
+    """Rounds, an oracle for a learning rate, and a fingerprint of the data behind them."""
+
+    environment: Environment
+    oracle: Callable[[float], Oracle]
+    fingerprint: str
+
+
+class Table(NamedTuple):
+    """Data for `KnownLosses`."""
+
+    contexts: SparseTable
+    losses: Any
+    fingerprint: str
+
+
+def build(options: Mapping[str, Any], n_rounds: int | None) -> Problem:
+    """The problem of these options; `kind` names it.
+
+    >>> build({"kind": "synthetic-inventory", "levels": 5}, 100).environment.n_rounds
+    100
+    """
+    return _build(json.dumps(options, sort_keys=True), n_rounds)
+
+
+@lru_cache(maxsize=16)
+def _build(options: str, n_rounds: int | None) -> Problem:
+    arguments = json.loads(options)
+    kind = arguments.pop("kind", None)
+    if kind not in KINDS:
+        raise ValueError(f'"kind" of the problem must be one of {", ".join(KINDS)}, got {kind!r}')
+    try:
+        return KINDS[kind](n_rounds=n_rounds, **arguments)
+    except TypeError as reason:
+        raise ValueError(f"the options of the problem {kind!r} do not fit: {reason}") from None
+
+
+def _synthetic_inventory(*, n_rounds: int | None, levels: Any) -> Problem:
+    environment = SyntheticInventory(n_rounds=n_rounds or 10_000, levels=_as_levels(levels))
+    return _newsvendor(environment, environment.n_features, "drawn from the seed")
+
+
+def _bakery(*, n_rounds: int | None, levels: Any) -> Problem:
+    return _recorded(*_bakery_arrays("recorded"), n_rounds, levels)
+
+
+def _generated_bakery(*, n_rounds: int | None, levels: Any) -> Problem:
+    return _recorded(*_bakery_arrays("generated"), n_rounds, levels)
+
+
+def _rcv1(*, n_rounds: int | None, n_topics: int, graph: Any) -> Problem:
+    return _logistic(_rcv1_table(n_topics), graph, n_rounds)
+
+
+def _digits(*, n_rounds: int | None, graph: Any) -> Problem:
+    return _logistic(_digits_table(), graph, n_rounds)
+
+
+def _spam(*, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
+    return _logistic(_spam_table(review_cost, "recorded"), graph, n_rounds)
+
+
+def _generated_spam(*, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
+    return _logistic(_spam_table(review_cost, "generated"), graph, n_rounds)
+
+
+KINDS: Mapping[str, Callable[..., Problem]] = MappingProxyType(
+    {
+        "synthetic-inventory": _synthetic_inventory,
+        "bakery": _bakery,
+        "generated-bakery": _generated_bakery,
+        "rcv1": _rcv1,
+        "digits": _digits,
+        "spam": _spam,
+        "generated-spam": _generated_spam,
+    }
+)
+
+
+def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> Problem:
+    return Problem(
+        environment,
+        lambda rate: NewsvendorOGD(n_features, learning_rate=rate),
+        fingerprint,
+    )
+
+
+def _recorded(
+    contexts: Any, demands: Any, fingerprint: str, n_rounds: int | None, levels: Any
+) -> Problem:
+    environment = RecordedDemand(contexts[:n_rounds], demands[:n_rounds], _as_levels(levels))
+    return _newsvendor(environment, environment.n_features, fingerprint)
+
+
+def _logistic(table: Table, graph: Any, n_rounds: int | None) -> Problem:
+    n_actions, n_features = table.losses.shape[1], table.contexts.n_features
+    environment = KnownLosses(
+        table.contexts, table.losses, _as_graph(graph, n_actions), n_rounds=n_rounds
+    )
+    return Problem(
+        environment,
+        lambda rate: LogisticOGD(n_actions, n_features, learning_rate=rate),
+        table.fingerprint,
+    )
+
+
+def _as_levels(levels: Any) -> int | GrowingGrid:
+    if isinstance(levels, Mapping):
+        return GrowingGrid(**levels)
+    size: int = levels
+    return size
+
+
+def _as_graph(graph: Any, n_actions: int) -> FeedbackGraph | RandomSelfAware:
+    """A family by name, {"random_self_aware": density}, or what `FeedbackGraph.from_json` reads."""
+    if isinstance(graph, str):
+        graph = {"family": graph, "n_actions": n_actions}
+    if "random_self_aware" in graph:
+        return RandomSelfAware(n_actions, graph["random_self_aware"])
+    return FeedbackGraph.from_json(json.dumps(graph))
+
+
+@lru_cache(maxsize=2)
+def _rcv1_table(n_topics: int) -> Table:
+    data = datasets.load_rcv1(n_topics)
+    return _table(data.contexts, data.losses)
+
+
+@lru_cache(maxsize=1)
+def _digits_table() -> Table:
+    data = datasets.load_digits()
+    return _table(data.contexts, data.losses)
+
+
+@lru_cache(maxsize=2)
+def _spam_table(review_cost: float, source: str) -> Table:
+    if source == "recorded":
+        messages = datasets.load_sms_spam()
+    else:
+        messages = datasets.generate_messages(3000, np.random.default_rng(0))
+    losses = np.where(messages.is_spam[:, None], [review_cost, 1.0], [review_cost, 0.0])
+    return _table(datasets.hash_words(messages.texts, N_WORDS), losses)
+
+
+def _table(contexts: Any, losses: Any) -> Table:
+    table = SparseTable(contexts.tocsr())
+    return Table(table, losses, _fingerprint(table.indices, table.values, losses))
+
+
+@lru_cache(maxsize=2)
+def _bakery_arrays(source: str) -> tuple[Any, Any, str]:
+    """Contexts and demands in the order of the days, and their fingerprint."""
+    if source == "recorded":
+        bakery = datasets.load_bakery()
+    else:
+        bakery = datasets.generate_bakery(12_000, np.random.default_rng(0))
+    order = np.argsort(bakery.features[:, bakery.names.index("date")], kind="stable")
+    contexts = _encode(bakery)[order]
+    demands = (bakery.demand / bakery.demand.max())[order]
+    return contexts, demands, _fingerprint(contexts, demands)
+
+
+def _encode(bakery: Bakery) -> Any:
+    """One column a category, numbers divided by their largest size, rows at most of norm 1."""
+    columns = {name: bakery.features[:, i] for i, name in enumerate(bakery.names)}
+    categories = [
+        columns[name][:, None] == np.unique(columns[name])[None, :] for name in CATEGORIES
+    ]
+    numbers = [
+        columns[name][:, None] / max(abs(columns[name]).max(), 1.0) for name in FLAGS_AND_NUMBERS
+    ]
+    encoded = np.hstack([*categories, *numbers]).astype(np.float64)
+    return encoded / np.sqrt(len(CATEGORIES) + len(FLAGS_AND_NUMBERS))
+
+
+def _fingerprint(*arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,47 @@
+"""All runs of an experiment: those in the store as they are, the others made now."""
+
+from collections.abc import Callable
+
+from graphcb.experiments.curves import Curve
+from graphcb.experiments.experiment import Experiment
+from graphcb.experiments.store import Store
+from graphcb.experiments.sweep import Engine, sweep
+
+
+def finish(
+    experiment: Experiment,
+    store: Store,
+    *,
+    n_jobs: int = 1,
+    engine: Engine = "joblib",
+    on_start: Callable[[list[Curve]], None] = lambda found: None,
+    on_run: Callable[[Curve], None] = lambda curve: None,
+) -> list[Curve]:
+    """The curves of all settings, in their order; each new one is in the store at once.
+
+    `on_start` is told the runs that were found in the store, `on_run` each one that is made.
+    """
+    settings = experiment.settings()
+    identities = [experiment.identity(setting) for setting in settings]
+    keys = [store.key(identity) for identity in identities]
+    with store.writing() as writer:
+        finished = store.read()
+        todo = [i for i, key in enumerate(keys) if key not in finished]
+        on_start([finished[key] for key in keys if key in finished])
+        # One run of each agent here first: workers then find its compiled loop on the disk.
+        agents = [settings[i].agent for i in todo]
+        first = [i for n, i in enumerate(todo) if settings[i].agent not in agents[:n]]
+        rest = [i for i in todo if i not in first]
+        for part, jobs in ((first, 1), (rest, n_jobs)):
+            runs = sweep(
+                experiment.play,
+                [settings[i] for i in part],
+                n_jobs=jobs,
+                engine=engine if part is rest else "joblib",
+            )
+            for number, curve in runs:
+                i = part[number]
+                writer.add(identities[i], curve)
+                finished[keys[i]] = curve
+                on_run(curve)
+    return [finished[key] for key in keys]

@@ -1,0 +1,98 @@
+"""Results that are only ever added to: one line of JSON a finished run."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from graphcb.experiments.curves import Curve, Seconds, Setting
+
+
+class Store:
+    """A file of finished runs, each with all that decided it.
+
+    A run is kept under its identity, so that runs with other settings, data or versions of the
+    package may lie in the same file and never mix. A line counts once it is complete: what a
+    killed process has left half-written is dropped when the next one opens the file.
+    """
+
+    def __init__(self, path: Path, version: str) -> None:
+        self.path = path
+        self.version = version
+
+    def read(self) -> dict[str, Curve]:
+        """The finished runs by the key of their identity."""
+        if not self.path.exists():
+            return {}
+        *lines, _ = self.path.read_text(encoding="utf-8").split("\n")
+        return dict(self._read_line(number, line) for number, line in enumerate(lines, start=1))
+
+    def key(self, identity: dict[str, Any]) -> str:
+        """What tells one run from another."""
+        return json.dumps({**identity, "version": self.version}, sort_keys=True)
+
+    @contextmanager
+    def writing(self) -> Iterator["Writer"]:
+        """Add runs; one writer at a time."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file:
+            _lock(file, self.path)
+            _drop_torn_line(file)
+            yield Writer(file, self)
+
+    def _read_line(self, number: int, line: str) -> tuple[str, Curve]:
+        try:
+            row = json.loads(line)
+            setting = Setting(**{name: row["run"][name] for name in Setting._fields})
+            rounds = np.array(row["rounds"], dtype=np.int64)
+            curve = Curve(setting, rounds, np.array(row["mean_loss"]), Seconds(*row["seconds"]))
+            return json.dumps(row["run"], sort_keys=True), curve
+        except (KeyError, TypeError, ValueError) as reason:
+            raise ValueError(
+                f"{self.path}, line {number}: must be a finished run, but {reason!r}; "
+                "remove that line, and the run is made again"
+            ) from None
+
+
+class Writer:
+    """Adds finished runs to an open store."""
+
+    def __init__(self, file: IO[bytes], store: Store) -> None:
+        self._file = file
+        self._store = store
+
+    def add(self, identity: dict[str, Any], curve: Curve) -> None:
+        """Write one run; when this returns it is on the disk."""
+        row = {
+            "run": {**identity, "version": self._store.version},
+            "rounds": curve.rounds.tolist(),
+            "mean_loss": curve.mean_loss.tolist(),
+            "seconds": list(curve.seconds),
+        }
+        self._file.write(json.dumps(row).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # no such locks on Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(
+            f"{path} is being written by another run; wait for it, or use another --out"
+        ) from None
+
+
+def _drop_torn_line(file: IO[bytes]) -> None:
+    """Cut what comes after the last line break."""
+    file.seek(0)
+    whole = file.read().rfind(b"\n") + 1
+    file.truncate(whole)

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from graphcb.experiments.claims import KINDS, Claim
+from graphcb.experiments.curves import Summary
+
+
+def line(name, mean, deviation=0.01):
+    rounds = np.array([1, 500, 1000, 2000])
+    curve = mean + np.array([0.3, 0.2, 0.1, 0.0])
+    spread = np.array([4.0, 3.0, 2.0, 1.0]) * deviation
+    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread)
+
+
+def judge(kind, *lines, **numbers):
+    claim = Claim("said", kind, [f"A, {s.line}" for s in lines], **numbers)
+    # Other lines, and the order in which they come, do not matter.
+    return claim.judge([*reversed(lines), line("other", 9.0)])
+
+
+a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "numbers", "holds", "measured"),
+    [
+        ("flat", (a, b), {"within": 0.031}, True, "spread 0.0300"),
+        ("flat", (a, b, c), {"within": 0.031}, False, "spread 0.1000"),
+        ("increasing", (a, b, c), {}, True, "steps +0.0300, +0.0700"),
+        ("increasing", (a, c, b), {}, False, "steps +0.1000, -0.0700"),
+        ("increasing", (a, line("a2", 0.20)), {}, False, "steps +0.0000"),
+        ("not above", (a, line("a2", 0.20)), {}, True, "0.2000 against 0.2000"),
+        ("not above", (b, a), {}, False, "0.2300 against 0.2000"),
+        ("apart", (a, b), {}, True, "by 0.0300, deviations 0.0100, 0.0100"),
+        ("apart", (a, line("b", 0.23, 0.04)), {}, False, "by 0.0300, deviations 0.0100, 0.0400"),
+        ("apart", (b, a), {}, False, "by -0.0300, deviations 0.0100, 0.0100"),
+        ("gap removed", (a, b, c), {"more_than": 0.5}, True, "70% of the gap"),
+        ("gap removed", (a, b, c), {"more_than": 0.8}, False, "70% of the gap"),
+        (
+            "lower early",
+            (a, line("b", 0.21, 0.02)),
+            {"rounds": 1000},
+            True,
+            "mean 0.4000 against 0.4100, spread 0.0300 against 0.0600",
+        ),
+        (
+            "lower early",
+            (line("a", 0.2, 0.02), b),
+            {"rounds": 1000},
+            False,
+            "mean 0.4000 against 0.4300, spread 0.0600 against 0.0300",
+        ),
+    ],
+)
+def test_each_kind_holds_and_does_not(kind, lines, numbers, holds, measured):
+    assert judge(kind, *lines, **numbers) == ("said", measured, holds)
+
+
+def test_no_kind_is_left_out():
+    tried = {case[0] for case in test_each_kind_holds_and_does_not.pytestmark[0].args[1]}
+    assert tried == set(KINDS)

@@ -1,0 +1,189 @@
+"""Settings files, and what the panels must show already in short runs."""
+
+from dataclasses import replace
+from importlib import resources
+
+import pytest
+
+from graphcb.experiments import experiment as experiments
+from graphcb.experiments.curves import Setting, summarise
+from graphcb.experiments.experiment import parse, read
+
+NAMES = experiments.names()
+OWN = """
+title = "Mine"
+seeds = 2
+n_rounds = 50
+[grid]
+learning_rate = [0.1]
+c = [1.0]
+[problem]
+kind = "synthetic-inventory"
+[[lines]]
+agent = "SquareCB.G"
+name = "five"
+alpha = 1.0
+levels = 5
+"""
+
+
+def test_the_panels_of_the_paper_and_two_more():
+    assert NAMES == (
+        "inventory-adaptive",
+        "inventory-fixed",
+        "rcv1-graphs",
+        "rcv1-random",
+        "bakery",
+        "spam",
+    )
+    assert [read(name).in_paper for name in NAMES] == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "rates", "cs", "n_seeds", "n_lines"),
+    [
+        ("rcv1-graphs", (0.1, 0.2, 0.5, 1, 2, 4), (8, 16, 32, 64, 128), 5, 3),
+        ("rcv1-random", (0.1, 0.2, 0.5, 1, 2, 4), (8, 16, 32, 64, 128), 5, 2),
+        ("inventory-fixed", (0.01, 0.05, 0.1, 0.5, 1), (0.25, 0.5, 1, 2, 3, 4), 8, 6),
+        ("inventory-adaptive", (0.01, 0.05, 0.1, 0.5, 1), (0.25, 0.5, 1, 2, 3, 4), 8, 2),
+    ],
+)
+def test_grids_are_those_of_the_paper(name, rates, cs, n_seeds, n_lines):
+    experiment = read(name)
+    assert (experiment.learning_rates, experiment.cs) == (rates, cs)
+    settings = experiment.settings()
+    assert len(settings) == len(set(settings)) == n_lines * len(rates) * len(cs) * n_seeds
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wide_adds_to_the_grid_at_its_ends(name):
+    experiment = read(name)
+    wide = experiment.widened()
+    assert set(wide.settings()) > set(experiment.settings())
+    assert wide.cs == tuple(sorted(wide.cs))
+    assert max(wide.cs) > max(experiment.cs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_needs_no_data_and_every_line_runs(name, monkeypatch):
+    monkeypatch.delenv("GRAPHCB_DATA", raising=False)
+    experiment = replace(read(name).made_quick(), n_rounds=60)
+    for line in experiment.lines:
+        setting = Setting(line.agent, line.name, experiment.learning_rates[0], 8.0, 1)
+        curve = experiment.play(setting)
+        assert curve.rounds[-1] == 60
+        assert 0.0 < curve.mean_loss[-1] < 1.0
+        assert curve.mean_loss.tolist() == experiment.play(setting).mean_loss.tolist()
+
+
+def short(name, **changes):
+    experiment = replace(read(name).made_quick(), **changes)
+    curves = [experiment.play(setting) for setting in experiment.settings()]
+    summaries = summarise(curves)
+    return experiment, summaries, [claim.judge(summaries) for claim in experiment.claims]
+
+
+def test_inventory_fixed_holds_in_short():
+    _, summaries, verdicts = short(
+        "inventory-fixed", learning_rates=(0.05,), cs=(4.0,), n_seeds=2, n_rounds=2000
+    )
+    graph = [s.mean for s in summaries if s.agent == "SquareCB.G"]
+    plain = [s.mean for s in summaries if s.agent == "SquareCB"]
+    assert max(graph) - min(graph) <= 0.002
+    assert plain[0] + 0.005 < plain[1] < plain[2] - 0.002
+    assert max(graph) + 0.01 < min(plain)
+    assert [v.holds for v in verdicts] == [True] * 3
+
+
+def test_the_growing_grid_favours_squarecbg():
+    _, (graph, plain), _ = short(
+        "inventory-adaptive", learning_rates=(0.05,), cs=(4.0,), n_seeds=2, n_rounds=2000
+    )
+    assert graph.mean + 0.005 < plain.mean
+
+
+def test_rcv1_graphs_holds_on_digits():
+    _, summaries, verdicts = short("rcv1-graphs", learning_rates=(4.0,), cs=(32.0,), n_seeds=2)
+    bandit, cops, full = (s.mean for s in summaries)
+    assert full < cops - 0.02 < bandit - 0.12
+    assert [v.holds for v in verdicts] == [True, True]
+
+
+def test_an_experiment_of_your_own_is_one_file(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(OWN)
+    experiment = read(str(file))
+    assert (experiment.name, experiment.title, experiment.claims) == ("mine", "Mine", ())
+    assert experiment.play(experiment.settings()[1]).rounds[-1] == 50
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (("title", "titel"), "own.toml: must have 'title'"),
+        (("[grid]\n", "[gird]\n"), "own.toml: must have 'grid'"),
+        (("seeds = 2", "seeds = 2\nsedes = 3"), "own.toml: does not know what sedes is"),
+        (("alpha = 1.0\n", ""), "own.toml: .*alpha"),
+        (("[problem]", "[problem"), "own.toml: .*line 8"),
+    ],
+)
+def test_mistakes_in_a_settings_file(change, text):
+    with pytest.raises(ValueError, match=text):
+        parse("own", OWN.replace(*change), "own.toml")
+
+
+def test_lines_need_names_and_claims_need_lines():
+    line = OWN[OWN.index("[[lines]]") :]
+    with pytest.raises(ValueError, match=r"got 'SquareCB\.G, five' twice"):
+        parse("own", OWN + line, "own.toml")
+    claim = '[[claims]]\ntext = "a"\nkind = "flat"\nlines = ["six"]\n'
+    with pytest.raises(ValueError, match="a claim is about 'six', which is no line"):
+        parse("own", OWN + claim, "own.toml")
+    with pytest.raises(ValueError, match='"kind" of a claim must be one of flat, increasing'):
+        parse("own", OWN + claim.replace("flat", "round"), "own.toml")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (("synthetic-inventory", "weather"), '"kind" of the problem must be one of .*weather'),
+        (("levels = 5", "leaves = 5"), "the options of the problem 'synthetic-inventory' do not"),
+        (("SquareCB.G", "SquareCB.H"), '`agent` of a line must be "SquareCB.G" or "SquareCB"'),
+        (("alpha = 1.0", 'alpha = "independence_number"'), "where the graph changes"),
+    ],
+)
+def test_mistakes_that_show_when_a_run_is_made(change, text):
+    experiment = parse("own", OWN.replace(*change), "own.toml")
+    with pytest.raises(ValueError, match=text):
+        experiment.play(experiment.settings()[0])
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"`FIGURE` must be one of inventory-adaptive, .*spam"):
+        read("figure-9")
+
+
+def test_every_settings_file_is_packaged():
+    folder = resources.files("graphcb.experiments").joinpath("settings")
+    assert {f.name for f in folder.iterdir()} == {f"{name}.toml" for name in NAMES}
+
+
+def test_identity_tells_runs_apart():
+    experiment = read("inventory-fixed")
+    one, other = experiment.settings()[:2]
+    assert experiment.identity(one) == {
+        "experiment": "inventory-fixed",
+        "agent": "SquareCB.G",
+        "line": "K = 101",
+        "learning_rate": 0.01,
+        "c": 0.25,
+        "seed": 0,
+        "alpha": 1.0,
+        "method": "auto",
+        "problem": {"kind": "synthetic-inventory", "levels": 101},
+        "n_rounds": 10_000,
+        "data": "drawn from the seed",
+    }
+    assert experiment.identity(one) != experiment.identity(other)
+    shorter = replace(experiment, n_rounds=9)
+    assert experiment.identity(one) != shorter.identity(one)
