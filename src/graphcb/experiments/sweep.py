@@ -1,7 +1,7 @@
 """Many runs side by side, handed back as they finish: on one machine, or on a Ray cluster."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, Literal, TypeVar
 
 from graphcb.checks import as_count
@@ -32,18 +32,16 @@ def sweep(
     jobs = as_count("n_jobs", n_jobs)
     if engine not in ("joblib", "ray"):
         raise ValueError(f'`engine` must be "joblib" or "ray", got {engine!r}')
-    numbered = partial(_play_numbered, play)
     if engine == "ray":
-        return _on_ray(numbered, settings, jobs)
+        return _on_ray(play, settings, jobs)
     if jobs == 1 or len(settings) <= 1:
-        return map(numbered, enumerate(settings))
-    return _on_joblib(numbered, settings, jobs)
+        return (_play_one(play, i, setting) for i, setting in enumerate(settings))
+    return _on_joblib(play, settings, jobs)
 
 
-def _play_numbered(
-    play: Callable[[Setting], Result], numbered: tuple[int, Setting]
+def _play_one(
+    play: Callable[[Setting], Result], number: int, setting: Setting
 ) -> tuple[int, Result]:
-    number, setting = numbered
     return number, play(setting)
 
 
@@ -52,12 +50,10 @@ def _on_joblib(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -
 
     with parallel_config("loky", inner_max_num_threads=1):
         workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        yield from workers(delayed(play)(setting) for setting in enumerate(settings))
+        yield from workers(delayed(_play_one)(play, i, s) for i, s in enumerate(settings))
 
 
 def _on_ray(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> Iterator[Any]:
-    import os
-
     import ray
 
     started_here = not ray.is_initialized()
@@ -65,8 +61,8 @@ def _on_ray(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> I
         size = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": n_jobs}
         ray.init(include_dashboard=False, log_to_driver=False, **size)
     try:
-        task = ray.remote(max_retries=RETRIES)(play)
-        pending = [task.remote(setting) for setting in enumerate(settings)]
+        task = ray.remote(max_retries=RETRIES)(_play_one)
+        pending = [task.remote(play, i, setting) for i, setting in enumerate(settings)]
         while pending:
             ready, pending = ray.wait(pending)
             yield from ray.get(ready)
