@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphcb.compilation import compiled
 
 SUM_TOLERANCE = 1e-6
+FLOAT64 = np.dtype(np.float64)
 
 
 def as_count(name: str, value: Any, *, at_least: int = 1) -> int:
@@ -68,6 +69,8 @@ def as_actions(actions: ArrayLike, n_actions: int) -> NDArray[np.intp]:
 
 def as_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """A float64 array in C order; no copy when it is one already."""
+    if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.c_contiguous:
+        return values  # the usual case, three times as fast as asking numpy
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as reason:

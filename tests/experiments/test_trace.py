@@ -91,6 +91,16 @@ def test_a_fresh_graph_each_round():
     assert set(quick.n_revealed.tolist()) == set(range(1, 7))
 
 
+def test_the_convex_program_on_a_fresh_graph_each_round():
+    environment = table(6, graph=RandomSelfAware(6, 0.5), n_rounds=N // 2)
+    agree(
+        lambda: SquareCBG(
+            LogisticOGD(6, 60, learning_rate=4.0), gamma=SquareRoot(8.0, 2.0), method="solver"
+        ),
+        environment,
+    )
+
+
 def test_an_agent_goes_on_where_it_was():
     environment = table(4)
     agent, other = on_table(SquareCBG, 4)(), on_table(SquareCBG, 4)()

@@ -23,7 +23,7 @@ from graphcb.exploration.rows import (
     status_of,
 )
 from graphcb.exploration.solution import SolutionBatch
-from graphcb.exploration.solve import MAX_STEPS, as_tolerance
+from graphcb.exploration.solve import MAX_STEPS, TOLERANCE, as_tolerance
 from graphcb.graphs import FeedbackGraph, require_observable
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ def solve_dec_batch(
     graph: FeedbackGraph | Sequence[FeedbackGraph],
     gamma: ArrayLike,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
     n_threads: int | None = None,
 ) -> SolutionBatch:

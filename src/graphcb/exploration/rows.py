@@ -48,9 +48,9 @@ def solve_rows(
         is_bandit = isinstance(graph.structure, Bandit)
         _solve_exactly(losses, gammas, is_bandit, rows, p, outcomes)
     else:
-        room = _work_room(graph.n_actions)
+        room = work_room(graph.n_actions)
         stack = edges.flat.reshape(1, -1) if matrices is None else matrices
-        _solve(losses, gammas, edges, stack, tolerance, max_steps, room, rows, p, outcomes)
+        solve_scaling(losses, gammas, edges, stack, tolerance, max_steps, room, rows, p, outcomes)
 
 
 def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
@@ -110,7 +110,7 @@ def play_uniformly(
     outcome[LOWER] = 0.0
 
 
-def _work_room(n_actions: int) -> Floats:
+def work_room(n_actions: int) -> Floats:
     """A block of work room, one a thread, used again by every call."""
     size = min(n_actions, COMMON_SIZE)
     block: Floats | None = getattr(_kept, "block", None)
@@ -121,7 +121,7 @@ def _work_room(n_actions: int) -> Floats:
 
 
 @compiled
-def _solve(
+def solve_scaling(
     losses: Floats,
     gammas: Floats,
     edges: Edges,
@@ -133,6 +133,7 @@ def _solve(
     p: Floats,
     outcomes: Floats,
 ) -> None:
+    """The compiled part of `solve_rows`; `matrices` has one row, or one a row of `losses`."""
     for row in range(rows[0], rows[1]):
         matrix = matrices[row if len(matrices) > 1 else 0]
         one = Edges(edges.form, edges.special, matrix, edges.start, edges.action, edges.chance)

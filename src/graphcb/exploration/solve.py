@@ -21,6 +21,7 @@ from graphcb.exploration.solution import Solution
 from graphcb.graphs import FeedbackGraph, require_observable
 
 MAX_STEPS = 100
+TOLERANCE = 1e-6
 
 
 def solve_dec(
@@ -28,7 +29,7 @@ def solve_dec(
     graph: FeedbackGraph,
     gamma: float,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
 ) -> Solution:
     """The distribution with the smallest DEC, with a proof: shape (K,) in, `Solution` out.

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import INT64, Columns, Floats
 
 
 def as_columns(actions: Any, n_actions: int) -> Columns:
@@ -25,6 +25,8 @@ def read_columns(actions: Any, n_actions: int) -> Columns:
     if actions is None:
         return _all_columns(n_actions)
     columns = np.asarray(actions)
+    if columns.dtype is INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
+        return columns
     if columns.ndim != 1:
         raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")
     if columns.dtype.kind not in "iu":

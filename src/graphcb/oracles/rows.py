@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_numbers
+from graphcb.checks import FLOAT64, as_numbers
 from graphcb.compilation import compiled
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
+
+INT64 = np.dtype(np.int64)
 
 
 class SparseRow(NamedTuple):
@@ -59,7 +61,10 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         raise ValueError(
             f"`context` must be a pair (indices, values), got a tuple of {len(context)}"
         )
-    indices, values = np.asarray(context[0]), as_numbers("context[1]", context[1])
+    indices, values = context
+    if _is_plain(indices, INT64) and _is_plain(values, FLOAT64) and indices.size == values.size:
+        return SparseRow(indices, values)
+    indices, values = np.asarray(indices), as_numbers("context[1]", values)
     if indices.shape != values.shape or indices.ndim != 1:
         raise ValueError(
             "`context` must have as many indices as values, "
@@ -70,6 +75,16 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
             raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
         indices = indices.astype(np.int64)
     return SparseRow(np.ascontiguousarray(indices), values)
+
+
+def _is_plain(array: Any, dtype: Any) -> bool:
+    """Whether a kernel can take it as it is."""
+    return (
+        type(array) is np.ndarray
+        and array.dtype is dtype
+        and array.ndim == 1
+        and array.flags.c_contiguous
+    )
 
 
 def _read_sparse(context: Any, n_features: int) -> SparseRow:

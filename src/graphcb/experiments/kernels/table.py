@@ -20,21 +20,32 @@ from graphcb.experiments.kernels.ledger import (
 )
 from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
 from graphcb.experiments.loop import invert
+from graphcb.exploration.edges import edges_of
+from graphcb.exploration.rows import LARGEST as LARGEST_GAP
+from graphcb.exploration.rows import N_NUMBERS, UPPER, solve_scaling, work_room
 from graphcb.exploration.schedules import gammas
+from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rate_at
 from graphcb.oracles.logistic import learn_row, predict_row
 
+SOLVE = -1  # the convex program, in place of the number of a closed form
 LARGEST = 256  # actions; a graph of more is not written out as a matrix
 
 
-class Contexts(NamedTuple):
-    """Sparse rows: row i has its values at positions `starts[i]` to `starts[i + 1]`."""
+class Table(NamedTuple):
+    """Rows in the order of the rounds: row i of the contexts is `starts[i]` to `starts[i + 1]`.
 
+    `reveals` is (rounds or 1, K, K): what each action shows.
+    """
+
+    order: Counts
     starts: Counts
     indices: Counts
     values: Floats
+    losses: Floats
+    reveals: NDArray[np.bool_]
 
 
 class Logistic(NamedTuple):
@@ -68,76 +79,128 @@ def play(
         if not graph.is_deterministic or graph.observability == "unobservable":
             return 0
         rule, reveals = rule_for(agent, graph), graph.matrix[np.newaxis] > 0.0
-    elif isinstance(graph, RandomSelfAware) and type(agent) is SquareCB:
-        rule, reveals = IGNORE_GRAPH, graph.draw_many(order.size, world)
+    elif isinstance(graph, RandomSelfAware):
+        rule, reveals = _rule_for_any_graph(agent), graph.draw_many(order.size, world)
     else:
         return 0
     if rule is None:
         return 0
-    steps = [
-        rate_at(oracle.learning_rate, oracle.decay, oracle.n_updates + t) for t in range(order.size)
-    ]
-    n_played = _play(
-        order,
-        _sparse(contexts),
-        environment.losses,
-        reveals,
-        gammas(agent.schedule, agent.n_rounds, np.full(order.size, n_actions)),
-        uniforms,
-        rule,
-        Logistic(oracle.weights, *oracle.loss_range, np.array(steps)),
-        ledger,
+    table = Table(order, *_sparse(contexts), environment.losses, reveals)
+    gamma = gammas(agent.schedule, agent.n_rounds, np.full(order.size, n_actions))
+    rates = np.array(
+        [
+            rate_at(oracle.learning_rate, oracle.decay, oracle.n_updates + t)
+            for t in range(order.size)
+        ]
     )
+    model = Logistic(oracle.weights, *oracle.loss_range, rates)
+    if rule == SOLVE:
+        n_played = _play_solving(table, gamma, uniforms, model, ledger)
+    else:
+        n_played = _play(table, gamma, uniforms, rule, model, ledger)
     oracle.n_updates += n_played
     agent.n_rounds += n_played
     return n_played
 
 
-def _sparse(contexts: Floats | SparseTable) -> Contexts:
+def _rule_for_any_graph(agent: SquareCB | SquareCBG) -> int | None:
+    if isinstance(agent, SquareCB):
+        return IGNORE_GRAPH
+    return SOLVE if agent.method == "solver" else None
+
+
+def _sparse(contexts: Floats | SparseTable) -> tuple[Counts, Counts, Floats]:
     if isinstance(contexts, SparseTable):
-        return Contexts(contexts.starts, contexts.indices, contexts.values)
+        return contexts.starts, contexts.indices, contexts.values
     n, width = contexts.shape
-    return Contexts(np.arange(n + 1) * width, np.tile(np.arange(width), n), contexts.ravel())
+    return np.arange(n + 1) * width, np.tile(np.arange(width), n), contexts.ravel()
 
 
 @compiled
 def _play(
-    order: Counts,
-    contexts: Contexts,
-    losses: Floats,
-    reveals: NDArray[np.bool_],
-    gammas: Floats,
-    uniforms: Floats,
-    rule: int,
-    oracle: Logistic,
-    ledger: Ledger,
+    table: Table, gammas: Floats, uniforms: Floats, rule: int, oracle: Logistic, ledger: Ledger
 ) -> int:
-    """`reveals` is (rounds or 1, K, K): what each action shows."""
     room = np.zeros(2, dtype=np.int64)
-    every_action = np.arange(losses.shape[1])
-    weights, low, high = oracle.weights, oracle.low, oracle.high
-    start = nanoseconds(room)
-    for t in range(order.size):
-        first, stop = contexts.starts[order[t]], contexts.starts[order[t] + 1]
-        indices, values = contexts.indices[first:stop], contexts.values[first:stop]
-        f, fine = predict_row(weights, indices, values, every_action, low, high)
+    for t in range(table.order.size):
+        start = nanoseconds(room)
+        f, fine = _predict(table, oracle, t)
         if not fine:
             return t
         predicted = nanoseconds(room)
+        ledger.spent[ORACLE] += predicted - start
         p = explore(rule, f, gammas[t])
-        explored = nanoseconds(room)
-        action = invert(p, uniforms[t])
-        if action < 0:
+        ledger.spent[EXPLORATION] += nanoseconds(room) - predicted
+        if not _finish(table, oracle, t, p, uniforms[t], ledger):
             return t
-        seen = np.flatnonzero(reveals[t if len(reveals) > 1 else 0, action])
-        truth = losses[order[t]]
-        revealed = nanoseconds(room)
-        if not learn_row(weights, indices, values, seen, truth[seen], low, high, oracle.rates[t]):
-            return t
-        learnt = nanoseconds(room)
-        write_down(ledger, t, action, p[action], truth[action], seen.size)
-        ledger.spent[ORACLE] += predicted - start + learnt - revealed
-        ledger.spent[EXPLORATION] += explored - predicted
+    return table.order.size
+
+
+def _play_solving(
+    table: Table, gammas: Floats, uniforms: Floats, oracle: Logistic, ledger: Ledger
+) -> int:
+    """The same with the convex program in the middle.
+
+    The three parts are called one by one from here: compiled into one loop, the solver would be
+    compiled a second time, which takes longer than all the calls of the paper's experiment.
+    """
+    n_rounds, n_actions = table.order.size, table.losses.shape[1]
+    matrices = table.reveals.reshape(n_rounds, n_actions * n_actions).astype(np.float64)
+    matrices.setflags(write=False)
+    edges, block = edges_of(FeedbackGraph(np.eye(n_actions))), work_room(n_actions)
+    scaled, p = np.empty((n_rounds, n_actions)), np.empty((n_rounds, n_actions))
+    outcomes = np.empty((n_rounds, N_NUMBERS))
+    room, spent = np.zeros(2, dtype=np.int64), ledger.spent
+    for t in range(n_rounds):
         start = nanoseconds(room)
-        ledger.spent[REST] += revealed - explored + start - learnt
-    return order.size
+        f, fine = _predict(table, oracle, t)
+        if not fine:
+            return t
+        scaled[t] = f
+        predicted = nanoseconds(room)
+        solve_scaling(
+            scaled, gammas, edges, matrices, TOLERANCE, MAX_STEPS, block, (t, t + 1), p, outcomes
+        )
+        explored = nanoseconds(room)
+        spent[ORACLE] += predicted - start
+        spent[EXPLORATION] += explored - predicted
+        if not outcomes[t, UPPER] < np.inf or scaled[t].max() >= LARGEST_GAP:
+            return t
+        if not _finish(table, oracle, t, p[t], uniforms[t], ledger):
+            return t
+    return n_rounds
+
+
+@compiled
+def _predict(table: Table, oracle: Logistic, t: int) -> tuple[Floats, bool]:
+    """Predicted losses of round t, and whether all is fine."""
+    first, stop = table.starts[table.order[t]], table.starts[table.order[t] + 1]
+    indices, values = table.indices[first:stop], table.values[first:stop]
+    every_action = np.arange(table.losses.shape[1])
+    return predict_row(oracle.weights, indices, values, every_action, oracle.low, oracle.high)
+
+
+@compiled
+def _finish(
+    table: Table, oracle: Logistic, t: int, p: Floats, uniform: float, ledger: Ledger
+) -> bool:
+    """Draw, reveal and learn in round t; False, with nothing changed, if that is not plain."""
+    room = np.zeros(2, dtype=np.int64)
+    start = nanoseconds(room)
+    action = invert(p, uniform)
+    if action < 0:
+        return False
+    row = table.order[t]
+    first, stop = table.starts[row], table.starts[row + 1]
+    indices, values = table.indices[first:stop], table.values[first:stop]
+    seen = np.flatnonzero(table.reveals[t if len(table.reveals) > 1 else 0, action])
+    truth = table.losses[row]
+    revealed = nanoseconds(room)
+    if not learn_row(
+        oracle.weights, indices, values, seen, truth[seen], oracle.low, oracle.high, oracle.rates[t]
+    ):
+        return False
+    learnt = nanoseconds(room)
+    write_down(ledger, t, action, p[action], truth[action], seen.size)
+    ledger.spent[ORACLE] += learnt - revealed
+    ledger.spent[REST] += revealed - start
+    return True
