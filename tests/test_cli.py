@@ -58,6 +58,7 @@ def test_inspect_prints_bounds_when_time_runs_out(capsys):
         (["inspect", "ring:4"], "graphcb: `graph` must be a family with its size"),
         (["inspect", "no.csv"], "graphcb: `graph` must name a file that is there, got 'no.csv'"),
         (["inspect", "cops-and-robbers:1"], "`n_actions` must be at least 2, got 1"),
+        (["reproduce", "spam", "--quick", "--seeds", "0"], "`--seeds` must be at least 1, got 0"),
         (["reproduce", "figure-9"], "`FIGURE` must be one of inventory-adaptive, inventory-fixed"),
     ],
 )
@@ -126,10 +127,10 @@ def test_reproduce_goes_on_and_widens(short, capsys):
     arguments = ["reproduce", "one.toml", "--out", "new", "--jobs", "1"]
     assert main(arguments) == 0
     capsys.readouterr()
-    assert main([*arguments, "--wide"]) == 0
+    assert main([*arguments, "--wide", "--seeds", "3"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "one: 8 runs were finished before" in text
-    assert "12 runs" in text
+    assert "18 runs" in text
 
 
 def test_missing_data_is_said_with_both_ways_before_anything_runs(tmp_path, capsys, monkeypatch):

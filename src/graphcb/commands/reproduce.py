@@ -4,10 +4,12 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphcb import __version__
+from graphcb.checks import as_count
 from graphcb.commands.command import Commands
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--wide", action="store_true", help="values beyond the ends of the paper's grid as well"
     )
+    parser.add_argument("--seeds", type=int, metavar="N", help="so many seeds instead of its own")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes"
@@ -91,7 +94,11 @@ def _find_data(chosen: "Sequence[Experiment]") -> None:
 def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experiment":
     if options.quick:
         experiment = experiment.made_quick()
-    return experiment.widened() if options.wide else experiment
+    if options.wide:
+        experiment = experiment.widened()
+    if options.seeds is not None:
+        experiment = replace(experiment, n_seeds=as_count("--seeds", options.seeds))
+    return experiment
 
 
 def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "list[Curve]":

@@ -79,15 +79,21 @@ def _gap_removed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 def _lower_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """Over the first `rounds` the first line is lower in mean and in spread, on average."""
-    early = [s.rounds <= claim.rounds for s in lines]
-    means = [float(np.mean(s.mean_curve[e])) for s, e in zip(lines, early, strict=True)]
-    spreads = [float(np.mean(s.deviation_curve[e])) for s, e in zip(lines, early, strict=True)]
-    measured = (
-        f"mean {means[0]:.4f} against {means[1]:.4f}, spread {spreads[0]:.4f} against "
-        f"{spreads[1]:.4f}"
-    )
-    return Verdict(claim.text, measured, means[0] < means[1] and spreads[0] < spreads[1])
+    """The first line has the lower mean loss over the first `rounds`."""
+    first, second = (float(s.mean_curve[_last(s, claim.rounds)]) for s in lines)
+    return Verdict(claim.text, f"{first:.4f} against {second:.4f}", first < second)
+
+
+def _steadier_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The mean loss over the first `rounds` differs less between seeds for the first line."""
+    first, second = (float(s.deviation_curve[_last(s, claim.rounds)]) for s in lines)
+    measured = f"deviation {first:.4f} against {second:.4f}"
+    return Verdict(claim.text, measured, first < second)
+
+
+def _last(summary: Summary, rounds: int) -> int:
+    """Position of the last recorded round that is not after `rounds`."""
+    return int(np.searchsorted(summary.rounds, rounds, side="right")) - 1
 
 
 KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProxyType(
@@ -98,5 +104,6 @@ KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProx
         "apart": _apart,
         "gap removed": _gap_removed,
         "lower early": _lower_early,
+        "steadier early": _steadier_early,
     }
 )

@@ -64,7 +64,8 @@ class Summary(NamedTuple):
 
 def record(setting: Setting, trace: Trace, seconds: float, n_points: int = 100) -> Curve:
     """Keep `n_points` equally spaced rounds of a run that took so long, the last one included."""
-    rounds = np.unique(np.linspace(1, trace.losses.size, n_points).round().astype(np.int64))
+    ends = np.linspace(0, trace.losses.size, n_points + 1)[1:]
+    rounds = np.unique(np.ceil(ends).astype(np.int64))
     spent = Seconds(trace.seconds[0], trace.seconds[1], seconds)
     return Curve(setting, rounds, trace.mean_losses[rounds - 1], spent)
 
