@@ -38,10 +38,7 @@ def run(agent: Agent, environment: Environment, *, seed: int) -> Iterator[Row]:
     (1, 20)
     """
     world, draws = streams(seed)
-    total = 0.0
-    for t, played in enumerate(play(agent, environment, environment.rounds(world), draws), start=1):
-        total += played.loss
-        yield Row(t, played.action, played.probability, played.loss, total / t, played.n_revealed)
+    return play(agent, environment, environment.rounds(world), draws)
 
 
 def streams(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
@@ -50,26 +47,19 @@ def streams(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
     return np.random.default_rng(world), np.random.default_rng(draws)
 
 
-class Played(NamedTuple):
-    """What one round came to."""
-
-    action: int
-    probability: float
-    loss: float
-    n_revealed: int
-
-
 def play(
     agent: Agent, environment: Environment, rounds: Iterable[Round], draws: np.random.Generator
-) -> Iterator[Played]:
+) -> Iterator[Row]:
     """The round of the paper, over and over."""
-    for round in rounds:
+    total = 0.0
+    for t, round in enumerate(rounds, start=1):
         probabilities = agent.act(round.context, round.graph, round.actions)
         action = draw(probabilities, round.graph.n_actions, draws)
         seen = environment.reveal(round, action, draws)
         agent.learn(round.context, seen.actions, seen.losses)
         loss = environment.loss(round, action)
-        yield Played(action, float(probabilities[action]), loss, len(seen.losses))
+        total += loss
+        yield Row(t, action, float(probabilities[action]), loss, total / t, len(seen.losses))
 
 
 def draw(probabilities: NDArray[np.float64], n_actions: int, rng: np.random.Generator) -> int:
