@@ -25,7 +25,7 @@ def read_columns(actions: Any, n_actions: int) -> Columns:
     if actions is None:
         return _all_columns(n_actions)
     columns = np.asarray(actions)
-    if columns.dtype is INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
+    if columns.dtype == INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
         return columns
     if columns.ndim != 1:
         raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")

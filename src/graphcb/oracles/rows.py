@@ -81,7 +81,7 @@ def _is_plain(array: Any, dtype: Any) -> bool:
     """Whether a kernel can take it as it is."""
     return (
         type(array) is np.ndarray
-        and array.dtype is dtype
+        and array.dtype == dtype
         and array.ndim == 1
         and array.flags.c_contiguous
     )
