@@ -59,7 +59,7 @@ def test_inspect_prints_bounds_when_time_runs_out(capsys):
         (["inspect", "no.csv"], "graphcb: `graph` must name a file that is there, got 'no.csv'"),
         (["inspect", "cops-and-robbers:1"], "`n_actions` must be at least 2, got 1"),
         (["reproduce", "spam", "--quick", "--seeds", "0"], "`--seeds` must be at least 1, got 0"),
-        (["reproduce", "figure-9"], "`FIGURE` must be one of inventory-adaptive, inventory-fixed"),
+        (["reproduce", "figure-9"], "`FIGURE` must be one of rcv1-graphs, rcv1-random"),
     ],
 )
 def test_mistakes_end_with_a_message_and_code_2(arguments, text, capsys, tmp_path, monkeypatch):

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
 from graphcb import Automatic, Doubling, Fixed, FromTheory, SquareRoot
 from graphcb.exploration import as_schedule
+from graphcb.exploration.schedules import gammas
 
 
 def test_square_root_law():
@@ -81,3 +83,18 @@ def test_automatic_puts_the_mean_of_gamma_times_dec_in_the_place_of_alpha():
     assert easy.gamma(4, 20) == 6.0  # an independence number is at least 1
     with pytest.raises(ValueError, match="`c` must be a positive finite number, got 0"):
         Automatic(0)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Fixed(3.0),
+        SquareRoot(0.7, 3.3),
+        SquareRoot(0.7, "n_actions"),
+        FromTheory(horizon=100, regression_regret=2.0, independence_number=3),
+    ],
+)
+def test_gammas_told_ahead_are_those_of_the_rounds_bit_for_bit(schedule):
+    sizes = np.random.default_rng(0).integers(1, 1000, size=5000)
+    ahead = gammas(schedule, 12, sizes)
+    assert ahead.tolist() == [schedule.gamma(13 + i, int(n)) for i, n in enumerate(sizes)]

@@ -32,7 +32,7 @@ def add_to(commands: Commands) -> None:
         "figures",
         nargs="+",
         metavar="FIGURE",
-        help="inventory-adaptive, inventory-fixed, rcv1-graphs, rcv1-random, all (these four), "
+        help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive, all (these four), "
         "bakery, spam, or a settings file of your own (.toml)",
     )
     parser.add_argument(

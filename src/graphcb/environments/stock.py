@@ -69,21 +69,20 @@ class StockProblem:
         """Contexts (n_rounds, n_features) and demands (n_rounds,)."""
         raise NotImplementedError
 
-    def size(self, round_number: int) -> int:
-        """Number of levels in round 1, 2, ..."""
-        return (
-            self.levels.size(round_number) if isinstance(self.levels, GrowingGrid) else self.levels
-        )
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of levels in each round."""
+        if not isinstance(self.levels, GrowingGrid):
+            return np.full(self.n_rounds, self.levels)
+        return np.array([self.levels.size(t) for t in range(1, self.n_rounds + 1)])
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Contexts (n_features,), the inventory graph, and the levels as actions."""
         contexts, demands = self.draw_demands(rng)
         graph = None
-        for t in range(1, self.n_rounds + 1):
-            size = self.size(t)
+        for context, demand, size in zip(contexts, demands, self.sizes().tolist(), strict=True):
             if graph is None or size != graph.n_actions:
                 graph = graphs.inventory(size)
-            yield Round(contexts[t - 1], graph, grid(size), demands[t - 1])
+            yield Round(context, graph, grid(size), demand)
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
         """The cost of the level played and of every lower one."""

@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One panel. `quick` and `wide` hold what those modes change."""
+    """One panel. `quick` and `wide` hold what those modes change, `in_paper` where it stands."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ class Experiment:
     n_seeds: int
     n_rounds: int | None
     claims: tuple[Claim, ...]
-    in_paper: bool
+    in_paper: str | None
     quick: Mapping[str, Any]
     wide: Mapping[str, Any]
 
@@ -140,14 +140,14 @@ def _agent(line: Line, oracle: Oracle, schedule: SquareRoot) -> Agent:
 
 @lru_cache(maxsize=1)
 def names() -> tuple[str, ...]:
-    """The experiments that come with the package, those of the paper first.
+    """The experiments that come with the package, those of the paper first, in its order.
 
     >>> names()[:2]
-    ('inventory-adaptive', 'inventory-fixed')
+    ('rcv1-graphs', 'rcv1-random')
     """
     files = resources.files(__package__).joinpath(FOLDER).iterdir()
     found = [read(file.name.removesuffix(".toml")) for file in files if file.name.endswith(".toml")]
-    return tuple(e.name for e in sorted(found, key=lambda e: (not e.in_paper, e.name)))
+    return tuple(e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", e.name)))
 
 
 def read(name: str) -> Experiment:
@@ -182,7 +182,7 @@ def parse(name: str, text: str, file: str) -> Experiment:
             n_seeds=table.pop("seeds"),
             n_rounds=table.pop("n_rounds", None),
             claims=tuple(Claim(**claim) for claim in table.pop("claims", [])),
-            in_paper=table.pop("in_paper", False),
+            in_paper=table.pop("in_paper", None),
             quick=table.pop("quick", {}),
             wide=table.pop("wide", {}),
         )

@@ -236,5 +236,9 @@ def gammas(schedule: Schedule, n_rounds: int, sizes: NDArray[np.int64]) -> NDArr
     >>> gammas(SquareRoot(2.0, "n_actions"), 0, np.array([1, 2])).tolist()
     [2.0, 4.0]
     """
-    numbers = enumerate(sizes.tolist(), start=n_rounds + 1)
-    return np.array([schedule.gamma(t, size) for t, size in numbers])
+    numbers = np.arange(n_rounds + 1, n_rounds + 1 + sizes.size)
+    if isinstance(schedule, SquareRoot):  # the same bits, all at once
+        alpha = sizes if isinstance(schedule.alpha, str) else schedule.alpha
+        return np.asarray(schedule.c * np.sqrt(alpha * numbers))
+    pairs = zip(numbers.tolist(), sizes.tolist(), strict=True)
+    return np.array([schedule.gamma(t, size) for t, size in pairs])

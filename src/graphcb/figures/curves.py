@@ -51,9 +51,10 @@ def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
     axes.set_xlim(0, None)
     axes.set_xlabel("round")
     axes.set_ylabel("progressive validation loss")
-    axes.set_title(f"{title} ({summaries[0].n_seeds} seeds, band: one standard deviation)", size=9)
+    axes.set_title(title, size=10)
     axes.grid(alpha=0.3)
-    axes.legend(title="final loss", fontsize=8, title_fontsize=8)
+    seeds = summaries[0].n_seeds
+    axes.legend(title=f"final loss ({seeds} seeds, band: one std)", fontsize=8, title_fontsize=8)
 
 
 def save(figure: Figure, path: Path) -> None:

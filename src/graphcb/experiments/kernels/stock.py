@@ -58,7 +58,7 @@ def play(
     contexts, demands = environment.draw_demands(world)
     if contexts.shape[1] != oracle.n_features:
         return 0
-    sizes = np.array([environment.size(t) for t in range(1, environment.n_rounds + 1)])
+    sizes = environment.sizes()
     intercept = np.array([oracle.intercept])
     n_played = _play(
         contexts,

@@ -27,7 +27,7 @@ from graphcb.exploration.schedules import gammas
 from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD
-from graphcb.oracles.learning_rates import rate_at
+from graphcb.oracles.learning_rates import rates_from
 from graphcb.oracles.logistic import learn_row, predict_row
 
 SOLVE = -1  # the convex program, in place of the number of a closed form
@@ -87,12 +87,7 @@ def play(
         return 0
     table = Table(order, *_sparse(contexts), environment.losses, reveals)
     gamma = gammas(agent.schedule, agent.n_rounds, np.full(order.size, n_actions))
-    rates = np.array(
-        [
-            rate_at(oracle.learning_rate, oracle.decay, oracle.n_updates + t)
-            for t in range(order.size)
-        ]
-    )
+    rates = rates_from(oracle.learning_rate, oracle.decay, oracle.n_updates, order.size)
     model = Logistic(oracle.weights, *oracle.loss_range, rates)
     if rule == SOLVE:
         n_played = _play_solving(table, gamma, uniforms, model, ledger)
