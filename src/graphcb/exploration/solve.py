@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_gamma, as_losses
 from graphcb.exploration.rows import (
-    LARGEST,
+    CUT,
     LOWER,
     N_NUMBERS,
     STEPS,
@@ -55,15 +55,17 @@ def solve_dec(
     scaled = np.array(f, ndmin=2)  # a copy
     p, outcomes = np.empty(scaled.shape), np.empty((1, N_NUMBERS))
     edges = edges_to_solve(graph)
-    solve_rows(scaled, np.array([g]), graph, edges, tolerance, max_steps, (0, 1), p, outcomes)
-    outcome = outcomes[0]
-    if edges is not None and scaled.max() >= LARGEST:
-        recheck_cut(f, g, graph, p[0], scaled[0], outcome)
-    if not outcome.item(UPPER) < np.inf:
-        play_uniformly(f, g, graph, p[0], outcome)
-    gap = max(outcome.item(UPPER) - outcome.item(LOWER), 0.0)
-    status = status_of(outcome.tolist(), tolerance, exact=edges is None)
-    return Solution(p[0], outcome.item(VALUE) / g, gap / g, int(outcome.item(STEPS)), status)
+    solve_rows(scaled, np.array([g]), graph, edges, tolerance, max_steps, 0, 1, p, outcomes)
+    outcome = outcomes[0].tolist()
+    if outcome[CUT] or not outcome[UPPER] < np.inf:
+        if outcome[CUT]:
+            recheck_cut(f, g, graph, p[0], scaled[0], outcomes[0])
+        if not outcomes[0, UPPER] < np.inf:
+            play_uniformly(f, g, graph, p[0], outcomes[0])
+        outcome = outcomes[0].tolist()
+    gap = max(outcome[UPPER] - outcome[LOWER], 0.0)
+    status = status_of(outcome, tolerance, exact=edges is None)
+    return Solution(p[0], outcome[VALUE] / g, gap / g, int(outcome[STEPS]), status)
 
 
 def as_tolerance(tolerance: float) -> float:
