@@ -84,7 +84,8 @@ def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
         if root[b] > root[anchor]:
             anchor = b
         mean[b] = 0.0
-    sparse = fill_rows_of(head, a[SEEN_BY], places)
+    n_full = fill_rows_of(head, a[SEEN_BY], places)
+    sparse = n_full < n
     _fill_slopes(v, a, head, anchor, sparse, places)
     _fill_curves(v, a, head, places)
     for b in range(n):
@@ -99,7 +100,7 @@ def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
         matrix[i, i] += v[FLAT, i] + p[i] * m[i]
     rows = a[CURVE : SLOPE + 1].reshape(2 * n, n)
     if sparse:
-        rows = _add_sparse_rows(rows, places, matrix)
+        rows = _add_sparse_rows(rows, places, n_full, matrix)
     add_outer_products(1.0, rows, head - head, n, matrix)
     for j in range(n):
         matrix[min(j, head), max(j, head)] = 0.0
@@ -109,18 +110,18 @@ def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
 
 
 @compiled
-def _add_sparse_rows(rows: Floats, places: Places, matrix: Floats) -> Floats:
+def _add_sparse_rows(rows: Floats, places: Places, n_full: int, matrix: Floats) -> Floats:
     """Add the products of the rows with few entries, and return the others in one block."""
     n = matrix.shape[0]
-    full = np.empty((2 * (places.length == 0).sum(), n))
+    full = np.empty((2 * n_full, n))
     size = 0
     for r in range(2 * n):
-        if places.length[r % n] > 0:
-            first = places.start[r % n]
-            entries = places.action[first : first + places.length[r % n]]
-            add_sparse_outer_product(rows[r], entries, matrix)
+        first, length = places.start[r % n], places.length[r % n]
+        if length > 0:
+            add_sparse_outer_product(rows[r], places.action[first : first + length], matrix)
         else:
-            full[size] = rows[r]
+            for j in range(n):
+                full[size, j] = rows[r, j]
             size += 1
     return full
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, fused, inlined
+from graphcb.compilation import compiled, fused
 from graphcb.exploration.cholesky import dot
 
 Floats = NDArray[np.float64]
@@ -54,50 +54,30 @@ def find_places(seen_by: Floats, allowed: bool) -> Places:
 
 
 @compiled
-def fill_rows_of(head: int, seen_by: Floats, places: Places) -> bool:
-    """Set the lengths for this head; whether the rows are sparse now."""
-    n = seen_by.shape[0]
-    full = 0
-    for i in range(places.start.size - 1):
+def fill_rows_of(head: int, seen_by: Floats, places: Places) -> int:
+    """Set the lengths for this head; how many rows are full now, all if sparsity would not pay."""
+    n: int = seen_by.shape[0]
+    start, length = places.start, places.length
+    full: int = 0
+    for i in range(start.size - 1):
         is_full = i == head or seen_by[i, head] != 0.0
-        full += is_full
-        places.length[i] = 0 if is_full else places.start[i + 1] - places.start[i]
-    sparse = places.start.size > 0 and SPARSE_SHARE * full <= n
-    if not sparse:
-        places.length[:] = 0
-    return sparse
-
-
-@inlined
-def add_rows(rows: Floats, weights: Floats, places: Places, target: Floats) -> None:
-    """target += weights @ rows"""
-    if places.start.size > 0:
-        _add_sparse(rows, weights, places, target)
-    else:
-        for i in range(target.size):
-            weight = weights[i]
-            for j in range(target.size):
-                target[j] += weight * rows[i, j]
-
-
-@inlined
-def multiply_rows(rows: Floats, vector: Floats, places: Places, out: Floats) -> None:
-    """out = rows @ vector"""
-    if places.start.size > 0:
-        _multiply_sparse(rows, vector, places, out)
-    else:
-        for i in range(vector.size):
-            out[i] = dot(rows[i], vector)
+        full += int(is_full)
+        length[i] = 0 if is_full else start[i + 1] - start[i]
+    if start.size > 0 and SPARSE_SHARE * full <= n:
+        return full
+    for i in range(n):
+        length[i] = 0
+    return n
 
 
 @fused
-def _add_sparse(rows: Floats, weights: Floats, places: Places, target: Floats) -> None:
-    n = target.size
+def add_rows(rows: Floats, weights: Floats, places: Places, target: Floats) -> None:
+    """target += weights @ rows"""
     start, action, length = places.start, places.action, places.length
-    for i in range(n):
+    for i in range(target.size):
         weight, row = weights[i], rows[i]
         if length[i] == 0:
-            for j in range(n):
+            for j in range(target.size):
                 target[j] += weight * row[j]
         else:
             for e in range(start[i], start[i] + length[i]):
@@ -105,7 +85,8 @@ def _add_sparse(rows: Floats, weights: Floats, places: Places, target: Floats) -
 
 
 @fused
-def _multiply_sparse(rows: Floats, vector: Floats, places: Places, out: Floats) -> None:
+def multiply_rows(rows: Floats, vector: Floats, places: Places, out: Floats) -> None:
+    """out = rows @ vector"""
     start, action, length = places.start, places.action, places.length
     for i in range(vector.size):
         row = rows[i]
