@@ -37,7 +37,7 @@ def solve_dec(
     with a valid gap; `status` says whether the gap is within the tolerance. Bandit and full
     information are solved in O(K); other graphs by Newton steps over the actions that matter,
     usually a handful. Where all matter (sparse graphs) each of some 15 steps solves a dense
-    system of that size: 9 ms at K = 200, 0.07 s at K = 500, 7 s at K = 2000. More than
+    system of that size: 9 ms at K = 200, 0.1 s at K = 500, 7 s at K = 2000. More than
     4000 are never solved together; if they would have to be, the status says so.
 
     >>> from graphcb import graphs
