@@ -22,6 +22,15 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], decorate(function))
 
 
+def fused(function: Callable[P, R]) -> Callable[P, R]:
+    """`compiled`, and a product and a sum may become one instruction that rounds once.
+
+    Not for formulas that rely on equal products cancelling exactly.
+    """
+    decorate = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+    return cast(Callable[P, R], decorate(function))
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` as part of each compiled function that calls it, never on its own.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_count, as_numbers
 from graphcb.exploration.rows import (
-    LARGEST,
+    CUT,
     LOWER,
     N_NUMBERS,
     STEPS,
@@ -19,8 +19,8 @@ from graphcb.exploration.rows import (
     play_uniformly,
     recheck_cut,
     solve_rows,
-    stack_matrices,
-    status_of,
+    stack_edges,
+    statuses_of,
 )
 from graphcb.exploration.solution import SolutionBatch
 from graphcb.exploration.solve import MAX_STEPS, TOLERANCE, as_tolerance
@@ -81,8 +81,8 @@ def solve_dec_batch(
     checked_tolerance = as_tolerance(tolerance)
     checked_steps = as_count("max_steps", max_steps)
     threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
-    matrices = stack_matrices(graphs) if len(graphs) > 1 else None
-    edges = [edges_to_solve(one) for one in (graphs if matrices is None else graphs[:1])]
+    stacked = stack_edges(graphs) if len(graphs) > 1 else None
+    edges = [edges_to_solve(one) for one in graphs] if stacked is None else [stacked]
     scaled = losses.copy()
     p, outcomes = np.empty(losses.shape), np.empty((n_rows, N_NUMBERS))
     shared = len(edges) == 1
@@ -92,7 +92,7 @@ def solve_dec_batch(
             which = 0 if shared else first
             solve_rows(
                 scaled, gammas, graphs[which], edges[which], checked_tolerance, checked_steps,
-                (first, stop), p, outcomes, matrices,
+                first, stop, p, outcomes,
             )  # fmt: skip
 
     tasks = [range(k, min(k + ROWS_A_TASK, n_rows)) for k in range(0, n_rows, ROWS_A_TASK)]
@@ -102,31 +102,20 @@ def solve_dec_batch(
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(solve, tasks))
-    for row in np.flatnonzero(scaled.max(axis=1, initial=0.0) >= LARGEST):
-        which = 0 if shared else row
-        if edges[which] is not None:
-            recheck_cut(
-                losses[row],
-                float(gammas[row]),
-                graphs[row if len(graphs) > 1 else 0],
-                p[row],
-                scaled[row],
-                outcomes[row],
-            )
+    for row in np.flatnonzero(outcomes[:, CUT]):
+        one = graphs[row if len(graphs) > 1 else 0]
+        recheck_cut(losses[row], float(gammas[row]), one, p[row], scaled[row], outcomes[row])
     for row in np.flatnonzero(~(outcomes[:, UPPER] < np.inf)):
         one = graphs[row if len(graphs) > 1 else 0]
         play_uniformly(losses[row], float(gammas[row]), one, p[row], outcomes[row])
-    status = [
-        status_of(outcome, checked_tolerance, exact=edges[0 if shared else row] is None)
-        for row, outcome in enumerate(outcomes.tolist())
-    ]
+    exact = np.array([one is None for one in edges])
     gap = np.maximum(outcomes[:, UPPER] - outcomes[:, LOWER], 0.0)
     return SolutionBatch(
         p,
         outcomes[:, VALUE] / gammas,
         gap / gammas,
         outcomes[:, STEPS].astype(np.int64),
-        tuple(status),
+        statuses_of(outcomes, checked_tolerance, exact),
     )
 
 

@@ -37,6 +37,7 @@ from graphcb.exploration.layout import (
     U,
     W,
 )
+from graphcb.exploration.sparsity import Places
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class Bounds(NamedTuple):
 
 
 @compiled
-def evaluate(v: Floats, a: Floats) -> Bounds:
+def evaluate(v: Floats, a: Floats, places: Places) -> Bounds:
     """Fill W, U, K, H, C and G from P and Q (see `layout`) and return what they prove."""
     n = v.shape[1]
     ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
@@ -68,10 +69,16 @@ def evaluate(v: Floats, a: Floats) -> Bounds:
         w_others[i] = g[i] = 0.0
         if p[i] > p[head]:
             head = i
+    start, action = places.start, places.action
+    is_sparse = start.size > 0
     for i in range(n):
-        p_i, row = p[i], a[GRAPH, i]
-        for j in range(n):
-            w_others[j] += row[j] * p_i
+        if is_sparse:
+            for e in range(start[i], start[i + 1]):
+                w_others[i] += a[SEEN_BY, i, action[e]] * p[action[e]]
+        else:
+            p_i, row = p[i], a[GRAPH, i]
+            for j in range(n):
+                w_others[j] += row[j] * p_i
     rest_p = rest_q = rest_u = 0.0
     for i in range(n):
         if i != head:
@@ -87,8 +94,12 @@ def evaluate(v: Floats, a: Floats) -> Bounds:
         h[i] = h_i
         v[C, i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
         row = a[SEEN_BY, i]
-        for j in range(n):
-            g[j] += row[j] * h_i
+        if is_sparse:
+            for e in range(start[i], start[i + 1]):
+                g[action[e]] += row[action[e]] * h_i
+        else:
+            for j in range(n):
+                g[j] += row[j] * h_i
     error = (n + OPERATIONS) * ROUNDING
     price = price_size = common = 0.0
     least = np.inf

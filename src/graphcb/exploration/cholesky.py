@@ -7,17 +7,18 @@ library spends more time waking its threads than computing.
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import fused
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 PANEL = 8  # rows eliminated together: one pass over the rest subtracts all of them
+BLOCK = 32  # rows that first take in all rows above, so that a large matrix is read less often
 
 
-@compiled
-def add_outer_products(sign: float, rows: Floats, first: int, matrix: Floats) -> None:
-    """matrix += sign * rows.T @ rows on the upper triangle from row `first` on; rows is (m, n).
+@fused
+def add_outer_products(sign: float, rows: Floats, first: int, stop: int, matrix: Floats) -> None:
+    """matrix += sign * rows.T @ rows on the upper triangle, rows `first` to `stop`; rows is (m, n).
 
     Eight rows at a time, so that each entry is loaded and stored once for eight products; with
     one array written and eight read the compiler still turns the inner loop into vectors.
@@ -25,7 +26,7 @@ def add_outer_products(sign: float, rows: Floats, first: int, matrix: Floats) ->
     m, n = rows.shape
     i = 0
     while i + 8 <= m:
-        for j in range(first, n):
+        for j in range(first, stop):
             # Slices, so that indices start at 0 and are seen not to be negative.
             target = matrix[j, j:]
             r0, r1, r2, r3 = rows[i, j:], rows[i + 1, j:], rows[i + 2, j:], rows[i + 3, j:]
@@ -37,46 +38,32 @@ def add_outer_products(sign: float, rows: Floats, first: int, matrix: Floats) ->
                 target[k] += low + (a4 * r4[k] + a5 * r5[k] + a6 * r6[k] + a7 * r7[k])
         i += 8
     while i + 2 <= m:
-        for j in range(first, n):
+        for j in range(first, stop):
             target, r0, r1 = matrix[j, j:], rows[i, j:], rows[i + 1, j:]
             a0, a1 = sign * r0[0], sign * r1[0]
             for k in range(n - j):
                 target[k] += a0 * r0[k] + a1 * r1[k]
         i += 2
     if i < m:
-        for j in range(first, n):
+        for j in range(first, stop):
             target, r0 = matrix[j, j:], rows[i, j:]
             a0 = sign * r0[0]
             for k in range(n - j):
                 target[k] += a0 * r0[k]
 
 
-@compiled
-def add_sparse_outer_products(rows: Floats, matrix: Floats, places: Indices) -> None:
-    """matrix += rows.T @ rows on the upper triangle, skipping zeros; `places` is room for n."""
-    m, n = rows.shape
-    for i in range(m):
-        row = rows[i]
-        count = 0
-        for j in range(n):
-            if row[j] != 0.0:
-                places[count] = j
-                count += 1
-        if 4 * count > n:
-            for j in range(n):
-                factor, target, right = row[j], matrix[j, j:], row[j:]
-                for k in range(n - j):
-                    target[k] += factor * right[k]
-            continue
-        for first in range(count):
-            j = places[first]
-            factor, target = row[j], matrix[j]
-            for second in range(first, count):
-                k = places[second]
-                target[k] += factor * row[k]
+@fused
+def add_sparse_outer_product(row: Floats, places: Indices, matrix: Floats) -> None:
+    """matrix += row.T @ row on the upper triangle; `places`, increasing, are all that is not 0."""
+    for first in range(places.size):
+        j = places[first]
+        factor, target = row[j], matrix[j]
+        for second in range(first, places.size):
+            k = places[second]
+            target[k] += factor * row[k]
 
 
-@compiled
+@fused
 def factorise(matrix: Floats) -> None:
     """Overwrite the upper triangle with U, where U.T @ U is the matrix.
 
@@ -85,6 +72,9 @@ def factorise(matrix: Floats) -> None:
     """
     n = matrix.shape[0]
     for start in range(0, n, PANEL):
+        end = min(start - start % BLOCK + BLOCK, n)
+        if start % BLOCK == 0:
+            add_outer_products(-1.0, matrix[:start], start, end, matrix)
         stop = min(start + PANEL, n)
         for k in range(start, stop):
             row = matrix[k, k:]
@@ -99,11 +89,11 @@ def factorise(matrix: Floats) -> None:
                 row[j] *= scale
             if not pivot > 0.0:
                 row[0] = np.inf
-        if stop < n:
-            add_outer_products(-1.0, matrix[start:stop], stop, matrix)
+        if stop < end:
+            add_outer_products(-1.0, matrix[start:stop], stop, end, matrix)
 
 
-@compiled
+@fused
 def dot(left: Floats, right: Floats) -> float:
     """left @ right in four sums side by side, which do not wait for each other."""
     n = left.size
@@ -119,7 +109,7 @@ def dot(left: Floats, right: Floats) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@compiled
+@fused
 def solve_in_place(factor: Floats, right: Floats) -> None:
     """Overwrite `right` with the solution, given the U of `factorise`."""
     n = right.size

@@ -31,7 +31,7 @@ class Edges(NamedTuple):
 
     form: int
     special: int  # apple tasting: the revealing action
-    flat: Floats  # the matrix, row after row
+    flat: Floats  # the matrix, row after row; of many programs one a row
     start: Indices  # (2, n + 1) first edge of each played action, and of each revealed one
     action: Indices  # (2, edges) the other end
     chance: Floats  # (2, edges)
@@ -42,7 +42,7 @@ def _frozen(array: Any) -> Any:
     return array
 
 
-_NO_MATRIX = _frozen(np.empty(0))
+_NO_MATRIX = _frozen(np.empty((1, 0)))
 _NO_INDICES = _frozen(np.empty((2, 0), dtype=np.int64))
 _NO_LIST = (_NO_INDICES, _NO_INDICES, _frozen(np.empty((2, 0))))
 _RULES = {CopsAndRobbers: COPS, Inventory: LEVELS, PostedPrice: PRICES}
@@ -52,7 +52,7 @@ def edges_of(graph: FeedbackGraph) -> Edges:
     """The edges of any graph; a rule that is not known here is written out as a matrix."""
     structure = graph.structure
     if isinstance(structure, DenseMatrix):
-        return Edges(MATRIX, 0, structure.matrix.reshape(-1), *_NO_LIST)
+        return Edges(MATRIX, 0, structure.matrix.reshape(1, -1), *_NO_LIST)
     rule = _RULES.get(type(structure))
     if rule is not None:
         return Edges(rule, 0, _NO_MATRIX, *_NO_LIST)
@@ -64,7 +64,7 @@ def edges_of(graph: FeedbackGraph) -> Edges:
         return Edges(GROUPS, 0, _NO_MATRIX, bounds, *_NO_LIST[1:])
     if isinstance(structure, SparseMatrix):
         return Edges(LIST, 0, _NO_MATRIX, *_lists(structure.matrix))
-    return Edges(MATRIX, 0, graph.matrix.reshape(-1), *_NO_LIST)
+    return Edges(MATRIX, 0, graph.matrix.reshape(1, -1), *_NO_LIST)
 
 
 def _lists(matrix: Any) -> tuple[Any, Any, Any]:

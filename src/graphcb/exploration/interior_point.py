@@ -21,7 +21,6 @@ from graphcb.exploration.layout import (
     DQ,
     DS,
     FT,
-    GRAPH,
     LOOPS,
     RESIDUAL,
     SEEN_BY,
@@ -36,11 +35,9 @@ from graphcb.exploration.layout import (
     S,
 )
 from graphcb.exploration.newton import assemble, solve_direction
+from graphcb.exploration.sparsity import find_places
 
 Floats = NDArray[np.float64]
-
-
-SPARSE_FROM = 128  # smaller systems are quick enough when treated as dense, and more exact
 
 
 class Caution(NamedTuple):
@@ -131,10 +128,9 @@ def advance(
     value = upper = worst = np.inf
     lower = price = least = -np.inf
     steps = 0
-    sparse = caution.skip_zeros and _is_sparse(a[GRAPH])
-    places = np.empty(n, dtype=np.int64)
+    places = find_places(a[SEEN_BY], caution.skip_zeros)
     while True:
-        bounds = evaluate(v, a)
+        bounds = evaluate(v, a, places)
         if fresh and steps == 0:
             _complete(v, bounds.worst + 0.5 * (1.0 + bounds.value))
             fresh = False
@@ -151,7 +147,7 @@ def advance(
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return Best(value, upper, worst, lower, price, least, steps)
         steps += 1
-        fixed = assemble(v, a, bounds.head, sparse, places)
+        fixed = assemble(v, a, bounds.head, places)
         mu = length = 0.0
         for i in range(n):
             v[TO_S, i], v[TO_M, i] = -s[i] * q[i], -p[i] * m[i]
@@ -159,7 +155,7 @@ def advance(
         far = 2 * n * mu > caution.near * (1.0 + bounds.value)
         stride = caution.stride if far else 0.995
         for phase in range(2):
-            solve_direction(v, a, fixed, caution.refinements if phase == 1 else 0)
+            solve_direction(v, a, fixed, caution.refinements if phase == 1 else 0, places)
             reach = _to_boundary(v)
             if phase == 1:
                 length = min(1.0, stride * reach)
@@ -195,18 +191,6 @@ def _complete(v: Floats, level: float) -> None:
     for b in range(v.shape[1]):
         v[Q, b] = 1.0 / (total * v[S, b])
         v[M, b] = 1.0 / (total * v[P, b])
-
-
-@inlined
-def _is_sparse(graph: Floats) -> bool:
-    """Whether it pays to skip the zeros."""
-    n = graph.shape[0]
-    edges: int = 0
-    for i in range(n):
-        for j in range(n):
-            if graph[i, j] != 0.0:
-                edges += 1
-    return bool(n >= SPARSE_FROM and 8 * edges < n * n)
 
 
 @inlined

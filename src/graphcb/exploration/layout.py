@@ -12,7 +12,7 @@ from graphcb.compilation import inlined
 
 Floats = NDArray[np.float64]
 
-VECTORS = 26
+VECTORS = 27
 (
     FT,  # gamma * (f - min f)
     LOOPS,  # diagonal of the graph
@@ -38,6 +38,7 @@ VECTORS = 26
     MEAN,  # sum of the constraints' slopes, weighted by q / s
     RESIDUAL,  # s + c relative to the anchor
     RIGHT,  # right-hand side, then solution
+    SPARE,
     BEST_P,  # p of the best value so far
     BEST_H,  # h of the best bound so far
 ) = range(VECTORS)

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from graphcb.compilation import compiled
 from graphcb.exploration.cholesky import (
     add_outer_products,
-    add_sparse_outer_products,
-    dot,
+    add_sparse_outer_product,
     factorise,
     solve_in_place,
 )
@@ -39,6 +38,7 @@ from graphcb.exploration.layout import (
     ROOT,
     SEEN_BY,
     SLOPE,
+    SPARE,
     TO_M,
     TO_S,
     W_OTHERS,
@@ -52,9 +52,9 @@ from graphcb.exploration.layout import (
     U,
     W,
 )
+from graphcb.exploration.sparsity import Places, add_rows, fill_rows_of, multiply_rows
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Fixed(NamedTuple):
@@ -67,7 +67,7 @@ class Fixed(NamedTuple):
 
 
 @compiled
-def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> Fixed:
+def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
     """Build the matrix where `certificate.evaluate` was called, and factorise it.
 
     A sparse graph is built from its few entries. The slopes are then left as they are instead of
@@ -84,12 +84,13 @@ def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> 
         if root[b] > root[anchor]:
             anchor = b
         mean[b] = 0.0
-    _fill_slopes(v, a, head, anchor, sparse)
-    _fill_curves(v, a, head)
+    n_full = fill_rows_of(head, a[SEEN_BY], places)
+    sparse = n_full < n
+    _fill_slopes(v, a, head, anchor, sparse, places)
+    _fill_curves(v, a, head, places)
     for b in range(n):
         v[RESIDUAL, b] = s[b] - s[anchor] + (v[C, b] - v[C, anchor])
-        for j in range(n):
-            mean[j] += root[b] * a[SLOPE, b, j]
+    add_rows(a[SLOPE], root, places, mean)
     k = v[K, head]
     shared = 2.0 * k / (v[W, head] * (v[U, head] * v[U, head] + k))
     for i in range(n):
@@ -99,9 +100,8 @@ def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> 
         matrix[i, i] += v[FLAT, i] + p[i] * m[i]
     rows = a[CURVE : SLOPE + 1].reshape(2 * n, n)
     if sparse:
-        add_sparse_outer_products(rows, matrix, places)
-    else:
-        add_outer_products(1.0, rows, head - head, matrix)
+        rows = _add_sparse_rows(rows, places, n_full, matrix)
+    add_outer_products(1.0, rows, head - head, n, matrix)
     for j in range(n):
         matrix[min(j, head), max(j, head)] = 0.0
     matrix[head, head] = 1.0
@@ -110,7 +110,26 @@ def assemble(v: Floats, a: Floats, head: int, sparse: bool, places: Indices) -> 
 
 
 @compiled
-def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int, sparse: bool) -> None:
+def _add_sparse_rows(rows: Floats, places: Places, n_full: int, matrix: Floats) -> Floats:
+    """Add the products of the rows with few entries, and return the others in one block."""
+    n = matrix.shape[0]
+    full = np.empty((2 * n_full, n))
+    size = 0
+    for r in range(2 * n):
+        first, length = places.start[r % n], places.length[r % n]
+        if length > 0:
+            add_sparse_outer_product(rows[r], places.action[first : first + length], matrix)
+        else:
+            for j in range(n):
+                full[size, j] = rows[r, j]
+            size += 1
+    return full
+
+
+@compiled
+def _fill_slopes(
+    v: Floats, a: Floats, head: int, anchor: int, sparse: bool, places: Places
+) -> None:
     """Row b: p_j (d_j - d_head) with d the gradient of constraint b less that of the anchor.
 
     The gradient of (1 - 2 p_b) / W_b has the own part -(2 W_others + G_bb) / W^2 and for the
@@ -118,22 +137,26 @@ def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int, sparse: bool) -> 
     the slope of the anchor is not taken off, see `assemble`.
     """
     n = v.shape[1]
-    p = v[P]
+    p, start, action, length = v[P], places.start, places.action, places.length
     base_row = a[SLOPE, anchor]
-    for turn in range(n + 1):
+    for turn in range(1 if sparse else 0, n + 1):
         b = anchor if turn == 0 else turn - 1
         if turn > 0 and b == anchor and not sparse:
             continue
         w = v[W, b]
         own = -(2.0 * (v[W_OTHERS, b] / w) + v[LOOPS, b] / w) / w
         others = -(1.0 - 2.0 * p[b]) / w / w
-        seen_by, row = a[SEEN_BY, b], a[SLOPE, b]
+        seen_by, row, root = a[SEEN_BY, b], a[SLOPE, b], v[ROOT, b]
+        if length[b] > 0:
+            for e in range(start[b], start[b] + length[b]):
+                row[action[e]] = root * (p[action[e]] * (others * seen_by[action[e]]))
+            row[b] = root * (p[b] * own)
+            continue
         base = own if b == head else others * seen_by[head]
         for j in range(n):
             row[j] = p[j] * (others * seen_by[j] - base)
         row[b] = p[b] * (own - base)
         if turn > 0:
-            root = v[ROOT, b]
             for j in range(n):
                 row[j] = root * (row[j] if sparse else row[j] - base_row[j])
     if not sparse:
@@ -142,14 +165,14 @@ def _fill_slopes(v: Floats, a: Floats, head: int, anchor: int, sparse: bool) -> 
 
 
 @compiled
-def _fill_curves(v: Floats, a: Floats, head: int) -> None:
+def _fill_curves(v: Floats, a: Floats, head: int, places: Places) -> None:
     """Row i: the curvature of (u_i^2 + k_i) / W_i is a square along it, and a diagonal rest.
 
     With N = u^2 + k the row is (2 N / W^3)^(1/2) (G_.i - (u W / N) e_i), relative to the head and
     in units of p; the rest is 2 k / (W N). The head's own e_i is minus all the others.
     """
     n = v.shape[1]
-    p = v[P]
+    p, start, action, length = v[P], places.start, places.action, places.length
     for i in range(n):
         w, u, k, loop = v[W, i], v[U, i], v[K, i], v[LOOPS, i]
         size = u * u + k
@@ -165,14 +188,18 @@ def _fill_curves(v: Floats, a: Floats, head: int) -> None:
             v[FLAT, i] = 0.0
         else:
             base = seen_by[head]
-            for j in range(n):
-                row[j] = factor * p[j] * (seen_by[j] - base)
+            if length[i] > 0:
+                for e in range(start[i], start[i] + length[i]):
+                    row[action[e]] = factor * p[action[e]] * seen_by[action[e]]
+            else:
+                for j in range(n):
+                    row[j] = factor * p[j] * (seen_by[j] - base)
             row[i] = factor * p[i] * (share_k * (loop - base) - share_u * (own + u * base))
             v[FLAT, i] = 2.0 * share_k / w * p[i] * p[i]
 
 
 @compiled
-def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> None:
+def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int, places: Places) -> None:
     """Fill DP, DQ, DS and DM: the step that changes s q by TO_S and p m by TO_M."""
     n = v.shape[1]
     head, anchor = fixed.head, fixed.anchor
@@ -187,14 +214,13 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> Non
     for b in range(n):
         part = to_s[b] / s[b] + root[b] * root[b] * v[RESIDUAL, b]
         pull += part
-        part /= root[b]
-        for j in range(n):
-            right[j] -= part * a[SLOPE, b, j]
+        ds[b] = -part / root[b]
+    add_rows(a[SLOPE], ds, places, right)
     for j in range(n):
         right[j] += v[MEAN, j] * (pull / fixed.total)
     for turn in range(refinements + 1):
         if turn > 0:
-            _stationarity_left(v, a, fixed)
+            _stationarity_left(v, a, fixed, places)
         right[head] = 0.0
         solve_in_place(a[NEWTON], right)
         moved = along = 0.0
@@ -204,8 +230,9 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> Non
             along += v[MEAN, j] * dp[j]
         lift = (pull + along) / fixed.total
         kept = 0.0
+        multiply_rows(a[SLOPE], dp, places, ds)
         for b in range(n):
-            ds[b] = lift - dot(a[SLOPE, b], dp) / root[b] - v[RESIDUAL, b]
+            ds[b] = lift - ds[b] / root[b] - v[RESIDUAL, b]
             dq[b] = (to_s[b] - q[b] * ds[b]) / s[b]
             kept += dq[b]
             dm[b] = to_m[b] / p[b] - m[b] * dp[b]
@@ -217,20 +244,22 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int) -> Non
 
 
 @compiled
-def _stationarity_left(v: Floats, a: Floats, fixed: Fixed) -> None:
+def _stationarity_left(v: Floats, a: Floats, fixed: Fixed, places: Places) -> None:
     """What the step leaves of the first equation, in RIGHT: a small sum, computed afresh."""
     n = v.shape[1]
     head = fixed.head
-    p, m, g, dp, dq, dm, right = v[P], v[M], v[G], v[DP], v[DQ], v[DM], v[RIGHT]
+    p, m, g, dp, dq, dm = v[P], v[M], v[G], v[DP], v[DQ], v[DM]
+    right, spare = v[RIGHT], v[SPARE]
     moved = 0.0
     for j in range(n):
         moved += p[j] * dp[j]
     level = g[head] - m[head] - dm[head] - fixed.shared * moved
     for j in range(n):
         right[j] = -p[j] * ((g[j] - m[j] - dm[j]) - level) - v[FLAT, j] * dp[j]
+    multiply_rows(a[CURVE], dp, places, spare)
     for i in range(n):
-        curve, slope = a[CURVE, i], a[SLOPE, i]
-        bend = dot(curve, dp)
-        pull = dq[i] / v[ROOT, i]
-        for j in range(n):
-            right[j] -= bend * curve[j] + pull * slope[j]
+        spare[i] = -spare[i]
+    add_rows(a[CURVE], spare, places, right)
+    for i in range(n):
+        spare[i] = -dq[i] / v[ROOT, i]
+    add_rows(a[SLOPE], spare, places, right)

@@ -18,11 +18,13 @@ from graphcb.graphs.families import Bandit, FullInformation
 from graphcb.graphs.matrices import DenseMatrix
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 COMMON_SIZE = 64  # chosen actions for which the work room is kept between calls
 LARGEST = 1e100  # scaled gaps beyond this are cut: products of squares would overflow
-VALUE, UPPER, LOWER, STEPS, RESTARTED, N_CHOSEN = range(6)
-N_NUMBERS = 6
+VALUE, UPPER, LOWER, STEPS, RESTARTED, N_CHOSEN, CUT = range(7)  # CUT: some gap was LARGEST
+N_NUMBERS = 7
+_STATUSES = np.array([Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED])
 
 _kept = threading.local()
 
@@ -34,50 +36,59 @@ def solve_rows(
     edges: Edges | None,
     tolerance: float,
     max_steps: int,
-    rows: tuple[int, int],
+    first: int,
+    stop: int,
     p: Floats,
     outcomes: Floats,
-    matrices: Floats | None = None,
 ) -> None:
-    """Solve `losses[rows[0]:rows[1]]` (scaled in place) into `p` and `outcomes`.
+    """Solve `losses[first:stop]` (scaled in place) into `p` and `outcomes`.
 
-    `edges` are those of the graph, or None for a graph with an exact solution. `matrices`, one
-    a row and each row after row, take the place of a matrix in `edges`.
+    `edges` are those of the graph, or None for a graph with an exact solution.
     """
     if edges is None:
         is_bandit = isinstance(graph.structure, Bandit)
-        _solve_exactly(losses, gammas, is_bandit, rows, p, outcomes)
+        _solve_exactly(losses, gammas, is_bandit, first, stop, p, outcomes)
     else:
-        room = work_room(graph.n_actions)
-        stack = edges.flat.reshape(1, -1) if matrices is None else matrices
-        solve_scaling(losses, gammas, edges, stack, tolerance, max_steps, room, rows, p, outcomes)
+        room = work_room(losses.shape[1])
+        solve_scaling(losses, gammas, edges, tolerance, max_steps, room, first, stop, p, outcomes)
 
 
 def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
-    """What `solve_rows` wants to know of a graph."""
+    """What `solve_rows` wants to know of a graph, worked out once."""
+    return graph.remember("edges to solve", _find_edges)
+
+
+def _find_edges(graph: FeedbackGraph) -> Edges | None:
     if isinstance(graph.structure, Bandit | FullInformation):
         return None
     return edges_of(graph)
 
 
-def stack_matrices(graphs: Sequence[FeedbackGraph]) -> Floats | None:
-    """The matrices of many graphs, one a row, if all of them are dense."""
+def stack_edges(graphs: Sequence[FeedbackGraph]) -> Edges | None:
+    """The edges of many graphs together, one a row, if all of them are dense."""
     matrices = [g.structure.matrix for g in graphs if isinstance(g.structure, DenseMatrix)]
     if len(matrices) < len(graphs):
         return None
     stack = np.stack(matrices).reshape(len(graphs), -1)
     stack.setflags(write=False)
-    return stack
+    return edges_of(graphs[0])._replace(flat=stack)
 
 
 def status_of(outcome: Sequence[float], tolerance: float, exact: bool) -> Status:
     """How far one outcome is proven."""
-    value, upper, lower, _, restarted, _ = outcome
+    value, upper, lower, _, restarted, _, _ = outcome
     if not upper - lower <= tolerance * (1.0 + value):
         return Status.NOT_CERTIFIED
     if exact:
         return Status.EXACT
     return Status.RESTARTED if restarted else Status.CERTIFIED
+
+
+def statuses_of(outcomes: Floats, tolerance: float, exact: Flags) -> tuple[Status, ...]:
+    """`status_of` of each row."""
+    proven = outcomes[:, UPPER] - outcomes[:, LOWER] <= tolerance * (1.0 + outcomes[:, VALUE])
+    number = np.where(exact, 2, outcomes[:, RESTARTED] != 0.0)
+    return tuple(_STATUSES[np.where(proven, number, 3)].tolist())
 
 
 def recheck_cut(
@@ -125,19 +136,19 @@ def solve_scaling(
     losses: Floats,
     gammas: Floats,
     edges: Edges,
-    matrices: Floats,
     tolerance: float,
     max_steps: int,
     block: Floats,
-    rows: tuple[int, int],
+    first: int,
+    stop: int,
     p: Floats,
     outcomes: Floats,
 ) -> None:
-    """The compiled part of `solve_rows`; `matrices` has one row, or one a row of `losses`."""
-    for row in range(rows[0], rows[1]):
-        matrix = matrices[row if len(matrices) > 1 else 0]
+    """The compiled part of `solve_rows`; `edges.flat` has one row, or one a row of `losses`."""
+    for row in range(first, stop):
+        matrix = edges.flat[row if len(edges.flat) > 1 else 0]
         one = Edges(edges.form, edges.special, matrix, edges.start, edges.action, edges.chance)
-        _scale(losses[row], gammas[row], LARGEST)
+        outcomes[row, CUT] = _scale(losses[row], gammas[row], LARGEST)
         if losses.shape[1] == 1:
             p[row, 0] = 1.0
             _record(Outcome(0.0, 0.0, 0.0, 0, False, 1), outcomes[row])
@@ -151,12 +162,14 @@ def _solve_exactly(
     losses: Floats,
     gammas: Floats,
     is_bandit: bool,
-    rows: tuple[int, int],
+    first: int,
+    stop: int,
     p: Floats,
     outcomes: Floats,
 ) -> None:
-    for row in range(rows[0], rows[1]):
+    for row in range(first, stop):
         _scale(losses[row], gammas[row], 1e300)
+        outcomes[row, CUT] = 0.0
         if is_bandit:
             outcome = solve_bandit(losses[row], p[row])
         else:
@@ -165,14 +178,16 @@ def _solve_exactly(
 
 
 @inlined
-def _scale(losses: Floats, gamma: float, largest: float) -> None:
-    """Overwrite losses with ft = gamma * (f - min f)."""
-    best = np.inf
+def _scale(losses: Floats, gamma: float, largest: float) -> bool:
+    """Overwrite losses with ft = gamma * (f - min f); whether some were cut to `largest`."""
+    best, cut = np.inf, False
     for a in range(losses.size):
         best = min(best, losses[a])
     for a in range(losses.size):
         # Halves, as the difference of two finite numbers may be too large for one.
         losses[a] = min(2.0 * (gamma * (0.5 * losses[a] - 0.5 * best)), largest)
+        cut = cut or losses[a] >= largest
+    return cut
 
 
 @inlined

@@ -21,8 +21,7 @@ from graphcb.experiments.kernels.ledger import (
 from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
 from graphcb.experiments.loop import invert
 from graphcb.exploration.edges import edges_of
-from graphcb.exploration.rows import LARGEST as LARGEST_GAP
-from graphcb.exploration.rows import N_NUMBERS, UPPER, solve_scaling, work_room
+from graphcb.exploration.rows import CUT, N_NUMBERS, UPPER, solve_scaling, work_room
 from graphcb.exploration.schedules import gammas
 from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
@@ -141,7 +140,8 @@ def _play_solving(
     n_rounds, n_actions = table.order.size, table.losses.shape[1]
     matrices = table.reveals.reshape(n_rounds, n_actions * n_actions).astype(np.float64)
     matrices.setflags(write=False)
-    edges, block = edges_of(FeedbackGraph(np.eye(n_actions))), work_room(n_actions)
+    edges = edges_of(FeedbackGraph(np.eye(n_actions)))._replace(flat=matrices)
+    block = work_room(n_actions)
     scaled, p = np.empty((n_rounds, n_actions)), np.empty((n_rounds, n_actions))
     outcomes = np.empty((n_rounds, N_NUMBERS))
     room, spent = np.zeros(2, dtype=np.int64), ledger.spent
@@ -152,13 +152,11 @@ def _play_solving(
             return t
         scaled[t] = f
         predicted = nanoseconds(room)
-        solve_scaling(
-            scaled, gammas, edges, matrices, TOLERANCE, MAX_STEPS, block, (t, t + 1), p, outcomes
-        )
+        solve_scaling(scaled, gammas, edges, TOLERANCE, MAX_STEPS, block, t, t + 1, p, outcomes)
         explored = nanoseconds(room)
         spent[ORACLE] += predicted - start
         spent[EXPLORATION] += explored - predicted
-        if not outcomes[t, UPPER] < np.inf or scaled[t].max() >= LARGEST_GAP:
+        if not outcomes[t, UPPER] < np.inf or outcomes[t, CUT]:
             return t
         if not _finish(table, oracle, t, p[t], uniforms[t], ledger):
             return t
