@@ -1,0 +1,390 @@
+"""A policy: decides, takes feedback whenever it comes, and forgets nothing."""
+
+import math
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents import Agent
+from graphcb.checks import as_action, as_count
+from graphcb.decisions import records
+from graphcb.decisions.decision import Acknowledgement, Decision
+from graphcb.decisions.encoding import FLOAT, WHOLE, decode, encode
+from graphcb.decisions.log import Graphs, decision_id
+from graphcb.decisions.replaying import Drawn, Model, draw, learn, rebuild
+from graphcb.decisions.storage import Durability, LogError, Storage, open_storage
+from graphcb.graphs import FeedbackGraph
+from graphcb.saving import to_bytes
+
+
+class Policy:
+    """An agent whose decisions and feedbacks are in a log before anybody hears of them.
+
+    `log` is the path of a SQLite file or a URL postgresql://user@host/database. A new log begins
+    with `agent` and `seed` (drawn by chance if left out); an old one goes on where it stopped,
+    however it stopped, and `agent` may be left out. Whatever was returned is in the log for good:
+    with `durability="power-loss"` even if the machine loses power at once, with the faster
+    "process-kill" if only the process dies. One process writes a log; several threads may share
+    one policy. Every `checkpoint_every` events the agent is stored too, which shortens the next
+    start and nothing else.
+
+    >>> import tempfile, pathlib, graphcb
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
+    >>> agent = graphcb.SquareCBG(graphcb.oracles.LinearOGD(3, 1))
+    >>> with Policy(file, agent, seed=0) as policy:
+    ...     decision = policy.decide([1.0], graphcb.graphs.full_information(3))
+    >>> with Policy(file) as policy:  # another day
+    ...     policy.feedback(decision.decision_id, {0: 0.2, 1: 0.5, 2: 0.9}).counted
+    True
+    """
+
+    def __init__(
+        self,
+        log: str | os.PathLike[str],
+        agent: Agent | None = None,
+        *,
+        seed: int | None = None,
+        durability: Durability = "power-loss",
+        checkpoint_every: int = 10_000,
+        classes: Iterable[type] = (),
+        check_replay: bool = True,
+    ) -> None:
+        self.location = os.fspath(log)
+        self._durability: Durability = durability
+        self._checkpoint_every = as_count("checkpoint_every", checkpoint_every)
+        self._classes = tuple(classes)
+        self._check = check_replay
+        self._guard = threading.RLock()
+        self._process = os.getpid()
+        self._closed = False
+        self._model: Model | None = None
+        self._checkpointed = 0
+        storage = self._open()
+        self._storage: Storage | None = storage
+        self._graphs = Graphs(storage)
+        try:
+            self._start = self._begin(storage, agent, seed)
+            self._ready()
+        except BaseException:
+            storage.close()
+            raise
+
+    # What it does -------------------------------------------------------------------------
+
+    def decide(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Decision:
+        """Draw an action; the decision is in the log when it is returned.
+
+        `actions` are today's identifiers in the oracle's terms, as in `agent.act`.
+        """
+        return self.decide_many([context], graph, actions)[0]
+
+    def decide_many(
+        self, contexts: Iterable[Any], graph: FeedbackGraph, actions: Any = None
+    ) -> list[Decision]:
+        """One decision a context, as by `decide` in turn, but made durable together."""
+        if not isinstance(graph, FeedbackGraph):
+            raise TypeError(f"`graph` must be a FeedbackGraph, got {type(graph).__name__}")
+        identifiers = encode(actions, "actions")
+        encoded = [encode(context, "context") for context in contexts]
+        with self._guard:
+            model, storage = self._ready()
+            known = self._graphs.as_read(graph)
+            drawn: list[Drawn] = []
+            for context in encoded:
+                before = drawn[-1].after if drawn else model
+                one = draw(before, self._start.seed, decode(context), known, decode(identifiers))
+                drawn.append(one)
+            if not drawn:
+                return []
+            with self._kept_or_dropped(storage):
+                number = self._graphs.write(graph)
+                for context, one in zip(encoded, drawn, strict=True):
+                    records.add(storage, _as_row(one, context, identifiers, number))
+            self._done(drawn[-1].after)
+        return [self._as_decision(one) for one in drawn]
+
+    def feedback(self, decision_id: str, losses: Mapping[int, float]) -> Acknowledgement:
+        """Learn what a decision revealed: {action: loss, ...}, places in the graph.
+
+        Durable when it returns. A second feedback for the same decision changes nothing, and the
+        receipt says so. No action need be there: {} says that nothing was revealed.
+        """
+        return self.feedback_many({decision_id: losses})[0]
+
+    def feedback_many(self, losses: Mapping[str, Mapping[int, float]]) -> list[Acknowledgement]:
+        """Feedback for many decisions, as by `feedback` in turn, but made durable together."""
+        with self._guard:
+            model, storage = self._ready()
+            prepared = [self._prepare(storage, name, seen) for name, seen in losses.items()]
+            new = [one for one in prepared if isinstance(one, _Prepared)]
+            if new:
+                with self._kept_or_dropped(storage):
+                    for one in new:
+                        model = _learn_one(storage, model, one)
+                self._done(model)
+        return [
+            Acknowledgement(one.decision_id, True, "counted") if isinstance(one, _Prepared) else one
+            for one in prepared
+        ]
+
+    @property
+    def n_events(self) -> int:
+        """Decisions and counted feedbacks so far: the number of the last event."""
+        with self._guard:
+            return self._ready()[0].position
+
+    @property
+    def model_version(self) -> int:
+        """How many feedbacks the model has learned."""
+        with self._guard:
+            return self._ready()[0].n_feedbacks
+
+    def to_bytes(self) -> bytes:
+        """The agent as it is now, as `graphcb.save` writes it to a file."""
+        with self._guard:
+            return to_bytes(self._ready()[0].agent)
+
+    def close(self) -> None:
+        """Store a checkpoint and let the next writer in; a second call does nothing."""
+        with self._guard:
+            if self._closed:
+                return
+            if self._storage is not None and self._process == os.getpid():
+                if self._model is not None:
+                    self._checkpoint(self._model, self._storage)
+                self._storage.close()
+            self._closed = True
+            self._model, self._storage = None, None
+
+    def __enter__(self) -> "Policy":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # One event ----------------------------------------------------------------------------
+
+    def _as_decision(self, one: Drawn) -> Decision:
+        probabilities = tuple(one.probabilities.tolist())
+        return Decision(
+            decision_id(self._start.name, one.after.position),
+            one.action,
+            probabilities[one.action],
+            probabilities,
+            one.gamma,
+            one.after.n_feedbacks,
+        )
+
+    def _prepare(
+        self, storage: Storage, name: str, losses: Mapping[int, float]
+    ) -> "_Prepared | Acknowledgement":
+        row = self._find(storage, name)
+        before = records.read_feedback(storage, row.position)
+        actions, values = _read_losses(losses, self._graphs.read(row.graph), row.action)
+        if before is not None:
+            same = (actions.tobytes(), values.tobytes()) == (before.actions, before.losses)
+            return Acknowledgement(
+                name,
+                False,
+                f"decision {name} already has its feedback (event {before.position}), with "
+                f"{'the same' if same else 'other'} losses; this one changes nothing",
+            )
+        return _Prepared(name, row, actions, values)
+
+    def _find(self, storage: Storage, name: str) -> records.DecisionRow:
+        parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})", name)
+        if parts is None:
+            raise LookupError(
+                f"`decision_id` must be what `decide` gave, such as "
+                f"{decision_id(self._start.name, 7)!r}, got {name!r}"
+            )
+        if parts[1] != self._start.name:
+            raise LookupError(
+                f"decision {name!r} is of another log: those of {self.location} begin with "
+                f"{self._start.name!r}"
+            )
+        row = records.read_decision(storage, int(parts[2]))
+        if row is None:
+            raise LookupError(f"decision {name!r} is not in the log {self.location}")
+        return row
+
+    # Memory and log -----------------------------------------------------------------------
+
+    def _open(self) -> Storage:
+        return open_storage(self.location, writes=True, durability=self._durability)
+
+    def _begin(self, storage: Storage, agent: Agent | None, seed: int | None) -> records.Start:
+        """How the log began, which is now if it is new."""
+        if not storage.has_log():
+            return self._create(storage, agent, seed)
+        start = records.read_start(storage)
+        if agent is not None and to_bytes(agent) != start.agent:
+            raise ValueError(
+                f"{self.location}: `agent` must be as it was when the log began, or left out, "
+                f"got a {type(agent).__name__} that differs; begin a new log for a new agent"
+            )
+        if seed is not None and seed != start.seed:
+            raise ValueError(
+                f"{self.location}: `seed` must be {start.seed} as the log began with it, or left "
+                f"out, got {seed}"
+            )
+        return start
+
+    def _create(self, storage: Storage, agent: Agent | None, seed: int | None) -> records.Start:
+        if agent is None:
+            raise ValueError(
+                f"{self.location}: `agent` must be given to begin a new log; "
+                "check the name if there should be one"
+            )
+        chosen = secrets.randbits(63) if seed is None else as_count("seed", seed, at_least=0)
+        if chosen >= 2**63:
+            raise ValueError(f"`seed` must be below 2**63, got {seed}")
+        from graphcb import __version__  # the package imports this room
+
+        start = records.Start(
+            records.FORMAT, __version__, secrets.token_hex(4), chosen, time.time(), to_bytes(agent)
+        )
+        with storage.transaction():
+            records.create_tables(storage)
+            records.add(storage, start)
+        return start
+
+    def _ready(self) -> tuple[Model, Storage]:
+        """The model in memory, built from the log where there is none."""
+        if self._closed:
+            raise LogError(f"{self.location}: this policy is closed; open another")
+        if self._process != os.getpid():
+            raise LogError(
+                f"{self.location}: this policy belongs to process {self._process}, not to this "
+                f"one, {os.getpid()}; a log has one writer: open it after the fork"
+            )
+        if self._storage is None:
+            self._storage = self._open()
+            self._graphs = Graphs(self._storage)
+        if self._model is None:
+            checkpoints = records.read_checkpoints(self._storage)
+            self._checkpointed = checkpoints[0].position if checkpoints else 0
+            self._model = rebuild(
+                self._storage,
+                self._start,
+                self._graphs,
+                classes=self._classes,
+                check=self._check,
+            )
+        return self._model, self._storage
+
+    def _done(self, model: Model) -> None:
+        """It is durable: the model in memory follows."""
+        self._model = model
+        if model.position - self._checkpointed >= self._checkpoint_every and self._storage:
+            self._checkpoint(model, self._storage)
+
+    @contextmanager
+    def _kept_or_dropped(self, storage: Storage) -> Iterator[None]:
+        """A transaction. When it fails, what memory holds is no longer known to be what the log
+        holds, and it is built from the log before the next call.
+        """
+        try:
+            with storage.transaction():
+                yield
+        except BaseException:
+            self._model = None
+            self._graphs.forget()
+            if not storage.is_usable():
+                storage.close()
+                self._storage = None
+            raise
+
+    def _checkpoint(self, model: Model, storage: Storage) -> None:
+        """Store the agent. A refusal costs time at the next start and nothing else."""
+        self._checkpointed = model.position
+        row = records.CheckpointRow(model.position, model.n_feedbacks, to_bytes(model.agent))
+        with suppress(LogError), storage.transaction():
+            storage.execute("DELETE FROM graphcb_checkpoints")
+            records.add(storage, row)
+
+
+class _Prepared(NamedTuple):
+    """A feedback that is in order and new."""
+
+    decision_id: str
+    row: records.DecisionRow
+    actions: NDArray[np.int64]
+    losses: NDArray[np.float64]
+
+
+def _as_row(one: Drawn, context: bytes, actions: bytes, graph: int) -> records.DecisionRow:
+    return records.DecisionRow(
+        one.after.position,
+        time.time(),
+        graph,
+        context,
+        actions,
+        one.action,
+        one.probabilities.astype(FLOAT).tobytes(),
+        one.gamma,
+        one.after.n_feedbacks,
+    )
+
+
+def _learn_one(storage: Storage, model: Model, one: _Prepared) -> Model:
+    after = learn(model, one.row, one.actions, one.losses)
+    records.add(
+        storage,
+        records.FeedbackRow(
+            after.position,
+            time.time(),
+            one.row.position,
+            one.actions.tobytes(),
+            one.losses.tobytes(),
+        ),
+    )
+    return after
+
+
+def _read_losses(
+    losses: Mapping[int, float], graph: FeedbackGraph, played: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Actions in increasing order and their losses, each of which the graph could reveal."""
+    if not isinstance(losses, Mapping):
+        raise TypeError(
+            f"`losses` must be a mapping {{action: loss, ...}}, got {type(losses).__name__}"
+        )
+    row = graph.row(played)
+    known: dict[int, float] = {}
+    for action, loss in losses.items():
+        place = as_action(action, graph.n_actions, name="action in losses")
+        value = _as_loss(loss, place)
+        if not row[place] > 0.0:
+            raise ValueError(
+                f"`losses` must be of actions that playing {played} can reveal "
+                f"({_some(np.flatnonzero(row).tolist())}), got action {place}"
+            )
+        known[place] = value
+    ordered: Sequence[int] = sorted(known)
+    values = [known[place] for place in ordered]
+    return np.array(ordered, dtype=WHOLE), np.array(values, dtype=FLOAT)
+
+
+def _as_loss(loss: Any, action: int) -> float:
+    try:
+        value = float(loss)
+    except (TypeError, ValueError):
+        raise TypeError(f"`losses` must be numbers, got {loss!r} for action {action}") from None
+    if not math.isfinite(value):
+        raise ValueError(f"`losses` must be finite, got {value} for action {action}")
+    return value
+
+
+def _some(actions: list[int]) -> str:
+    if not actions:
+        return "none"
+    return ", ".join(map(str, actions[:8])) + (" ..." if len(actions) > 8 else "")
