@@ -33,8 +33,16 @@ class Model:
     n_feedbacks: int = 0
 
 
+class Answer(NamedTuple):
+    """The probabilities of a round, the gamma behind them, and the agent after it."""
+
+    probabilities: NDArray[np.float64]
+    gamma: float | None
+    after: Agent
+
+
 class Drawn(NamedTuple):
-    """What an agent answered in a round, the action drawn from it, and the model after that."""
+    """A decision: probabilities, the action drawn from them, and the model after it."""
 
     probabilities: NDArray[np.float64]
     action: int
@@ -48,15 +56,25 @@ def draw(model: Model, seed: int, context: Any, graph: FeedbackGraph, actions: A
     The uniform number behind the draw is a hash of the log's seed and the event's number, so the
     same decision is drawn again after a restart, without a generator's state to keep.
     """
-    agent: Any = copy.copy(model.agent)
-    gamma = None
-    if hasattr(agent, "schedule") and hasattr(agent, "n_rounds"):
-        agent.schedule = copy.copy(agent.schedule)
-        gamma = float(agent.schedule.gamma(agent.n_rounds + 1, graph.n_actions))
-    probabilities = as_numbers("probabilities", agent.act(context, graph, actions))
+    answered = answer(model.agent, context, graph, actions)
     position = model.position + 1
-    action = action_at(uniform_at(seed, position), probabilities, graph.n_actions)
-    return Drawn(probabilities, action, gamma, Model(agent, position, model.n_feedbacks))
+    action = action_at(uniform_at(seed, position), answered.probabilities, graph.n_actions)
+    after = Model(answered.after, position, model.n_feedbacks)
+    return Drawn(answered.probabilities, action, answered.gamma, after)
+
+
+def answer(agent: Agent, context: Any, graph: FeedbackGraph, actions: Any) -> Answer:
+    """What an agent answers in a round, while it stays as it is.
+
+    A round changes an agent's counters and its schedule; the oracle, which is large, it only asks.
+    """
+    after: Any = copy.copy(agent)
+    gamma = None
+    if hasattr(after, "schedule") and hasattr(after, "n_rounds"):
+        after.schedule = copy.copy(after.schedule)
+        gamma = float(after.schedule.gamma(after.n_rounds + 1, graph.n_actions))
+    probabilities = as_numbers("probabilities", after.act(context, graph, actions))
+    return Answer(probabilities, gamma, after)
 
 
 def uniform_at(seed: int, position: int) -> float:
@@ -70,13 +88,15 @@ def learn(
     model: Model, decision: records.DecisionRow, actions: Any, losses: NDArray[np.float64]
 ) -> Model:
     """The model with one more feedback; its agent learns in place."""
-    identifiers = decode(decision.actions)
-    chosen = actions if identifiers is None else _pick(identifiers, actions)
+    chosen = pick(decode(decision.actions), actions)
     model.agent.learn(decode(decision.context), chosen, losses)
     return Model(model.agent, model.position + 1, model.n_feedbacks + 1)
 
 
-def _pick(identifiers: Any, places: NDArray[np.int64]) -> Any:
+def pick(identifiers: Any, places: NDArray[np.int64]) -> Any:
+    """The identifiers at some places of a round's actions; the places where there are none."""
+    if identifiers is None:
+        return places
     if isinstance(identifiers, np.ndarray):
         return identifiers[places]
     return [identifiers[place] for place in places]
