@@ -204,6 +204,13 @@ class TestRestart:
             assert to_bytes(replay(log, from_checkpoint=True).agent) == state
             assert (log.n_events, log.n_decisions, log.n_feedbacks) == (79, 40, 39)
 
+    def test_a_log_of_many_pages(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("graphcb.decisions.records.PAGE", 7)
+        with Policy(tmp_path / "a.db", new_agent(), seed=5) as policy:
+            play(policy, range(40), [])
+            state = policy.to_bytes()
+        assert policy_state(tmp_path / "a.db") == state
+
     @pytest.mark.parametrize(
         "gamma", [None, 10.0, graphcb.Doubling(60, 3.0), graphcb.FromTheory(50, 2.0, 3)]
     )

@@ -27,7 +27,7 @@ Flags = NDArray[np.bool_]
 
 # How far below 0 a doubly robust term of the confidence sequence may fall; predictions are
 # shrunk until none can fall further.
-FLOOR = 1.0
+FLOOR = 2.0
 # Up to so many actions, what can be revealed together is looked at, not bounded by everything.
 LOOKED_AT = 512
 
