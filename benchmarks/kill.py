@@ -91,7 +91,7 @@ def work(log: str, events: Plan, acknowledge: Callable[[str], None]) -> bytes:
             if position % 7 == 0:
                 _send_again(policy, known, decision)
     with policy:
-        return policy.to_bytes()
+        return to_bytes(policy.agent)
 
 
 def _send_again(policy: Policy, known: dict[int, tuple[str, int]], decision: int) -> None:

@@ -23,7 +23,7 @@ def log(tmp_path):
             if n % 8:
                 seen = {a: (0.5, 0.3, 0.9)[a] for a in range(decision.action + 1)}
                 policy.feedback(decision.decision_id, seen)
-        state = policy.to_bytes()
+        state = to_bytes(policy.agent)
     return path, state
 
 

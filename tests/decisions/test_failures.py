@@ -94,7 +94,7 @@ class TestFullDisk:
                 assert policy.feedback(row.decision_id, seen).counted
                 played.append(tuple(row.probabilities))
             played += [one_round(policy, number) for number in range(len(played), 60)]
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert played == whole
         with DecisionLog(tmp_path / "whole.db") as log:
             assert to_bytes(replay(log).agent) == state
@@ -140,10 +140,10 @@ except LogError as problem:
 
             policy._storage.execute = execute
             played = [one_round(policy, number) for number in range(1, 10)]
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert len(played) == 9
         with Policy(tmp_path / "a.db") as policy:
-            assert policy.to_bytes() == state
+            assert to_bytes(policy.agent) == state
 
 
 class TestRights:

@@ -14,7 +14,14 @@ import graphcb
 from graphcb import Decision, DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, ReplayError, replay
 from graphcb.decisions.replaying import uniform_at
-from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD, OnlineRidge, VovkAggregation
+from graphcb.oracles import (
+    LinearOGD,
+    LogisticOGD,
+    NewsvendorOGD,
+    OnlineRidge,
+    SharedLinearOGD,
+    VovkAggregation,
+)
 from graphcb.saving import to_bytes
 
 COPS = graphs.cops_and_robbers(4)
@@ -107,14 +114,14 @@ class TestFeedback:
             seen = losses(COPS, decision.action, 0)
             first = policy.feedback(decision.decision_id, seen)
             assert (first.counted, first.message) == (True, "counted")
-            state, events = policy.to_bytes(), policy.n_events
+            state, events = to_bytes(policy.agent), policy.n_events
             again = policy.feedback(decision.decision_id, seen)
             other = policy.feedback(decision.decision_id, dict.fromkeys(seen, 0.0))
             assert not again.counted
             assert not other.counted
             assert "already has its feedback (event 2), with the same losses" in again.message
             assert "with other losses; this one changes nothing" in other.message
-            assert (policy.to_bytes(), policy.n_events) == (state, events)
+            assert (to_bytes(policy.agent), policy.n_events) == (state, events)
 
     def test_nothing_revealed_is_a_feedback(self, tmp_path):
         with Policy(tmp_path / "a.db", graphcb.Uniform()) as policy:
@@ -131,7 +138,7 @@ class TestFeedback:
             with Policy(tmp_path / name, agent, seed=0) as policy:
                 decision = policy.decide(context(0), COPS)
                 policy.feedback(decision.decision_id, {a: 0.1 * a for a in order})
-                states.append(policy.to_bytes())
+                states.append(to_bytes(policy.agent))
         assert states[0] == states[1]
 
     @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ class TestFeedback:
     def test_bad_losses_change_nothing(self, tmp_path, seen, kind, text):
         with Policy(tmp_path / "a.db", graphcb.Greedy(LinearOGD(4, 3))) as policy:
             decision = policy.decide(context(0), COPS)
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
             with pytest.raises(kind, match=text):
                 policy.feedback(decision.decision_id, seen)
             good = policy.decide(context(1), COPS)
@@ -191,7 +198,7 @@ class TestRestart:
         whole, parts = [], []
         with Policy(new_log(), new_agent(), seed=5) as policy:
             whole += play(policy, range(40), [])
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         location, waiting = new_log(), []
         for begin in range(0, 40, 8):
             with Policy(location, new_agent(), seed=5, checkpoint_every=checkpoint_every) as policy:
@@ -208,7 +215,7 @@ class TestRestart:
         monkeypatch.setattr("graphcb.decisions.records.PAGE", 7)
         with Policy(tmp_path / "a.db", new_agent(), seed=5) as policy:
             play(policy, range(40), [])
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert policy_state(tmp_path / "a.db") == state
 
     @pytest.mark.parametrize(
@@ -217,7 +224,7 @@ class TestRestart:
     def test_with_every_schedule(self, tmp_path, gamma):
         with Policy(tmp_path / "a.db", new_agent(gamma), seed=5) as policy:
             play(policy, range(40), [])
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert policy_state(tmp_path / "a.db") == state
 
     def test_batches_are_singles_made_durable_together(self, new_log):
@@ -236,7 +243,7 @@ class TestRestart:
                         receipts = policy.feedback_many(seen)
                     assert all(receipt.counted for receipt in receipts)
                     made += [d.probabilities for d in decisions]
-                state = policy.to_bytes()
+                state = to_bytes(policy.agent)
         assert made[:20] == made[20:]
         assert policy_state(policy.location) == state
         with Policy(policy.location) as policy:
@@ -250,7 +257,7 @@ class TestRestart:
         with Policy(location) as policy:
             assert policy.n_events == 8
         other = SquareCBG(LinearOGD(4, 3, learning_rate=0.2))
-        text = "`agent` must be as it was when the log began, or left out, got a SquareCBG that"
+        text = "`agent` must be as it was when the log began, or left out, got one that differs"
         with pytest.raises(ValueError, match=text):
             Policy(location, other)
         with pytest.raises(ValueError, match="`seed` must be 4 as the log began with it"):
@@ -258,9 +265,13 @@ class TestRestart:
         with Policy(location, new_agent(), seed=4):
             pass
 
-    def test_a_new_log_needs_an_agent(self, new_log):
+    def test_a_new_log_needs_an_agent_that_can_be_saved(self, new_log, tmp_path):
         with pytest.raises(ValueError, match="`agent` must be given to begin a new log"):
             Policy(new_log())
+        oracle = SharedLinearOGD(1, lambda context, actions: np.ones((len(actions), 1)))
+        with pytest.raises(TypeError, match=r"`Greedy.oracle.features` must be made of numbers"):
+            Policy(tmp_path / "a.db", graphcb.Greedy(oracle))
+        assert list(tmp_path.iterdir()) == []
 
     def test_the_agent_handed_in_stays_as_it_was(self, tmp_path):
         agent = new_agent()
@@ -329,7 +340,7 @@ class TestForms:
                 policy.feedback(decision.decision_id, losses(COPS, decision.action, 0))
                 seen = losses(COPS, decision.action, 0)
                 twin.learn(row, list(seen), list(seen.values()))
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert policy_state(policy.location) == state
         with DecisionLog(policy.location) as log:
             read = [row.context for row in log]
@@ -349,16 +360,16 @@ class TestForms:
                 seen = {a: abs(levels[a] - 0.4) for a in range(decision.action + 1)}
                 policy.feedback(decision.decision_id, seen)
                 twin.learn([0.1 * day], levels[: decision.action + 1], list(seen.values()))
-            assert policy.to_bytes() == to_bytes(twin)
+            assert to_bytes(policy.agent) == to_bytes(twin)
 
     def test_an_agent_of_ones_own_on_texts(self, tmp_path):
         with Policy(tmp_path / "a.db", Words(), seed=0, classes=[Words]) as policy:
             decision = policy.decide({"text": "hello"}, graphs.bandit(2), ["a", "b"])
             assert decision.probabilities == (1 / 7, 6 / 7)
             policy.feedback(decision.decision_id, {decision.action: 0.5})
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         with Policy(tmp_path / "a.db", classes=[Words]) as policy:
-            assert policy.to_bytes() == state
+            assert to_bytes(policy.agent) == state
         with pytest.raises(ValueError, match="the file holds a Words, which is not of graphcb"):
             Policy(tmp_path / "a.db")
 
@@ -381,7 +392,7 @@ class TestForms:
                 decision = policy.decide([0.3, 0.4], graph, identifiers)
                 seen = {int(a): 0.1 * (a % 7) for a in np.flatnonzero(graph.row(decision.action))}
                 policy.feedback(decision.decision_id, seen)
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert policy_state(policy.location) == state
         with DecisionLog(policy.location) as log:
             assert [row.graph for row in log] == forms * 2
@@ -410,12 +421,12 @@ class TestForms:
     def test_bad_contexts_change_nothing(self, tmp_path, value, kind, text):
         with Policy(tmp_path / "a.db", new_agent(graphcb.Doubling(60, 3.0)), seed=5) as policy:
             play(policy, range(10), [])
-            state, events = policy.to_bytes(), policy.n_events
+            state, events = to_bytes(policy.agent), policy.n_events
             with pytest.raises(kind, match=text):
                 policy.decide(value, COPS)
             with pytest.raises(kind, match=text):
                 policy.decide_many([context(1), value], COPS)
-            assert (policy.to_bytes(), policy.n_events) == (state, events)
+            assert (to_bytes(policy.agent), policy.n_events) == (state, events)
             with pytest.raises(TypeError, match="`graph` must be a FeedbackGraph, got list"):
                 policy.decide(context(1), [[1, 0], [0, 1]])
 
@@ -423,12 +434,12 @@ class TestForms:
         oracle = VovkAggregation([LinearOGD(4, 3), OnlineRidge(4, 3)])
         with Policy(tmp_path / "a.db", SquareCBG(oracle), seed=5) as policy:
             play(policy, range(10), waiting := [])
-            state, events = policy.to_bytes(), policy.n_events
+            state, events = to_bytes(policy.agent), policy.n_events
             number, decision = waiting[0]
             seen = losses(MIXED[number % 3], decision.action, number)
             with pytest.raises(ValueError, match="`losses` must lie in loss_range"):
                 policy.feedback(decision.decision_id, dict.fromkeys(seen, 5.0))
-            assert (policy.to_bytes(), policy.n_events) == (state, events)
+            assert (to_bytes(policy.agent), policy.n_events) == (state, events)
             assert policy.feedback(decision.decision_id, seen).counted
 
 
@@ -495,7 +506,7 @@ class TestProcess:
                 thread.start()
             for thread in threads:
                 thread.join()
-            state = policy.to_bytes()
+            state = to_bytes(policy.agent)
         assert problems == []
         assert len(set(made)) == 60
         assert policy_state(policy.location) == state

@@ -44,10 +44,10 @@ def test_a_lost_connection_is_said_and_mended(server):
         with pytest.raises(LogError, match="the connection was lost; call again to reconnect"):
             one_round(policy, 5)
         played += [one_round(policy, number) for number in range(5, 10)]
-        state = policy.to_bytes()
+        state = to_bytes(policy.agent)
     with Policy(server.url("kept"), new_agent(), seed=1) as policy:
         assert [one_round(policy, number) for number in range(10)] == played
-        assert policy.to_bytes() == state
+        assert to_bytes(policy.agent) == state
     with DecisionLog(url) as log:
         assert to_bytes(replay(log).agent) == state
 
@@ -80,6 +80,31 @@ def test_a_user_who_may_only_read(server):
         with pytest.raises(LogError, match="the database cannot be written by this user"):
             one_round(policy, 1)
         assert policy.n_events == 2
+
+
+def test_each_refusal_of_the_database_has_its_text():
+    psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    from graphcb.decisions.postgresql import _explain
+
+    full = _explain(psycopg.errors.DiskFull("no space"), "here")
+    assert isinstance(full, LogError)
+    assert str(full).startswith("here: the disk is full; make room and go on")
+    damaged = _explain(psycopg.errors.DataCorrupted("bad page"), "here")
+    assert isinstance(damaged, ValueError)
+    assert str(damaged) == "here: damaged: bad page"
+    other = _explain(psycopg.errors.UndefinedTable("no table"), "here")
+    assert str(other) == "here: the database refused (no table)"
+
+
+def test_a_log_in_a_schema_behind_is_not_taken_for_ones_own(server):
+    front, behind = server.url("front"), server.url("behind")
+    with Policy(behind, new_agent(), seed=1) as policy:
+        one_round(policy, 0)
+    both = front.replace("%3Dfront", "%3Dfront,behind")
+    with Policy(both, new_agent(), seed=2) as policy:
+        assert policy.n_events == 0
+    with DecisionLog(behind) as log:
+        assert log.n_events == 2
 
 
 def test_a_server_that_is_not_there():

@@ -177,7 +177,7 @@ def test_through_a_real_log_with_a_learning_agent(tmp_path):
                 d.decision_id: {d.action: losses[begin + i, d.action]} for i, d in enumerate(made)
             }
             policy.feedback_many(seen)
-        graphcb.save(policy_agent(policy), tmp_path / "model.npz")
+        graphcb.save(policy.agent, tmp_path / "model.npz")
     with DecisionLog(location) as log:
         found = evaluate(log, uniform, oracle=LinearOGD(3, 2, learning_rate=0.1))
         truth = losses.mean()
@@ -187,12 +187,6 @@ def test_through_a_real_log_with_a_learning_agent(tmp_path):
             assert estimate.anytime.lower < truth < estimate.anytime.upper
         best = evaluate(log, read_target(f"greedy:{tmp_path / 'model.npz'}"))
         assert best.graph.value < found.graph.value - 2 * best.graph.standard_error
-
-
-def policy_agent(policy):
-    from graphcb.saving import from_bytes
-
-    return from_bytes(policy.to_bytes(), where="here")
 
 
 class TestTargets:

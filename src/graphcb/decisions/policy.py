@@ -1,5 +1,6 @@
 """A policy: decides, takes feedback whenever it comes, and forgets nothing."""
 
+import copy
 import math
 import os
 import re
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,11 +69,17 @@ class Policy:
         self._closed = False
         self._model: Model | None = None
         self._checkpointed = 0
+        begins_with = None if agent is None else to_bytes(agent)
+        if seed is not None and not 0 <= as_count("seed", seed, at_least=0) < 2**63:
+            raise ValueError(f"`seed` must be below 2**63, got {seed}")
+        is_file = "://" not in self.location
+        if begins_with is None and is_file and not Path(self.location).exists():
+            raise self._no_agent()
         storage = self._open()
         self._storage: Storage | None = storage
         self._graphs = Graphs(storage)
         try:
-            self._start = self._begin(storage, agent, seed)
+            self._start = self._begin(storage, begins_with, seed)
             self._ready()
         except BaseException:
             storage.close()
@@ -147,10 +155,12 @@ class Policy:
         with self._guard:
             return self._ready()[0].n_feedbacks
 
-    def to_bytes(self) -> bytes:
-        """The agent as it is now, as `graphcb.save` writes it to a file."""
+    @property
+    def agent(self) -> Agent:
+        """A copy of the agent as it is now, to look at or to save."""
         with self._guard:
-            return to_bytes(self._ready()[0].agent)
+            agent: Agent = copy.deepcopy(self._ready()[0].agent)
+            return agent
 
     def close(self) -> None:
         """Store a checkpoint and let the next writer in; a second call does nothing."""
@@ -221,15 +231,15 @@ class Policy:
     def _open(self) -> Storage:
         return open_storage(self.location, writes=True, durability=self._durability)
 
-    def _begin(self, storage: Storage, agent: Agent | None, seed: int | None) -> records.Start:
+    def _begin(self, storage: Storage, agent: bytes | None, seed: int | None) -> records.Start:
         """How the log began, which is now if it is new."""
         if not storage.has_log():
             return self._create(storage, agent, seed)
         start = records.read_start(storage)
-        if agent is not None and to_bytes(agent) != start.agent:
+        if agent is not None and agent != start.agent:
             raise ValueError(
                 f"{self.location}: `agent` must be as it was when the log began, or left out, "
-                f"got a {type(agent).__name__} that differs; begin a new log for a new agent"
+                "got one that differs; begin a new log for a new agent"
             )
         if seed is not None and seed != start.seed:
             raise ValueError(
@@ -238,24 +248,24 @@ class Policy:
             )
         return start
 
-    def _create(self, storage: Storage, agent: Agent | None, seed: int | None) -> records.Start:
+    def _create(self, storage: Storage, agent: bytes | None, seed: int | None) -> records.Start:
         if agent is None:
-            raise ValueError(
-                f"{self.location}: `agent` must be given to begin a new log; "
-                "check the name if there should be one"
-            )
-        chosen = secrets.randbits(63) if seed is None else as_count("seed", seed, at_least=0)
-        if chosen >= 2**63:
-            raise ValueError(f"`seed` must be below 2**63, got {seed}")
+            raise self._no_agent()
         from graphcb import __version__  # the package imports this room
 
-        start = records.Start(
-            records.FORMAT, __version__, secrets.token_hex(4), chosen, time.time(), to_bytes(agent)
-        )
+        chosen = secrets.randbits(63) if seed is None else seed
+        name = secrets.token_hex(4)
+        start = records.Start(records.FORMAT, __version__, name, chosen, time.time(), agent)
         with storage.transaction():
             records.create_tables(storage)
             records.add(storage, start)
-        return start
+        return records.read_start(storage)
+
+    def _no_agent(self) -> ValueError:
+        return ValueError(
+            f"{self.location}: `agent` must be given to begin a new log; "
+            "check the name if there should be one"
+        )
 
     def _ready(self) -> tuple[Model, Storage]:
         """The model in memory, built from the log where there is none."""

@@ -11,6 +11,7 @@ from graphcb.decisions.storage import Durability, LogError, Types
 
 _ONE_WRITER = "SELECT pg_try_advisory_lock(hashtextextended('graphcb ' || current_schema(), 0))"
 
+_HAS_LOG = "SELECT to_regclass(quote_ident(current_schema()) || '.graphcb_log') IS NOT NULL"
 
 # Seconds that a server may take to notice that the process of the writer before has ended.
 PATIENCE = 1.0
@@ -20,7 +21,8 @@ class PostgreSQLStorage:
     """One connection; the writer holds an advisory lock that ends with its connection.
 
     The tables are those of the first schema of the search path: one log a schema. Another is
-    reached by `?options=-csearch_path%3Dname` at the end of the URL.
+    reached by `?options=-csearch_path%3Dname` at the end of the URL. A pooler that shares one
+    connection among clients breaks the lock: connect to the server itself.
     """
 
     types = Types(whole="BIGINT", real="DOUBLE PRECISION", bytes="BYTEA")
@@ -80,7 +82,7 @@ class PostgreSQLStorage:
 
     def has_log(self) -> bool:
         """Whether the schema has the tables of a log."""
-        return self.execute("SELECT to_regclass('graphcb_log') IS NOT NULL")[0][0] is True
+        return self.execute(_HAS_LOG)[0][0] is True
 
     def is_usable(self) -> bool:
         """Whether the connection stands; the lock went with it if not."""

@@ -114,6 +114,7 @@ def _connect_to_write(path: Path, location: str, durability: Durability) -> sqli
         connection.execute("PRAGMA journal_mode=WAL")
         synchronous = "FULL" if durability == "power-loss" else "NORMAL"
         connection.execute(f"PRAGMA synchronous={synchronous}")
+        connection.execute("PRAGMA fullfsync=ON")  # on macOS, where fsync alone is not enough
     except BaseException:
         connection.close()
         raise

@@ -2,13 +2,12 @@
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_losses, as_probabilities
-from graphcb.decisions import LoggedDecision
+from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.decisions.replaying import pick
 from graphcb.evaluation.intervals import (
     Interval,
@@ -17,19 +16,13 @@ from graphcb.evaluation.intervals import (
     normal_interval,
     standard_error,
 )
+from graphcb.evaluation.rounds import FLOOR, JudgedRound, RoundTerms, terms_of
 from graphcb.evaluation.targets import Target
-from graphcb.evaluation.terms import doubly_robust_terms, graph_terms, plain_terms
-from graphcb.graphs import FeedbackGraph
+from graphcb.evaluation.terms import Flags, Floats
 from graphcb.oracles import Oracle
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-# How far below 0 a doubly robust term of the confidence sequence may fall; predictions are
-# shrunk until none can fall further.
-FLOOR = 2.0
-# Up to so many actions, what can be revealed together is looked at, not bounded by everything.
-LOOKED_AT = 512
+# So many rounds are held in memory; of all others only their terms are kept.
+AT_A_TIME = 1000
 
 
 @dataclass(frozen=True)
@@ -101,7 +94,7 @@ def evaluate(
     low, high = loss_range
     if not low < high:
         raise ValueError(f"`loss_range` must be (low, high) with low < high, got {loss_range}")
-    sums = _Terms(None if oracle is None else copy.deepcopy(oracle), low, high)
+    judge = _Judge(target, None if oracle is None else copy.deepcopy(oracle), low, high)
     n_decisions = n_without_feedback = n_incomplete = 0
     for row in rows:
         n_decisions += 1
@@ -110,164 +103,120 @@ def evaluate(
         elif _is_incomplete(row):
             n_incomplete += 1
         else:
-            sums.add(row, as_probabilities(target(row), row.graph.n_actions))
-    if not sums.graph:
+            judge.add(row)
+    if n_decisions == n_without_feedback + n_incomplete:
         raise ValueError(
             f"the log must have decisions with feedback to judge by, got {n_decisions} decisions, "
             f"{n_without_feedback} of them without feedback and {n_incomplete} with part of it"
         )
-    unseen, plain_unseen = sums.unseen / len(sums.graph), sums.plain_unseen / len(sums.graph)
+    terms = judge.all_terms()
+    unseen, plain_unseen = float(terms.unseen.mean()), float(terms.plain_unseen.mean())
+    graph = judge.estimate(terms.graph, terms.graph, terms.graph_above, confidence)
+    plain = judge.estimate(terms.plain, terms.plain, terms.plain_above, confidence)
+    robust = None
+    if oracle is not None:
+        robust = judge.estimate(
+            terms.robust, terms.robust_below, terms.robust_above, confidence, floor=FLOOR
+        )
+        if unseen > 0.0:  # the interval at any time needs terms that are unbiased
+            robust = replace(robust, anytime=None)
     return Evaluation(
         n_decisions,
         n_without_feedback,
         n_incomplete,
         unseen,
         plain_unseen,
-        sums.graph_estimate(confidence) if unseen == 0.0 else None,
-        sums.plain_estimate(confidence) if plain_unseen == 0.0 else None,
-        sums.robust_estimate(confidence, anytime=unseen == 0.0) if sums.oracle else None,
+        graph if unseen == 0.0 else None,
+        plain if plain_unseen == 0.0 else None,
+        robust,
     )
 
 
-@dataclass
-class _Terms:
-    """The terms of each estimate, in units in which losses lie in [0, 1]."""
+class _Judge:
+    """Rounds go in one by one, their terms come out."""
 
-    oracle: Oracle | None
-    low: float
-    high: float
-    unseen: float = 0.0
-    plain_unseen: float = 0.0
-    graph: list[float] = field(default_factory=list)
-    graph_above: list[float] = field(default_factory=list)
-    plain: list[float] = field(default_factory=list)
-    plain_above: list[float] = field(default_factory=list)
-    robust: list[float] = field(default_factory=list)
-    robust_below: list[float] = field(default_factory=list)
-    robust_above: list[float] = field(default_factory=list)
+    def __init__(self, target: Target, oracle: Oracle | None, low: float, high: float) -> None:
+        self.target, self.oracle = target, oracle
+        self.low, self.width = low, high - low
+        self.rounds: list[JudgedRound] = []
+        self.parts: list[RoundTerms] = []
 
-    def add(self, row: LoggedDecision, target: Floats) -> None:
-        """One decision with its feedback."""
-        seen, losses = self._read(row)
-        reveal = row.graph.reveal_probabilities(row.probabilities)
-        played = np.arange(target.size) == row.action
-        alone = row.probabilities * _self_reveal(row.graph)
-        self.unseen += float(target[reveal == 0.0].sum())
-        self.plain_unseen += float(target[alone == 0.0].sum())
-        for terms, above in ((losses, False), (1.0 - losses, True)):
-            into = (self.graph_above, self.plain_above) if above else (self.graph, self.plain)
-            into[0].append(float(graph_terms(target, reveal, seen, terms)))
-            into[1].append(float(plain_terms(target, alone, played, seen, terms)))
-        if self.oracle is not None:
-            self._add_robust(self.oracle, row, target, reveal, seen, losses)
-
-    def _read(self, row: LoggedDecision) -> tuple[Flags, Floats]:
-        seen, losses = np.zeros(row.graph.n_actions, dtype=bool), np.zeros(row.graph.n_actions)
+    def add(self, row: LoggedDecision) -> None:
+        """One decision that has all its feedback."""
+        n_actions = row.graph.n_actions
+        target = as_probabilities(self.target(row), n_actions)
+        revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
         if row.feedback is not None:
-            wrong = np.flatnonzero(
-                (row.feedback.losses < self.low) | (row.feedback.losses > self.high)
+            revealed[row.feedback.actions] = True
+            losses[row.feedback.actions] = self._scaled(row.feedback, row.decision_id)
+        self.rounds.append(
+            JudgedRound(
+                row.graph,
+                target,
+                row.probabilities,
+                row.action,
+                revealed,
+                losses,
+                self._predict_then_learn(row),
             )
-            if wrong.size:
-                raise ValueError(
-                    f"losses must lie in loss_range ({self.low:g}, {self.high:g}), got "
-                    f"{row.feedback.losses[wrong[0]]:g} in the feedback for decision "
-                    f"{row.decision_id}; give the range that holds for all"
-                )
-            seen[row.feedback.actions] = True
-            scaled = (row.feedback.losses - self.low) / (self.high - self.low)
-            losses[row.feedback.actions] = scaled
-        return seen, losses
+        )
+        if len(self.rounds) == AT_A_TIME:
+            self._work_out()
 
-    def _add_robust(
-        self,
-        oracle: Oracle,
-        row: LoggedDecision,
-        target: Floats,
-        reveal: Floats,
-        seen: Flags,
-        losses: Floats,
-    ) -> None:
-        answered = as_losses(oracle.predict(row.context, row.actions), row.graph.n_actions)
-        predicted = np.clip((answered - self.low) / (self.high - self.low), 0.0, 1.0)
-        self.robust.append(float(doubly_robust_terms(target, reveal, seen, losses, predicted)))
-        for into, true, guess in (
-            (self.robust_below, losses, predicted),
-            (self.robust_above, 1.0 - losses, 1.0 - predicted),
-        ):
-            shrunk = guess * _shrinkage(row, target, reveal, guess)
-            into.append(float(doubly_robust_terms(target, reveal, seen, true, shrunk)))
+    def all_terms(self) -> RoundTerms:
+        """Of all rounds so far, in their order."""
+        self._work_out()
+        return RoundTerms(*(np.concatenate(terms) for terms in zip(*self.parts, strict=True)))
+
+    def _work_out(self) -> None:
+        self.parts.append(terms_of(self.rounds))
+        self.rounds = []
+
+    def _scaled(self, feedback: LoggedFeedback, decision_id: str) -> Floats:
+        scaled: Floats = (feedback.losses - self.low) / self.width
+        wrong = np.flatnonzero((scaled < 0.0) | (scaled > 1.0))
+        if wrong.size:
+            raise ValueError(
+                f"losses must lie in loss_range ({self.low:g}, {self.low + self.width:g}), got "
+                f"{feedback.losses[wrong[0]]:g} in the feedback for decision {decision_id}; "
+                "give the range that holds for all"
+            )
+        return scaled
+
+    def _predict_then_learn(self, row: LoggedDecision) -> Floats | None:
+        if self.oracle is None:
+            return None
+        answered = as_losses(self.oracle.predict(row.context, row.actions), row.graph.n_actions)
         if row.feedback is not None:
             chosen = pick(row.actions, row.feedback.actions)
-            oracle.update(row.context, chosen, row.feedback.losses)
+            self.oracle.update(row.context, chosen, row.feedback.losses)
+        return np.clip((answered - self.low) / self.width, 0.0, 1.0)
 
-    def graph_estimate(self, confidence: float) -> Estimate:
-        """With every revealed loss."""
-        return self._estimate(self.graph, self.graph, self.graph_above, confidence, 0.0)
-
-    def plain_estimate(self, confidence: float) -> Estimate:
-        """With the played losses alone."""
-        return self._estimate(self.plain, self.plain, self.plain_above, confidence, 0.0)
-
-    def robust_estimate(self, confidence: float, *, anytime: bool) -> Estimate:
-        """With the oracle's help; its interval at any time only where all could be seen."""
-        below, above = (self.robust_below, self.robust_above) if anytime else ([], [])
-        return self._estimate(self.robust, below, above, confidence, FLOOR)
-
-    def _estimate(
+    def estimate(
         self,
-        terms: list[float],
-        below: list[float],
-        above: list[float],
+        terms: Floats,
+        below: Floats,
+        above: Floats,
         confidence: float,
-        floor: float,
+        *,
+        floor: float = 0.0,
     ) -> Estimate:
-        values = self.low + (self.high - self.low) * np.array(terms)
-        anytime = None
-        if below:
-            lower, upper = confidence_sequence(
-                np.array(below), np.array(above), confidence=confidence, floor=floor
-            )
-            width = self.high - self.low
-            anytime = Interval(
-                self.low + width * float(lower[-1]), self.low + width * float(upper[-1])
-            )
+        """In the losses' own units; `below` and `above` are terms for the interval at any time."""
+        values = self.low + self.width * terms
+        lower, upper = confidence_sequence(below, above, confidence=confidence, floor=floor)
         return Estimate(
             float(values.mean()),
             standard_error(values),
             normal_interval(values, confidence),
-            anytime,
+            Interval(
+                self.low + self.width * float(lower[-1]), self.low + self.width * float(upper[-1])
+            ),
         )
 
 
 def _is_incomplete(row: LoggedDecision) -> bool:
     """Whether a loss is missing that the graph says is always revealed."""
-    certain = row.graph.row(row.action) == 1.0
+    certain: Flags = row.graph.row(row.action) == 1.0
     if row.feedback is not None:
         certain[row.feedback.actions] = False
     return bool(certain.any())
-
-
-def _self_reveal(graph: FeedbackGraph) -> Floats:
-    """How likely each action shows itself."""
-
-    def diagonal(graph: FeedbackGraph) -> Floats:
-        if graph.is_deterministic:
-            return graph.structure.self_loops().astype(np.float64)
-        return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
-
-    return graph.remember("self reveal", diagonal)
-
-
-def _shrinkage(row: LoggedDecision, target: Floats, reveal: Floats, guess: Floats) -> float:
-    """By what to multiply the guesses so that no term can fall below -FLOOR.
-
-    A term is least when all losses that are revealed together are 0. Known before any is seen.
-    """
-    weights = np.zeros(target.size)
-    np.divide(target * guess, reveal, out=weights, where=reveal > 0.0)
-    if row.graph.n_actions <= LOOKED_AT:
-        possible = row.graph.remember("possible", lambda graph: graph.matrix > 0.0)
-        worst = float((possible[row.probabilities > 0.0] @ weights).max())
-    else:
-        worst = float(weights.sum())
-    return min(1.0, FLOOR / worst) if worst > 0.0 else 1.0
