@@ -143,19 +143,20 @@ def _end_at(statement: int) -> None:
         kinds.append(PostgreSQLStorage)
     left = statement
     for kind in kinds:
-        plain = kind.execute
+        for name in ("execute", "execute_many"):
+            unchanged = getattr(kind, name)
 
-        def execute(self: Any, sql: str, parameters: Any = (), plain: Any = plain) -> Any:
-            nonlocal left
-            left -= 1
-            if left == 0 and statement % 2 == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            rows = plain(self, sql, parameters)
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return rows
+            def run(*arguments: Any, plain: Any = unchanged) -> Any:
+                nonlocal left
+                left -= 1
+                if left == 0 and statement % 2 == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                rows = plain(*arguments)
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return rows
 
-        kind.execute = execute
+            setattr(kind, name, run)
 
 
 def lines(log: str) -> dict[int, Line]:

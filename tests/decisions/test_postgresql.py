@@ -66,9 +66,16 @@ def test_the_second_writer_gets_a_clear_error_and_readers_go_on(server):
 
 def test_the_log_and_the_texts_do_not_show_the_password(server):
     url = server.url("secret").replace("graphcb@", "graphcb:hunter2@")
-    with Policy(url, new_agent()), pytest.raises(LogError, match="another policy") as caught:
-        Policy(url)
-    assert "hunter2" not in str(caught.value)
+    with Policy(url, new_agent()) as policy:
+        with pytest.raises(LogError, match="another policy") as busy:
+            Policy(url)
+        with pytest.raises(LookupError, match="is of another log") as unknown:
+            policy.feedback("00000000-1", {})
+    with pytest.raises(LogError, match="this policy is closed") as closed:
+        policy.decide([0.5], GRAPH)
+    for caught in (busy, unknown, closed):
+        assert "postgresql://graphcb@127.0.0.1" in str(caught.value)
+        assert "hunter2" not in str(caught.value)
 
 
 def test_a_user_who_may_only_read(server):

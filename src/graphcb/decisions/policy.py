@@ -22,7 +22,13 @@ from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.encoding import FLOAT, WHOLE, decode, encode
 from graphcb.decisions.log import Graphs, decision_id
 from graphcb.decisions.replaying import Drawn, Model, draw, learn, rebuild
-from graphcb.decisions.storage import Durability, LogError, Storage, open_storage
+from graphcb.decisions.storage import (
+    Durability,
+    LogError,
+    Storage,
+    open_storage,
+    without_password,
+)
 from graphcb.graphs import FeedbackGraph
 from graphcb.saving import to_bytes
 
@@ -60,6 +66,7 @@ class Policy:
         check_replay: bool = True,
     ) -> None:
         self.location = os.fspath(log)
+        self._shown = without_password(self.location)
         self._durability: Durability = durability
         self._checkpoint_every = as_count("checkpoint_every", checkpoint_every)
         self._classes = tuple(classes)
@@ -114,8 +121,9 @@ class Policy:
                 return []
             with self._kept_or_dropped(storage):
                 number = self._graphs.write(graph)
-                for context, one in zip(encoded, drawn, strict=True):
-                    records.add(storage, _as_row(one, context, identifiers, number))
+                both = zip(drawn, encoded, strict=True)
+                rows = [_as_row(one, context, identifiers, number) for one, context in both]
+                records.add_all(storage, rows)
             self._done(drawn[-1].after)
         return [self._as_decision(one) for one in drawn]
 
@@ -131,12 +139,15 @@ class Policy:
         """Feedback for many decisions, as by `feedback` in turn, but made durable together."""
         with self._guard:
             model, storage = self._ready()
-            prepared = [self._prepare(storage, name, seen) for name, seen in losses.items()]
+            prepared = self._prepare(storage, losses)
             new = [one for one in prepared if isinstance(one, _Prepared)]
             if new:
                 with self._kept_or_dropped(storage):
+                    rows = []
                     for one in new:
-                        model = _learn_one(storage, model, one)
+                        model = learn(model, one.row, one.actions, one.losses)
+                        rows.append(_as_feedback_row(one, model.position))
+                    records.add_all(storage, rows)
                 self._done(model)
         return [
             Acknowledgement(one.decision_id, True, "counted") if isinstance(one, _Prepared) else one
@@ -194,22 +205,32 @@ class Policy:
         )
 
     def _prepare(
-        self, storage: Storage, name: str, losses: Mapping[int, float]
-    ) -> "_Prepared | Acknowledgement":
-        row = self._find(storage, name)
-        before = records.read_feedback(storage, row.position)
-        actions, values = _read_losses(losses, self._graphs.read(row.graph), row.action)
-        if before is not None:
+        self, storage: Storage, losses: Mapping[str, Mapping[int, float]]
+    ) -> "list[_Prepared | Acknowledgement]":
+        """Each feedback checked, or the receipt of one that came before."""
+        positions = [self._position(name) for name in losses]
+        rows = records.read_decisions(storage, positions)
+        known = records.read_feedbacks(storage, positions)
+        prepared: list[_Prepared | Acknowledgement] = []
+        for position, (name, given) in zip(positions, losses.items(), strict=True):
+            if position not in rows:
+                raise LookupError(f"decision {name!r} is not in the log {self._shown}")
+            row = rows[position]
+            actions, values = _read_losses(given, self._graphs.read(row.graph), row.action)
+            if position not in known:
+                prepared.append(_Prepared(name, row, actions, values))
+                continue
+            before = known[position]
             same = (actions.tobytes(), values.tobytes()) == (before.actions, before.losses)
-            return Acknowledgement(
-                name,
-                False,
+            message = (
                 f"decision {name} already has its feedback (event {before.position}), with "
-                f"{'the same' if same else 'other'} losses; this one changes nothing",
+                f"{'the same' if same else 'other'} losses; this one changes nothing"
             )
-        return _Prepared(name, row, actions, values)
+            prepared.append(Acknowledgement(name, False, message))
+        return prepared
 
-    def _find(self, storage: Storage, name: str) -> records.DecisionRow:
+    def _position(self, name: str) -> int:
+        """The event that an identifier names."""
         parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})", name)
         if parts is None:
             raise LookupError(
@@ -218,13 +239,10 @@ class Policy:
             )
         if parts[1] != self._start.name:
             raise LookupError(
-                f"decision {name!r} is of another log: those of {self.location} begin with "
+                f"decision {name!r} is of another log: those of {self._shown} begin with "
                 f"{self._start.name!r}"
             )
-        row = records.read_decision(storage, int(parts[2]))
-        if row is None:
-            raise LookupError(f"decision {name!r} is not in the log {self.location}")
-        return row
+        return int(parts[2])
 
     # Memory and log -----------------------------------------------------------------------
 
@@ -238,12 +256,12 @@ class Policy:
         start = records.read_start(storage)
         if agent is not None and agent != start.agent:
             raise ValueError(
-                f"{self.location}: `agent` must be as it was when the log began, or left out, "
+                f"{self._shown}: `agent` must be as it was when the log began, or left out, "
                 "got one that differs; begin a new log for a new agent"
             )
         if seed is not None and seed != start.seed:
             raise ValueError(
-                f"{self.location}: `seed` must be {start.seed} as the log began with it, or left "
+                f"{self._shown}: `seed` must be {start.seed} as the log began with it, or left "
                 f"out, got {seed}"
             )
         return start
@@ -263,17 +281,17 @@ class Policy:
 
     def _no_agent(self) -> ValueError:
         return ValueError(
-            f"{self.location}: `agent` must be given to begin a new log; "
+            f"{self._shown}: `agent` must be given to begin a new log; "
             "check the name if there should be one"
         )
 
     def _ready(self) -> tuple[Model, Storage]:
         """The model in memory, built from the log where there is none."""
         if self._closed:
-            raise LogError(f"{self.location}: this policy is closed; open another")
+            raise LogError(f"{self._shown}: this policy is closed; open another")
         if self._process != os.getpid():
             raise LogError(
-                f"{self.location}: this policy belongs to process {self._process}, not to this "
+                f"{self._shown}: this policy belongs to process {self._process}, not to this "
                 f"one, {os.getpid()}; a log has one writer: open it after the fork"
             )
         if self._storage is None:
@@ -345,19 +363,9 @@ def _as_row(one: Drawn, context: bytes, actions: bytes, graph: int) -> records.D
     )
 
 
-def _learn_one(storage: Storage, model: Model, one: _Prepared) -> Model:
-    after = learn(model, one.row, one.actions, one.losses)
-    records.add(
-        storage,
-        records.FeedbackRow(
-            after.position,
-            time.time(),
-            one.row.position,
-            one.actions.tobytes(),
-            one.losses.tobytes(),
-        ),
-    )
-    return after
+def _as_feedback_row(one: _Prepared, position: int) -> records.FeedbackRow:
+    actions, losses = one.actions.tobytes(), one.losses.tobytes()
+    return records.FeedbackRow(position, time.time(), one.row.position, actions, losses)
 
 
 def _read_losses(

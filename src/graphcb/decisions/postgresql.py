@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from graphcb.decisions.storage import Durability, LogError, Types
+from graphcb.decisions.storage import Durability, LogError, Types, without_password
 
 _ONE_WRITER = "SELECT pg_try_advisory_lock(hashtextextended('graphcb ' || current_schema(), 0))"
 
@@ -28,7 +28,7 @@ class PostgreSQLStorage:
     types = Types(whole="BIGINT", real="DOUBLE PRECISION", bytes="BYTEA")
 
     def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
-        self.location = _without_password(location)
+        self.location = without_password(location)
         try:
             self._connection = psycopg.connect(location, autocommit=True, client_encoding="utf8")
         except psycopg.Error as problem:
@@ -65,6 +65,14 @@ class PostgreSQLStorage:
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), parameters)
             return cursor.fetchall() if cursor.description is not None else []
+        except psycopg.Error as problem:
+            raise _explain(problem, self.location) from problem
+
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run one statement for each row of parameters, without waiting for each."""
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(sql.replace("?", "%s").encode(), rows)
         except psycopg.Error as problem:
             raise _explain(problem, self.location) from problem
 
@@ -109,9 +117,3 @@ def _explain(problem: psycopg.Error, location: str) -> Exception:
     else:
         remedy = "the database refused"
     return LogError(f"{location}: {remedy} ({problem})")
-
-
-def _without_password(location: str) -> str:
-    scheme, _, rest = location.partition("://")
-    user, at, host = rest.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}{at}{host.partition('?')[0]}"

@@ -7,7 +7,7 @@ a log that stands still.
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graphcb.decisions.storage import Storage
@@ -116,7 +116,14 @@ def create_tables(storage: Storage) -> None:
 
 def add(storage: Storage, row: Row) -> None:
     """Write a row with its checksum."""
-    storage.execute(_INSERT[type(row)], (*row[:-1], checksum(row)))
+    add_all(storage, [row])
+
+
+def add_all(storage: Storage, rows: Sequence[Row]) -> None:
+    """Write rows of one kind with their checksums; there may be none."""
+    if rows:
+        insert = _INSERT[type(rows[0])]
+        storage.execute_many(insert, [(*row[:-1], checksum(row)) for row in rows])
 
 
 def checksum(row: Row) -> int:
@@ -151,12 +158,28 @@ def read_start(storage: Storage) -> Start:
 
 def read_decision(storage: Storage, position: int) -> DecisionRow | None:
     """One decision, or None."""
-    return next(iter(_read(storage, DecisionRow, "WHERE position = ?", position)), None)
+    return read_decisions(storage, [position]).get(position)
 
 
-def read_feedback(storage: Storage, decision: int) -> FeedbackRow | None:
-    """The feedback for a decision, or None while there is none."""
-    return next(iter(_read(storage, FeedbackRow, "WHERE decision = ?", decision)), None)
+def read_decisions(storage: Storage, positions: Sequence[int]) -> dict[int, DecisionRow]:
+    """Those of some decisions that are there, by position."""
+    rows = _read_where_in(storage, DecisionRow, "position", positions)
+    return {row.position: row for row in rows}
+
+
+def read_feedbacks(storage: Storage, decisions: Sequence[int]) -> dict[int, FeedbackRow]:
+    """The feedbacks for those of some decisions that have theirs, by decision."""
+    rows = _read_where_in(storage, FeedbackRow, "decision", decisions)
+    return {row.decision: row for row in rows}
+
+
+def _read_where_in(
+    storage: Storage, kind: type[Any], column: str, values: Sequence[int]
+) -> Iterator[Any]:
+    for begin in range(0, len(values), PAGE):
+        page = values[begin : begin + PAGE]
+        where = f"WHERE {column} IN ({', '.join('?' for _ in page)})"
+        yield from _read(storage, kind, where, *page)
 
 
 def read_graph(storage: Storage, graph: int) -> str:

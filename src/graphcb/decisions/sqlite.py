@@ -53,6 +53,13 @@ class SQLiteStorage:
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run one statement for each row of parameters."""
+        try:
+            self._connection.executemany(sql, rows)
+        except sqlite3.Error as problem:
+            raise _explain(problem, self.location) from problem
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Begin at once, commit at the end, undo on any exception."""

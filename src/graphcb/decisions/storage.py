@@ -29,6 +29,10 @@ class Storage(Protocol):
         """Run one statement and give its rows."""
         ...
 
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run one statement for each row of parameters."""
+        ...
+
     def transaction(self) -> AbstractContextManager[None]:
         """All or nothing: durable when the block has ended, undone when it raises."""
         ...
@@ -61,3 +65,16 @@ def open_storage(location: str, *, writes: bool, durability: Durability = "power
     from graphcb.decisions.sqlite import SQLiteStorage
 
     return SQLiteStorage(location, writes=writes, durability=durability)
+
+
+def without_password(location: str) -> str:
+    """A location as it may be shown.
+
+    >>> without_password("postgresql://me:secret@host/decisions?options=-csearch_path%3Da")
+    'postgresql://me@host/decisions'
+    """
+    scheme, separator, rest = location.partition("://")
+    if not separator:
+        return location
+    user, at, host = rest.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{host.partition('?')[0]}"
