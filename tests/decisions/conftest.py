@@ -27,6 +27,14 @@ def _version(path: Path) -> int:
     return int(name) if name.isdigit() else 0
 
 
+def has_user() -> bool:
+    try:
+        pwd.getpwnam("postgres")
+    except KeyError:
+        return False
+    return True
+
+
 class Server:
     """`postgres` on a free port of 127.0.0.1; never as root, which it refuses."""
 
@@ -79,6 +87,8 @@ def server(tmp_path_factory):
     binaries = find_binaries()
     if binaries is None:
         pytest.skip("no PostgreSQL server here: install Debian's `postgresql`")
+    if os.geteuid() == 0 and not has_user():
+        pytest.skip("no user `postgres` here, and PostgreSQL refuses to run as root")
     pytest.importorskip("psycopg", reason="needs the extra `postgres`")
     # Not below pytest's own folder, which no other user may enter.
     with tempfile.TemporaryDirectory(prefix="graphcb-postgresql-") as folder:

@@ -91,21 +91,25 @@ class SQLiteStorage:
 def _connect_to_read(path: Path, location: str) -> sqlite3.Connection:
     if not path.is_file():
         raise FileNotFoundError(f"a log must be a file that is there, got {location!r}")
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
-    )
     try:
-        _tables(connection)
+        return _open_to_read(path, "mode=ro")
     except sqlite3.OperationalError:
         # A folder that cannot be written has no place for the readers' shared memory; without
         # a writer's files beside it, the log is at rest and can be read as it is.
-        connection.close()
         if path.with_name(f"{path.name}-wal").exists():
             raise
-        connection = sqlite3.connect(
-            f"{path.as_uri()}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
-        )
+        return _open_to_read(path, "immutable=1")
+
+
+def _open_to_read(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False
+    )
+    try:
         _tables(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
