@@ -111,7 +111,22 @@ def test_evaluate_says_what_the_log_cannot_tell(tmp_path, capsys):
     code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform")
     assert code == 0
     assert "plain: 100.0% of this policy's play is on actions that do not show their own" in out
-    assert "doubly robust: the agent of this log has no oracle" in out
+    assert "doubly robust: the agent of this log has no oracle that can be read here" in out
+
+
+class Mine(graphcb.Uniform):
+    """An agent of somebody else."""
+
+
+def test_evaluate_a_log_of_somebody_elses_agent(tmp_path, capsys):
+    path = tmp_path / "a.db"
+    with Policy(path, Mine(), seed=0, classes=[Mine]) as policy:
+        decision = policy.decide([1.0], graphs.full_information(2))
+        policy.feedback(decision.decision_id, {0: 0.5, 1: 0.25})
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "constant:1")
+    assert code == 0
+    assert "with the graph 0.2500" in out
+    assert "no oracle that can be read here" in out
 
 
 @pytest.mark.parametrize(

@@ -180,8 +180,9 @@ class TestFeedback:
                 policy.feedback(f"{name}-2", {})
             with pytest.raises(LookupError, match="decision '00000000-1' is of another log"):
                 policy.feedback("00000000-1", {})
-            with pytest.raises(LookupError, match=f"such as '{name}-7', got 'seven'"):
-                policy.feedback("seven", {})
+            for wrong in ("seven", f"{name}-07", f"{name}-1 ", 1, None):
+                with pytest.raises(LookupError, match=f"such as '{name}-7', got {wrong!r}"):
+                    policy.feedback(wrong, {})
             assert policy.feedback(made, {}).counted
             with pytest.raises(LookupError, match=f"decision '{name}-2' is not in the log"):
                 policy.feedback(f"{name}-2", {})  # event 2 is a feedback
@@ -510,6 +511,33 @@ class TestProcess:
         assert problems == []
         assert len(set(made)) == 60
         assert policy_state(policy.location) == state
+
+    @pytest.mark.parametrize("moment", ["before", "after"])
+    def test_an_interrupt_around_the_commit_leaves_memory_and_log_as_one(self, tmp_path, moment):
+        with Policy(tmp_path / "a.db", new_agent(), seed=5) as policy:
+            waiting = []
+            play(policy, range(5), waiting)
+            plain = policy._storage.execute
+
+            def execute(sql, parameters=()):
+                if sql == "COMMIT" and moment == "before":
+                    raise KeyboardInterrupt
+                rows = plain(sql, parameters)
+                if sql == "COMMIT":
+                    raise KeyboardInterrupt
+                return rows
+
+            policy._storage.execute = execute
+            number, decision = waiting[0]
+            seen = losses(MIXED[number % 3], decision.action, number)
+            events = policy.n_events
+            with pytest.raises(KeyboardInterrupt):
+                policy.feedback(decision.decision_id, seen)
+            policy._storage.execute = plain
+            assert policy.n_events == events + (moment == "after")
+            assert policy.feedback(decision.decision_id, seen).counted == (moment == "before")
+            state = to_bytes(policy.agent)
+        assert policy_state(tmp_path / "a.db") == state
 
     def test_a_forked_child_may_not_write(self, tmp_path):
         with Policy(tmp_path / "a.db", new_agent()) as policy:

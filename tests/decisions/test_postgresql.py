@@ -32,8 +32,15 @@ def run(server, statement):
         return connection.execute(statement).fetchall()
 
 
-def test_a_lost_connection_is_said_and_mended(server):
-    url = server.url("lost")
+def again(policy):
+    policy.feedback(f"{policy._start.name}-1", {})
+
+
+@pytest.mark.parametrize("first", [lambda policy: one_round(policy, 5), again])
+def test_a_lost_connection_is_said_and_mended(server, first):
+    """Whether it is found when something is written or when something is read."""
+    name = f"lost_{first.__name__.strip('<>')}"
+    url = server.url(name)
     with Policy(url, new_agent(), seed=1) as policy:
         played = [one_round(policy, number) for number in range(5)]
         run(
@@ -41,11 +48,12 @@ def test_a_lost_connection_is_said_and_mended(server):
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
             " AND backend_type = 'client backend'",
         )
-        with pytest.raises(LogError, match="the connection was lost; call again to reconnect"):
-            one_round(policy, 5)
+        lost = pytest.raises(LogError, match="the connection was lost; call again to reconnect")
+        with lost:
+            first(policy)
         played += [one_round(policy, number) for number in range(5, 10)]
         state = to_bytes(policy.agent)
-    with Policy(server.url("kept"), new_agent(), seed=1) as policy:
+    with Policy(server.url(f"not_{name}"), new_agent(), seed=1) as policy:
         assert [one_round(policy, number) for number in range(10)] == played
         assert to_bytes(policy.agent) == state
     with DecisionLog(url) as log:

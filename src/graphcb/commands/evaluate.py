@@ -9,6 +9,7 @@ from graphcb.commands.command import Commands
 if TYPE_CHECKING:
     from graphcb.decisions import DecisionLog, LoggedDecision
     from graphcb.evaluation import Estimate, Evaluation, Interval
+    from graphcb.oracles import Oracle
 
 
 def add_to(commands: Commands) -> None:
@@ -47,19 +48,29 @@ def _evaluate(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog
     from graphcb.evaluation import evaluate
     from graphcb.evaluation.targets import read_target
-    from graphcb.saving import from_bytes
 
     target = read_target(options.policy)
     with DecisionLog(options.log) as log:
-        agent = from_bytes(log.start.agent, where=options.log)
         found = evaluate(
             _after(log, options.after),
             target,
-            oracle=getattr(agent, "oracle", None),
+            oracle=_untrained_oracle(log),
             loss_range=tuple(options.loss_range),
             confidence=options.confidence,
         )
     _print(found, options)
+
+
+def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
+    """The oracle that the log began with, if there is one that can be read here."""
+    from graphcb.saving import from_bytes
+
+    try:
+        agent = from_bytes(log.start.agent, where=log.location)
+    except ValueError:  # of a class that is not of graphcb
+        return None
+    oracle: Oracle | None = getattr(agent, "oracle", None)
+    return oracle
 
 
 def _after(log: "DecisionLog", event: int) -> "Iterator[LoggedDecision]":
@@ -97,7 +108,7 @@ def _print(found: "Evaluation", options: argparse.Namespace) -> None:
             "not show their own loss when played"
         )
     if found.doubly_robust is None:
-        print("doubly robust: the agent of this log has no oracle")
+        print("doubly robust: the agent of this log has no oracle that can be read here")
 
 
 def _cells(estimate: "Estimate | None") -> tuple[str, str, str, str]:

@@ -119,7 +119,7 @@ class Policy:
                 drawn.append(one)
             if not drawn:
                 return []
-            with self._kept_or_dropped(storage):
+            with self._in_log_first(storage):
                 number = self._graphs.write(graph)
                 both = zip(drawn, encoded, strict=True)
                 rows = [_as_row(one, context, identifiers, number) for one, context in both]
@@ -142,7 +142,7 @@ class Policy:
             prepared = self._prepare(storage, losses)
             new = [one for one in prepared if isinstance(one, _Prepared)]
             if new:
-                with self._kept_or_dropped(storage):
+                with self._in_log_first(storage):
                     rows = []
                     for one in new:
                         model = learn(model, one.row, one.actions, one.losses)
@@ -179,7 +179,7 @@ class Policy:
             if self._closed:
                 return
             if self._storage is not None and self._process == os.getpid():
-                if self._model is not None:
+                if self._model is not None and self._model.position != self._checkpointed:
                     self._checkpoint(self._model, self._storage)
                 self._storage.close()
             self._closed = True
@@ -231,7 +231,7 @@ class Policy:
 
     def _position(self, name: str) -> int:
         """The event that an identifier names."""
-        parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})", name)
+        parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})", str(name))
         if parts is None:
             raise LookupError(
                 f"`decision_id` must be what `decide` gave, such as "
@@ -294,6 +294,9 @@ class Policy:
                 f"{self._shown}: this policy belongs to process {self._process}, not to this "
                 f"one, {os.getpid()}; a log has one writer: open it after the fork"
             )
+        if self._storage is not None and not self._storage.is_usable():
+            self._storage.close()
+            self._storage, self._model = None, None
         if self._storage is None:
             self._storage = self._open()
             self._graphs = Graphs(self._storage)
@@ -316,19 +319,18 @@ class Policy:
             self._checkpoint(model, self._storage)
 
     @contextmanager
-    def _kept_or_dropped(self, storage: Storage) -> Iterator[None]:
-        """A transaction. When it fails, what memory holds is no longer known to be what the log
-        holds, and it is built from the log before the next call.
+    def _in_log_first(self, storage: Storage) -> Iterator[None]:
+        """A transaction, after which `_done` sets the model that goes with it.
+
+        Until then there is none in memory: whatever goes wrong, and whether or not the commit
+        came through, the next call builds it from the log.
         """
+        self._model = None
         try:
             with storage.transaction():
                 yield
         except BaseException:
-            self._model = None
             self._graphs.forget()
-            if not storage.is_usable():
-                storage.close()
-                self._storage = None
             raise
 
     def _checkpoint(self, model: Model, storage: Storage) -> None:
