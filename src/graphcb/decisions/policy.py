@@ -1,13 +1,12 @@
 """A policy: decides, takes feedback whenever it comes, and forgets nothing."""
 
 import copy
-import math
 import os
 import re
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.checks import as_action, as_count
+from graphcb.checks import as_count
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, Decision
-from graphcb.decisions.encoding import FLOAT, WHOLE, decode, encode
+from graphcb.decisions.encoding import FLOAT, decode, encode
 from graphcb.decisions.log import Graphs, decision_id
 from graphcb.decisions.replaying import Drawn, Model, draw, learn, rebuild
+from graphcb.decisions.revealed import read_losses
 from graphcb.decisions.storage import (
     Durability,
     LogError,
@@ -216,7 +216,7 @@ class Policy:
             if position not in rows:
                 raise LookupError(f"decision {name!r} is not in the log {self._shown}")
             row = rows[position]
-            actions, values = _read_losses(given, self._graphs.read(row.graph), row.action)
+            actions, values = read_losses(given, self._graphs.read(row.graph), row.action)
             if position not in known:
                 prepared.append(_Prepared(name, row, actions, values))
                 continue
@@ -368,43 +368,3 @@ def _as_row(one: Drawn, context: bytes, actions: bytes, graph: int) -> records.D
 def _as_feedback_row(one: _Prepared, position: int) -> records.FeedbackRow:
     actions, losses = one.actions.tobytes(), one.losses.tobytes()
     return records.FeedbackRow(position, time.time(), one.row.position, actions, losses)
-
-
-def _read_losses(
-    losses: Mapping[int, float], graph: FeedbackGraph, played: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Actions in increasing order and their losses, each of which the graph could reveal."""
-    if not isinstance(losses, Mapping):
-        raise TypeError(
-            f"`losses` must be a mapping {{action: loss, ...}}, got {type(losses).__name__}"
-        )
-    row = graph.row(played)
-    known: dict[int, float] = {}
-    for action, loss in losses.items():
-        place = as_action(action, graph.n_actions, name="action in losses")
-        value = _as_loss(loss, place)
-        if not row[place] > 0.0:
-            raise ValueError(
-                f"`losses` must be of actions that playing {played} can reveal "
-                f"({_some(np.flatnonzero(row).tolist())}), got action {place}"
-            )
-        known[place] = value
-    ordered: Sequence[int] = sorted(known)
-    values = [known[place] for place in ordered]
-    return np.array(ordered, dtype=WHOLE), np.array(values, dtype=FLOAT)
-
-
-def _as_loss(loss: Any, action: int) -> float:
-    try:
-        value = float(loss)
-    except (TypeError, ValueError):
-        raise TypeError(f"`losses` must be numbers, got {loss!r} for action {action}") from None
-    if not math.isfinite(value):
-        raise ValueError(f"`losses` must be finite, got {value} for action {action}")
-    return value
-
-
-def _some(actions: list[int]) -> str:
-    if not actions:
-        return "none"
-    return ", ".join(map(str, actions[:8])) + (" ..." if len(actions) > 8 else "")
