@@ -46,6 +46,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/solver.py
+	$(BIN)/python benchmarks/decisions.py
+	$(BIN)/python benchmarks/kill.py --kills 400
+	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/fuzz_solver.py --programs 100000 --least-gamma 1
 
 clean:

@@ -7,6 +7,7 @@ import sys
 import graphcb
 
 HEAVY = ("scipy.optimize", "scipy.sparse", "matplotlib", "networkx", "joblib", "rich")
+HEAVY += ("sqlite3", "psycopg", "pyarrow")
 
 
 def test_import_stays_light():

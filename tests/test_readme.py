@@ -26,9 +26,26 @@ def test_the_first_program_runs_as_printed_and_prints_what_is_said(tmp_path):
     assert f"It prints `{done.stdout.strip()}`" in README
 
 
-def test_the_other_programs_run():
+def test_the_other_programs_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for program in PROGRAMS[1:]:
         exec("import graphcb\n" + program, {})
+
+
+def test_the_program_that_decides_and_the_commands_below_it(tmp_path, monkeypatch, capsys):
+    from graphcb.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (program,) = [program for program in PROGRAMS if "Policy" in program]
+    exec(program, {})
+    decision, first, second = capsys.readouterr().out.splitlines()
+    assert '"model_version": 0' in decision
+    assert first == "counted"
+    assert "this one changes nothing" in second
+    commands = [c.split()[1:] for c in COMMANDS if "decisions.db" in c]
+    assert [command[0] for command in commands] == ["replay", "log", "evaluate"]
+    for command in commands:
+        assert main(command) == 0
 
 
 def test_make_targets_named_in_the_readme_exist():

@@ -2,6 +2,7 @@
 
 from graphcb import graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
+from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
     Automatic,
     Doubling,
@@ -22,12 +23,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Automatic",
+    "Decision",
+    "DecisionLog",
     "Doubling",
     "EpsilonGreedy",
     "FeedbackGraph",
     "Fixed",
     "FromTheory",
     "Greedy",
+    "Policy",
     "Solution",
     "SolutionBatch",
     "SquareCB",

@@ -4,6 +4,7 @@ A file holds names of classes and their attributes. Loading builds only classes 
 those that the caller names, so a file cannot run anything.
 """
 
+import io
 import json
 import os
 import tempfile
@@ -40,14 +41,12 @@ def save(thing: Any, path: str | os.PathLike[str]) -> None:
     >>> load(file).learning_rate
     0.5
     """
-    arrays: dict[str, np.ndarray] = {}
-    content = {"graphcb": FORMAT, "content": _encode(thing, type(thing).__name__, arrays)}
-    arrays["json"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+    content = to_bytes(thing)
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(target)
@@ -58,24 +57,39 @@ def save(thing: Any, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
     """Read what `save` wrote. `classes` are those of your own that the file may hold."""
+    return from_bytes(Path(path).read_bytes(), where=str(path), classes=classes)
+
+
+def to_bytes(thing: Any) -> bytes:
+    """What `save` writes: the same bytes for the same state."""
+    arrays: dict[str, np.ndarray] = {}
+    content = {"graphcb": FORMAT, "content": _encode(thing, type(thing).__name__, arrays)}
+    arrays["json"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> Any:
+    """What `to_bytes` gave, built again; `where` names the source in errors."""
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive}
-        content = json.loads(arrays["json"].tobytes().decode())
+        description = json.loads(arrays["json"].tobytes().decode())
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, UnicodeDecodeError) as reason:
         raise ValueError(
-            f"{path}: not a file written by graphcb.save, or damaged: {reason}"
+            f"{where}: not a file written by graphcb.save, or damaged: {reason}"
         ) from None
-    if content.get("graphcb") != FORMAT:
+    if description.get("graphcb") != FORMAT:
         raise ValueError(
-            f"{path}: must have format {FORMAT}, got {content.get('graphcb')!r}; "
+            f"{where}: must have format {FORMAT}, got {description.get('graphcb')!r}; "
             "it was written by another version of graphcb"
         )
     try:
-        return _decode(content["content"], arrays, known)
+        return _decode(description["content"], arrays, known)
     except (KeyError, TypeError) as reason:
-        raise ValueError(f"{path}: damaged: {reason!r}") from None
+        raise ValueError(f"{where}: damaged: {reason!r}") from None
 
 
 def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:

@@ -8,8 +8,19 @@ import numpy as np
 import pytest
 
 import graphcb.agents
-from graphcb import FeedbackGraph, SquareRoot, graphs, load, oracles, save
+from graphcb import (
+    DecisionLog,
+    FeedbackGraph,
+    Policy,
+    SquareRoot,
+    graphs,
+    load,
+    oracles,
+    save,
+)
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
+from graphcb.decisions import replay
+from graphcb.saving import to_bytes
 
 LEVELS = np.linspace(0.0, 1.0, 6)
 
@@ -93,6 +104,17 @@ class TestAgent:
         stored = store(learner, tmp_path)
         assert stored.n_rounds == 30
         np.testing.assert_array_equal(play(learner, 30, seed=1), play(stored, 30, seed=1))
+
+    def test_a_log_of_its_decisions_leads_to_the_same_bits(self, agent, tmp_path):
+        rng = np.random.default_rng(4)
+        with Policy(tmp_path / "log.db", build(agent), durability="process-kill") as policy:
+            for _ in range(30):
+                decision = policy.decide(rng.normal(size=3), graphs.inventory(6), LEVELS)
+                seen = {a: abs(LEVELS[a] - 0.4) for a in range(decision.action + 1)}
+                policy.feedback(decision.decision_id, seen)
+            state = to_bytes(policy.agent)
+        with DecisionLog(tmp_path / "log.db") as log:
+            assert to_bytes(replay(log).agent) == state
 
     def test_a_copy_is_independent(self, agent):
         learner = build(agent)

@@ -7,7 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
+import graphcb
 import graphcb.oracles
+from graphcb.decisions import replay
 from graphcb.oracles import (
     LinearAdaGrad,
     LinearOGD,
@@ -17,6 +19,7 @@ from graphcb.oracles import (
     SharedLinearOGD,
     VovkAggregation,
 )
+from graphcb.saving import to_bytes
 
 FEATURES = 4
 LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
@@ -158,3 +161,21 @@ class TestOracle:
             oracle.update(np.ones(FEATURES), [1, 1], [0.5, 0.5])
         with pytest.raises(TypeError, match="`actions` must be whole numbers"):
             oracle.predict(np.ones(FEATURES), [0.5])
+
+
+@pytest.mark.parametrize(("build", "actions"), CASES)
+def test_a_log_of_decisions_leads_to_the_same_bits(build, actions, tmp_path):
+    if isinstance(build(), SharedLinearOGD):
+        pytest.skip("holds a function, which no file of graphcb does")
+    rng = np.random.default_rng(4)
+    agent = graphcb.SquareCBG(build())
+    with graphcb.Policy(tmp_path / "log.db", agent, durability="process-kill") as policy:
+        for _ in range(20):
+            x = rng.random(FEATURES)
+            decision = policy.decide(x, graphcb.graphs.cops_and_robbers(4), actions)
+            losses = truth(x, actions, actions)
+            seen = {a: losses[a] for a in range(4) if a != decision.action}
+            policy.feedback(decision.decision_id, seen)
+        state = to_bytes(policy.agent)
+    with graphcb.DecisionLog(tmp_path / "log.db") as log:
+        assert to_bytes(replay(log).agent) == state

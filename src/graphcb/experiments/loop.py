@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.checks import SUM_TOLERANCE, as_numbers, as_probabilities
-from graphcb.compilation import compiled
 from graphcb.environments import Environment, Round
+from graphcb.sampling import action_at
 
 
 class Row(NamedTuple):
@@ -64,30 +63,4 @@ def play(
 
 def draw(probabilities: NDArray[np.float64], n_actions: int, rng: np.random.Generator) -> int:
     """An action drawn from a distribution, which is checked on the way."""
-    p = as_numbers("probabilities", probabilities)
-    action = invert(p, rng.random()) if p.shape == (n_actions,) else -1
-    if action < 0:
-        as_probabilities(p, n_actions)  # raises the text that says what is wrong
-    return action
-
-
-@compiled
-def invert(p: NDArray[np.float64], uniform: float) -> int:
-    """The first action at which the cumulative probability passes `uniform`.
-
-    -1 if `p` is no distribution.
-    """
-    total = 0.0
-    chosen = -1
-    last = -1
-    for i in range(p.size):
-        if not p[i] >= 0.0:  # also true for NaN
-            return -1
-        if p[i] > 0.0:
-            total += p[i]
-            last = i
-            if chosen < 0 and uniform < total:
-                chosen = i
-    if not abs(total - 1.0) <= SUM_TOLERANCE:
-        return -1
-    return chosen if chosen >= 0 else last  # rounding may leave the sum a hair below 1
+    return action_at(rng.random(), probabilities, n_actions)

@@ -18,12 +18,12 @@ from graphcb.experiments.kernels.ledger import (
     write_down,
 )
 from graphcb.experiments.kernels.rules import explore, rule_for
-from graphcb.experiments.loop import invert
 from graphcb.exploration.schedules import gammas
 from graphcb.graphs import inventory
 from graphcb.newsvendor import stock_cost, stock_costs
 from graphcb.oracles import NewsvendorOGD
 from graphcb.oracles.newsvendor import add_scaled, dot, mean_slope
+from graphcb.sampling import invert
 
 
 class Levels(NamedTuple):

@@ -19,7 +19,6 @@ from graphcb.experiments.kernels.ledger import (
     write_down,
 )
 from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
-from graphcb.experiments.loop import invert
 from graphcb.exploration.edges import edges_of
 from graphcb.exploration.rows import CUT, N_NUMBERS, UPPER, solve_scaling, work_room
 from graphcb.exploration.schedules import gammas
@@ -28,6 +27,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from
 from graphcb.oracles.logistic import learn_row, predict_row
+from graphcb.sampling import invert
 
 SOLVE = -1  # the convex program, in place of the number of a closed form
 LARGEST = 256  # actions; a graph of more is not written out as a matrix

@@ -1,0 +1,126 @@
+"""`graphcb evaluate`: the loss of another policy, estimated from a decision log."""
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphcb.commands.command import Commands
+
+if TYPE_CHECKING:
+    from graphcb.decisions import DecisionLog, LoggedDecision
+    from graphcb.evaluation import Estimate, Evaluation, Interval
+    from graphcb.oracles import Oracle
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "evaluate", help="judge a policy on a decision log before deploying it"
+    )
+    parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
+    parser.add_argument(
+        "--policy",
+        required=True,
+        metavar="POLICY",
+        help="uniform, logged (what wrote the log), constant:ACTION, MODEL.npz (an agent written "
+        "by graphcb.save, played as it stands), greedy:MODEL.npz (its best prediction)",
+    )
+    parser.add_argument(
+        "--after",
+        type=int,
+        default=0,
+        metavar="EVENT",
+        help="judge on later decisions only: those a model was not trained on",
+    )
+    parser.add_argument(
+        "--loss-range",
+        type=float,
+        nargs=2,
+        default=(0.0, 1.0),
+        metavar=("LOW", "HIGH"),
+        help="what losses can be (default: 0 1)",
+    )
+    parser.add_argument("--confidence", type=float, default=0.95, help="default: %(default)g")
+    parser.set_defaults(command=_evaluate)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from graphcb.decisions import DecisionLog
+    from graphcb.evaluation import evaluate
+    from graphcb.evaluation.targets import read_target
+
+    target = read_target(options.policy)
+    with DecisionLog(options.log) as log:
+        found = evaluate(
+            _after(log, options.after),
+            target,
+            oracle=_untrained_oracle(log),
+            loss_range=tuple(options.loss_range),
+            confidence=options.confidence,
+        )
+    _print(found, options)
+
+
+def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
+    """The oracle that the log began with, if there is one that can be read here."""
+    from graphcb.saving import from_bytes
+
+    try:
+        agent = from_bytes(log.start.agent, where=log.location)
+    except ValueError:  # of a class that is not of graphcb
+        return None
+    oracle: Oracle | None = getattr(agent, "oracle", None)
+    return oracle
+
+
+def _after(log: "DecisionLog", event: int) -> "Iterator[LoggedDecision]":
+    return (row for row in log if row.position > event)
+
+
+def _print(found: "Evaluation", options: argparse.Namespace) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    sure = f"{100 * options.confidence:g} %"
+    table = Table(title=f"mean loss of {options.policy}", title_justify="left")
+    for column in ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"):
+        table.add_column(column)
+    for name, estimate in (
+        ("with the graph", found.graph),
+        ("doubly robust", found.doubly_robust),
+        ("plain", found.plain),
+    ):
+        table.add_row(name, *_cells(estimate))
+    console = Console()
+    console.print(table)
+    print(
+        f"{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
+        f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
+    )
+    if found.unseen_share > 0.0:
+        print(
+            f"{found.unseen_share:.1%} of this policy's play is on actions whose loss could not "
+            "have been seen: only the doubly robust estimate is left, which trusts the oracle there"
+        )
+    elif found.plain is None:
+        print(
+            f"plain: {found.plain_unseen_share:.1%} of this policy's play is on actions that do "
+            "not show their own loss when played"
+        )
+    if found.doubly_robust is None:
+        print("doubly robust: the agent of this log has no oracle that can be read here")
+
+
+def _cells(estimate: "Estimate | None") -> tuple[str, str, str, str]:
+    if estimate is None:
+        return "-", "-", "-", "-"
+    return (
+        f"{estimate.value:.4f}",
+        f"{estimate.standard_error:.4f}",
+        _interval(estimate.normal),
+        _interval(estimate.anytime),
+    )
+
+
+def _interval(interval: "Interval | None") -> str:
+    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"

@@ -1,0 +1,27 @@
+"""`graphcb log`: what a decision log holds, and how to hand it on."""
+
+import argparse
+from pathlib import Path
+
+from graphcb.commands.command import Commands
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("log", help="hand a decision log on to others")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    export = actions.add_parser("export", help="write all decisions and feedbacks to one file")
+    export.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
+    export.add_argument(
+        "--parquet", type=Path, required=True, metavar="FILE", help="where the rows go"
+    )
+    export.set_defaults(command=_export)
+
+
+def _export(options: argparse.Namespace) -> None:
+    from graphcb.decisions import DecisionLog
+    from graphcb.decisions.export import export_parquet
+
+    with DecisionLog(options.log) as log:
+        count = export_parquet(log, options.parquet)
+    print(f"{count:,} decisions: {options.parquet}")

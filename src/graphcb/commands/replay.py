@@ -1,0 +1,45 @@
+"""`graphcb replay`: rebuild the model of a log from its first event on."""
+
+import argparse
+import time
+from pathlib import Path
+
+from graphcb.commands.command import Commands
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "replay", help="rebuild the model of a decision log and check every decision in it"
+    )
+    parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
+    parser.add_argument("--save", type=Path, metavar="MODEL", help="write the model to a file")
+    parser.set_defaults(command=_replay)
+
+
+def _replay(options: argparse.Namespace) -> None:
+    from graphcb.decisions import DecisionLog, replay
+    from graphcb.decisions.records import read_checkpoints
+    from graphcb.saving import save, to_bytes
+
+    with DecisionLog(options.log) as log:
+        start = time.perf_counter()
+        model = replay(log)
+        seconds = time.perf_counter() - start
+        n_decisions = model.position - model.n_feedbacks
+        print(
+            f"{n_decisions:,} decisions and {model.n_feedbacks:,} feedbacks in {seconds:.1f} s: "
+            "every decision came out as it was logged, bit for bit"
+        )
+        for checkpoint in read_checkpoints(log.storage):
+            if checkpoint.position == model.position:
+                if checkpoint.agent != to_bytes(model.agent):
+                    raise ValueError(
+                        f"{options.log}: the checkpoint at event {checkpoint.position} differs "
+                        "from what the log leads to; the log is right: run DELETE FROM "
+                        "graphcb_checkpoints on it"
+                    )
+                print("the checkpoint holds the same model")
+    if options.save is not None:
+        save(model.agent, options.save)
+        print(f"model: {options.save}")

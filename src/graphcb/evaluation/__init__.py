@@ -1,0 +1,20 @@
+"""Judging a policy on a log before it decides anything."""
+
+from graphcb.evaluation.intervals import Interval, confidence_sequence, normal_interval
+from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
+from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
+
+__all__ = [
+    "Estimate",
+    "Evaluation",
+    "Interval",
+    "Target",
+    "as_saved",
+    "confidence_sequence",
+    "constant",
+    "evaluate",
+    "greedy",
+    "logged",
+    "normal_interval",
+    "uniform",
+]

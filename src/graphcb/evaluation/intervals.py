@@ -1,0 +1,89 @@
+"""How sure an estimate is: for a number of decisions fixed in advance, or at any time."""
+
+import math
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# The smallest bet, 2^-30, is the best one after about 10^18 decisions.
+N_BETS = 30
+
+
+class Interval(NamedTuple):
+    """Both ends of a confidence interval."""
+
+    lower: float
+    upper: float
+
+
+def normal_interval(terms: Floats, confidence: float = 0.95) -> Interval:
+    """Mean +- a multiple of its standard error: right for many decisions, looked at once.
+
+    >>> normal_interval(np.array([0.0, 1.0] * 50))
+    Interval(lower=0.4015..., upper=0.5984...)
+    """
+    check_confidence(confidence)
+    wide = NormalDist().inv_cdf(0.5 + 0.5 * confidence) * standard_error(terms)
+    mean = float(terms.mean())
+    return Interval(mean - wide, mean + wide)
+
+
+def standard_error(terms: Floats) -> float:
+    """Of the mean, from at least two decisions."""
+    return float(terms.std(ddof=1) / math.sqrt(terms.size)) if terms.size > 1 else math.inf
+
+
+def confidence_sequence(
+    below: Floats, above: Floats, *, confidence: float = 0.95, floor: float = 0.0
+) -> tuple[Floats, Floats]:
+    """Ends of an interval after each decision, valid for all of them at once: (..., n) each.
+
+    One may look after every decision, stop when one likes, and still be wrong with probability
+    `1 - confidence` at most, for any number of decisions; see decision note 0015. `below` are
+    terms of losses scaled to [0, 1]; `above` are terms of 1 - loss; neither may be less than
+    -floor. There need be no bound from above, which is what makes it fit for terms with small
+    probabilities in the denominator.
+    """
+    check_confidence(confidence)
+    alpha = 0.5 * (1.0 - confidence)
+    return _lower_ends(below, alpha, floor), 1.0 - _lower_ends(above, alpha, floor)
+
+
+def _lower_ends(terms: Floats, alpha: float, floor: float) -> Floats:
+    """Lower ends for the mean of terms that are at least -floor, their mean being in [0, 1].
+
+    In units z = term / (1 + floor): with a guess g made before z is seen, z - g >= -1, and for
+    any bet b in [0, 1) exp(b (z - mean) - psi(b) (z - g)^2) has expectation at most 1, where
+    psi(b) = -log(1 - b) - b. The product over decisions stays below 1 / (alpha w) at all times
+    with probability 1 - alpha w (Ville), which is solved for the mean. The bets 1/2, 1/4, ...
+    share alpha by weights w that add up to 1, and the best of their ends is taken.
+    """
+    z = terms / (1.0 + floor)
+    n = np.arange(1, z.shape[-1] + 1)
+    middle = 0.5 / (1.0 + floor)
+    guess = _before((middle + np.cumsum(z, axis=-1)) / (n + 1), middle)
+    guess = np.clip(guess, 0.0, 1.0 / (1.0 + floor))
+    total, squares = np.cumsum(z, axis=-1), np.cumsum((z - guess) ** 2, axis=-1)
+    ends = np.zeros(z.shape)
+    for number in range(1, N_BETS + 1):
+        bet, weight = 0.5**number, 1.0 / (number * (number + 1))
+        psi = -math.log1p(-bet) - bet
+        end = (bet * total - psi * squares + math.log(alpha * weight)) / (bet * n)
+        ends = np.maximum(ends, (1.0 + floor) * end)
+    return np.asarray(np.maximum.accumulate(ends, axis=-1))
+
+
+def _before(values: Floats, first: float) -> Floats:
+    """What was known before each decision."""
+    start = np.full((*values.shape[:-1], 1), first)
+    return np.concatenate([start, values[..., :-1]], axis=-1)
+
+
+def check_confidence(confidence: float) -> None:
+    """A probability strictly between 0 and 1."""
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"`confidence` must lie between 0 and 1, such as 0.95, got {confidence}")

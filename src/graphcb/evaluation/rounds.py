@@ -1,0 +1,121 @@
+"""Logged rounds beside what another policy would have played, and what they say about it.
+
+Losses and predictions are in units in which all losses lie in [0, 1].
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.evaluation.terms import (
+    Flags,
+    Floats,
+    doubly_robust_terms,
+    graph_terms,
+    plain_terms,
+)
+from graphcb.graphs import FeedbackGraph
+
+# How far below 0 a doubly robust term of the confidence sequence may fall; predictions are
+# shrunk until none can fall further.
+FLOOR = 2.0
+# Up to so many actions, what can be revealed together is looked at, not bounded by everything.
+LOOKED_AT = 512
+
+
+class JudgedRound(NamedTuple):
+    """One logged round; arrays over its actions. `predicted` is None without an oracle."""
+
+    graph: FeedbackGraph
+    target: Floats
+    probabilities: Floats
+    action: int
+    revealed: Flags
+    losses: Floats
+    predicted: Floats | None
+
+
+class RoundTerms(NamedTuple):
+    """One number a round. `above` are terms of 1 - loss, for the upper ends of intervals.
+
+    `unseen` is the share of the target's play that could not have been seen.
+    """
+
+    graph: Floats
+    graph_above: Floats
+    plain: Floats
+    plain_above: Floats
+    robust: Floats
+    robust_below: Floats
+    robust_above: Floats
+    unseen: Floats
+    plain_unseen: Floats
+
+
+def terms_of(rounds: Sequence[JudgedRound]) -> RoundTerms:
+    """The terms of rounds in their order, those of one graph worked out together."""
+    terms = np.zeros((len(RoundTerms._fields), len(rounds)))
+    places: dict[FeedbackGraph, list[int]] = {}
+    for place, judged in enumerate(rounds):
+        places.setdefault(judged.graph, []).append(place)
+    for graph, chosen in places.items():
+        terms[:, chosen] = _terms_on_one_graph(graph, [rounds[place] for place in chosen])
+    return RoundTerms(*terms)
+
+
+def _terms_on_one_graph(graph: FeedbackGraph, rounds: Sequence[JudgedRound]) -> RoundTerms:
+    target, p = _stack(rounds, "target"), _stack(rounds, "probabilities")
+    revealed, losses = _stack(rounds, "revealed"), _stack(rounds, "losses")
+    reveal = np.array([graph.reveal_probabilities(row) for row in p])
+    alone = p * graph.remember("self reveal", _self_reveal)
+    played = np.arange(graph.n_actions) == np.array([judged.action for judged in rounds])[:, None]
+    robust = below = above = np.zeros(len(rounds))
+    if rounds[0].predicted is not None:
+        predicted = _stack(rounds, "predicted")
+        robust = doubly_robust_terms(target, reveal, revealed, losses, predicted)
+        shrunk = _shrunk(graph, p, target, reveal, predicted)
+        below = doubly_robust_terms(target, reveal, revealed, losses, shrunk)
+        shrunk = _shrunk(graph, p, target, reveal, 1.0 - predicted)
+        above = doubly_robust_terms(target, reveal, revealed, 1.0 - losses, shrunk)
+    return RoundTerms(
+        graph_terms(target, reveal, revealed, losses),
+        graph_terms(target, reveal, revealed, 1.0 - losses),
+        plain_terms(target, alone, played, revealed, losses),
+        plain_terms(target, alone, played, revealed, 1.0 - losses),
+        robust,
+        below,
+        above,
+        np.where(reveal > 0.0, 0.0, target).sum(axis=1),
+        np.where(alone > 0.0, 0.0, target).sum(axis=1),
+    )
+
+
+def _stack(rounds: Sequence[JudgedRound], name: str) -> NDArray[Any]:
+    return np.array([getattr(judged, name) for judged in rounds])
+
+
+def _self_reveal(graph: FeedbackGraph) -> Floats:
+    """How likely each action shows itself."""
+    if graph.is_deterministic:
+        return graph.structure.self_loops().astype(np.float64)
+    return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
+
+
+def _shrunk(
+    graph: FeedbackGraph, p: Floats, target: Floats, reveal: Floats, guess: Floats
+) -> Floats:
+    """The guesses, made smaller where a term could fall below -FLOOR.
+
+    A term is least when all losses that are revealed together are 0. By how much is known
+    before any is seen, so the terms stay unbiased.
+    """
+    weights = np.zeros(guess.shape)
+    np.divide(target * guess, reveal, out=weights, where=reveal > 0.0)
+    if graph.n_actions <= LOOKED_AT:
+        possible = graph.remember("possible", lambda graph: (graph.matrix > 0.0).astype(float))
+        worst = np.where(p > 0.0, weights @ possible.T, 0.0).max(axis=1)
+    else:
+        worst = weights.sum(axis=1)
+    return np.asarray(guess * (FLOOR / np.maximum(worst, FLOOR))[:, None])

@@ -1,0 +1,81 @@
+"""Policies that can be judged: what each would have played in a logged round."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents import Agent, Greedy
+from graphcb.checks import as_action
+from graphcb.decisions import LoggedDecision
+from graphcb.decisions.replaying import answer
+from graphcb.oracles import Oracle
+from graphcb.saving import load
+
+Floats = NDArray[np.float64]
+Target = Callable[[LoggedDecision], Floats]
+FORMS = "uniform, logged, constant:ACTION, MODEL.npz or greedy:MODEL.npz"
+
+
+def uniform(row: LoggedDecision) -> Floats:
+    """Every action equally often."""
+    return np.full(row.graph.n_actions, 1.0 / row.graph.n_actions)
+
+
+def logged(row: LoggedDecision) -> Floats:
+    """What was played: the policy that wrote the log."""
+    return row.probabilities
+
+
+def constant(action: int) -> Target:
+    """Always the same action, by its place in the graph."""
+
+    def target(row: LoggedDecision) -> Floats:
+        probabilities = np.zeros(row.graph.n_actions)
+        probabilities[as_action(action, row.graph.n_actions)] = 1.0
+        return probabilities
+
+    return target
+
+
+def as_saved(agent: Agent) -> Target:
+    """An agent as it stands: it neither learns nor counts rounds while it is judged."""
+
+    def target(row: LoggedDecision) -> Floats:
+        return answer(agent, row.context, row.graph, row.actions).probabilities
+
+    return target
+
+
+def greedy(oracle: Oracle) -> Target:
+    """The action with the smallest prediction of an oracle as it stands."""
+    return as_saved(Greedy(oracle))
+
+
+def read_target(text: str) -> Target:
+    """A policy from a short text, as the command line has it."""
+    if text in ("uniform", "logged"):
+        return uniform if text == "uniform" else logged
+    kind, colon, rest = text.partition(":")
+    if kind == "constant" and rest.isdigit():
+        return constant(int(rest))
+    if kind == "greedy" and colon:
+        thing = _load(rest)
+        return greedy(getattr(thing, "oracle", thing))
+    if text.endswith(".npz"):
+        thing = _load(text)
+        if not hasattr(thing, "act"):
+            raise ValueError(
+                f"{text}: must hold an agent, got a {type(thing).__name__}; an oracle is judged "
+                f"as greedy:{text}"
+            )
+        return as_saved(thing)
+    raise ValueError(f"`policy` must be {FORMS}, got {text!r}")
+
+
+def _load(text: str) -> Any:
+    if not Path(text).is_file():
+        raise FileNotFoundError(f"`policy` must name a model that is there, got {text!r}")
+    return load(text)

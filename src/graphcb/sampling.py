@@ -1,0 +1,42 @@
+"""An action from probabilities and one uniform number: the only way in which anything is drawn."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.checks import SUM_TOLERANCE, as_numbers, as_probabilities
+from graphcb.compilation import compiled
+
+
+def action_at(uniform: float, probabilities: NDArray[np.float64], n_actions: int) -> int:
+    """The action in whose share of [0, 1) `uniform` falls; the distribution is checked.
+
+    >>> action_at(0.3, np.array([0.25, 0.0, 0.75]), 3)
+    2
+    """
+    p = as_numbers("probabilities", probabilities)
+    action = invert(p, uniform) if p.shape == (n_actions,) else -1
+    if action < 0:
+        as_probabilities(p, n_actions)  # raises the text that says what is wrong
+    return action
+
+
+@compiled
+def invert(p: NDArray[np.float64], uniform: float) -> int:
+    """The first action at which the cumulative probability passes `uniform`.
+
+    -1 if `p` is no distribution.
+    """
+    total = 0.0
+    chosen = -1
+    last = -1
+    for i in range(p.size):
+        if not p[i] >= 0.0:  # also true for NaN
+            return -1
+        if p[i] > 0.0:
+            total += p[i]
+            last = i
+            if chosen < 0 and uniform < total:
+                chosen = i
+    if not abs(total - 1.0) <= SUM_TOLERANCE:
+        return -1
+    return chosen if chosen >= 0 else last  # rounding may leave the sum a hair below 1

@@ -1,0 +1,159 @@
+"""`graphcb replay`, `graphcb log export` and `graphcb evaluate`, as one calls them."""
+
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import graphcb
+from graphcb import Policy, SquareCBG, graphs
+from graphcb.cli import main
+from graphcb.oracles import LinearOGD
+from graphcb.saving import to_bytes
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "decisions.db"
+    agent = SquareCBG(LinearOGD(3, 1, learning_rate=0.2), gamma=5.0)
+    with Policy(path, agent, seed=0, durability="process-kill") as policy:
+        for n in range(80):
+            decision = policy.decide([1.0], graphs.inventory(3))
+            if n % 8:
+                seen = {a: (0.5, 0.3, 0.9)[a] for a in range(decision.action + 1)}
+                policy.feedback(decision.decision_id, seen)
+        state = to_bytes(policy.agent)
+    return path, state
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, " ".join(captured.out.replace("│", " ").split()), captured.err
+
+
+def test_replay_rebuilds_the_model(log, tmp_path, capsys):
+    path, state = log
+    code, out, _ = run(capsys, "replay", path, "--save", tmp_path / "model.npz")
+    assert code == 0
+    assert "80 decisions and 70 feedbacks in" in out
+    assert "every decision came out as it was logged, bit for bit" in out
+    assert "the checkpoint holds the same model" in out
+    assert to_bytes(graphcb.load(tmp_path / "model.npz")) == state
+
+
+def test_replay_tells_of_damage_and_of_a_wrong_checkpoint(log, capsys):
+    path, _ = log
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DELETE FROM graphcb_checkpoints")
+        database.commit()
+    other = graphcb.Uniform()
+    from graphcb.decisions import records
+    from graphcb.decisions.storage import open_storage
+
+    storage = open_storage(str(path), writes=True)
+    with storage.transaction():
+        records.add(storage, records.CheckpointRow(150, 70, to_bytes(other)))
+    storage.close()
+    code, _, error = run(capsys, "replay", path)
+    assert code == 2
+    assert "the checkpoint at event 150 differs from what the log leads to" in error
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE graphcb_decisions SET gamma = 6.0 WHERE position = 1")
+        database.commit()
+    code, _, error = run(capsys, "replay", path)
+    assert code == 2
+    assert "damaged: the checksum of graphcb_decisions, position 1, does not fit" in error
+
+
+def test_export(log, tmp_path, capsys):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra `experiments`")
+    path, _ = log
+    code, out, _ = run(capsys, "log", "export", path, "--parquet", tmp_path / "rows.parquet")
+    assert (code, out) == (0, f"80 decisions: {tmp_path / 'rows.parquet'}")
+    assert parquet.read_table(tmp_path / "rows.parquet").num_rows == 80
+
+
+def test_evaluate(log, tmp_path, capsys):
+    path, _ = log
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "constant:1")
+    assert code == 0
+    assert "mean loss of constant:1" in out
+    assert "normal 95 %" in out
+    assert "70 of 80 decisions; left out: 10 without feedback, 0 with part of it" in out
+    mean = float(out.split("with the graph ")[1].split()[0])
+    assert mean == pytest.approx(0.3, abs=0.15)
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform", "--after", 100)
+    assert code == 0
+    later = int(out.split(" decisions; left out")[0].split()[-1])
+    assert 20 < later < 30
+    run(capsys, "replay", path, "--save", tmp_path / "m.npz")
+    code, out, _ = run(
+        capsys, "evaluate", path, "--policy", f"greedy:{tmp_path / 'm.npz'}", "--confidence", "0.9"
+    )
+    assert code == 0
+    assert "anytime-valid 90 %" in out
+
+
+def test_evaluate_says_what_the_log_cannot_tell(tmp_path, capsys):
+    path = tmp_path / "a.db"
+    with Policy(path, graphcb.Greedy(LinearOGD(2, 1)), seed=0) as policy:
+        decision = policy.decide([1.0], graphs.bandit(2))
+        policy.feedback(decision.decision_id, {decision.action: 0.5})
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform")
+    assert code == 0
+    assert "50.0% of this policy's play is on actions whose loss could not have been seen" in out
+    path = tmp_path / "b.db"
+    with Policy(path, graphcb.Uniform(), seed=0) as policy:
+        decision = policy.decide([1.0], graphs.cops_and_robbers(2))
+        policy.feedback(decision.decision_id, {1 - decision.action: 0.5})
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform")
+    assert code == 0
+    assert "plain: 100.0% of this policy's play is on actions that do not show their own" in out
+    assert "doubly robust: the agent of this log has no oracle that can be read here" in out
+
+
+class Mine(graphcb.Uniform):
+    """An agent of somebody else."""
+
+
+def test_evaluate_a_log_of_somebody_elses_agent(tmp_path, capsys):
+    path = tmp_path / "a.db"
+    with Policy(path, Mine(), seed=0, classes=[Mine]) as policy:
+        decision = policy.decide([1.0], graphs.full_information(2))
+        policy.feedback(decision.decision_id, {0: 0.5, 1: 0.25})
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "constant:1")
+    assert code == 0
+    assert "with the graph 0.2500" in out
+    assert "no oracle that can be read here" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["replay", "no.db"], "a log must be a file that is there, got 'no.db'"),
+        (["log", "export", "no.db", "--parquet", "a"], "a log must be a file that is there"),
+        (["evaluate", "no.db", "--policy", "uniform"], "a log must be a file that is there"),
+        (["evaluate", "no.db", "--policy", "best"], "`policy` must be uniform, logged, constant:A"),
+        (["replay", "mysql://x"], "must be a file or a URL postgresql://user@host/database"),
+    ],
+)
+def test_mistakes_end_with_a_message_and_code_2(arguments, text, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = run(capsys, *arguments)
+    assert code == 2
+    assert error.startswith("graphcb: ")
+    assert text in error
+
+
+def test_a_range_that_is_too_narrow(log, capsys):
+    path, _ = log
+    code, _, error = run(
+        capsys, "evaluate", path, "--policy", "uniform", "--loss-range", "0", "0.4"
+    )
+    assert code == 2
+    assert "losses must lie in loss_range (0, 0.4), got 0.5 in the feedback for decision" in error
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform", "--loss-range", "-1", "3")
+    assert code == 0
+    assert np.isfinite(float(out.split("with the graph ")[1].split()[0]))

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import graphcb
+from graphcb import DecisionLog, Policy, graphs
+from graphcb.decisions.export import export_parquet
+
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra `experiments`")
+
+
+def test_every_row_with_its_feedback(new_log, tmp_path):
+    contexts = [[0.25, 0.5], ([1], [2.0]), csr_array([[0.0, 3.0]]), {"text": "hello"}, None]
+    location = new_log()
+    with Policy(location, graphcb.Uniform(), seed=0) as policy:
+        made = [policy.decide(x, graphs.inventory(2), [10, 20]) for x in contexts]
+        seen = {a: 0.5 * a for a in range(made[1].action + 1)}
+        policy.feedback(made[1].decision_id, seen)
+    with DecisionLog(location) as log:
+        assert export_parquet(log, tmp_path / "a.parquet") == 5
+    table = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [row["decision_id"] for row in table] == [d.decision_id for d in made]
+    assert [row["action"] for row in table] == [d.action for d in made]
+    assert [row["context"] for row in table] == [[0.25, 0.5], [2.0], [3.0], None, None]
+    assert [row["context_indices"] for row in table] == [None, [1], [1], None, None]
+    assert [row["context_json"] for row in table] == [None, None, None, '{"text": "hello"}', None]
+    assert table[0]["graph"] == '{"family": "inventory", "n_actions": 2}'
+    assert table[0]["actions_json"] == "[10, 20]"
+    assert table[0]["probabilities"] == [0.5, 0.5]
+    assert table[0]["reveal_probabilities"] == [1.0, 0.5]
+    assert table[1]["feedback_actions"] == list(seen)
+    assert table[1]["feedback_losses"] == list(seen.values())
+    assert table[1]["feedback_position"] == 6
+    assert [row["feedback_at"] is None for row in table] == [True, False, True, True, True]
+    with DecisionLog(location) as log:
+        stamps = [row.made_at for row in log]
+    exported = [row["made_at"].timestamp() for row in table]
+    np.testing.assert_allclose(exported, stamps, rtol=0, atol=1e-6)
+
+
+def test_many_rows_in_several_batches(tmp_path, monkeypatch):
+    from graphcb.decisions import export, records
+
+    monkeypatch.setattr(export, "ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(records, "PAGE", 5)
+    with Policy(tmp_path / "a.db", graphcb.Uniform(), seed=0) as policy:
+        made = policy.decide_many([[0.1 * n] for n in range(40)], graphs.bandit(3))
+        policy.feedback_many({d.decision_id: {d.action: 0.5} for d in made[::3]})
+    with DecisionLog(tmp_path / "a.db") as log:
+        assert export_parquet(log, tmp_path / "a.parquet") == 40
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table["context"].to_pylist() == [[0.1 * n] for n in range(40)]
+    assert [p is not None for p in table["feedback_position"].to_pylist()] == [
+        n % 3 == 0 for n in range(40)
+    ]
+
+
+def test_a_failed_export_leaves_what_was_there(tmp_path, monkeypatch):
+    from graphcb.decisions import export
+
+    with Policy(tmp_path / "a.db", graphcb.Uniform(), seed=0) as policy:
+        policy.decide([0.5], graphs.bandit(2))
+    (tmp_path / "a.parquet").write_text("before")
+    monkeypatch.setattr(export, "_as_row", lambda row: 1 / 0)
+    with DecisionLog(tmp_path / "a.db") as log, pytest.raises(ZeroDivisionError):
+        export_parquet(log, tmp_path / "a.parquet")
+    assert (tmp_path / "a.parquet").read_text() == "before"
+    assert not list(tmp_path.glob("*.part"))

@@ -1,0 +1,146 @@
+"""What only a server can do: lose a connection, refuse a user, keep a lock."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphcb import DecisionLog, Policy, SquareCBG, graphs
+from graphcb.decisions import LogError, replay
+from graphcb.oracles import LinearOGD
+from graphcb.saving import to_bytes
+
+GRAPH = graphs.cops_and_robbers(3)
+
+
+def new_agent():
+    return SquareCBG(LinearOGD(3, 1, learning_rate=0.1))
+
+
+def one_round(policy, number):
+    decision = policy.decide([0.01 * number], GRAPH)
+    seen = {a: 0.3 * a for a in range(3) if a != decision.action}
+    policy.feedback(decision.decision_id, seen)
+    return decision.probabilities
+
+
+def run(server, statement):
+    import psycopg
+
+    with psycopg.connect(server.base, autocommit=True) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def again(policy):
+    policy.feedback(f"{policy._start.name}-1", {})
+
+
+@pytest.mark.parametrize("first", [lambda policy: one_round(policy, 5), again])
+def test_a_lost_connection_is_said_and_mended(server, first):
+    """Whether it is found when something is written or when something is read."""
+    name = f"lost_{first.__name__.strip('<>')}"
+    url = server.url(name)
+    with Policy(url, new_agent(), seed=1) as policy:
+        played = [one_round(policy, number) for number in range(5)]
+        run(
+            server,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'",
+        )
+        lost = pytest.raises(LogError, match="the connection was lost; call again to reconnect")
+        with lost:
+            first(policy)
+        played += [one_round(policy, number) for number in range(5, 10)]
+        state = to_bytes(policy.agent)
+    with Policy(server.url(f"not_{name}"), new_agent(), seed=1) as policy:
+        assert [one_round(policy, number) for number in range(10)] == played
+        assert to_bytes(policy.agent) == state
+    with DecisionLog(url) as log:
+        assert to_bytes(replay(log).agent) == state
+
+
+def test_the_second_writer_gets_a_clear_error_and_readers_go_on(server):
+    url, other = server.url("one"), server.url("two")
+    with Policy(url, new_agent()) as policy, Policy(other, new_agent()):  # a log a schema
+        with pytest.raises(LogError, match="one writer; stop that one, or read with DecisionLog"):
+            Policy(url)
+        with DecisionLog(url) as log:
+            one_round(policy, 0)
+            assert log.n_events == 2
+    with Policy(url) as policy:
+        assert policy.n_events == 2
+
+
+def test_the_log_and_the_texts_do_not_show_the_password(server):
+    url = server.url("secret").replace("graphcb@", "graphcb:hunter2@")
+    with Policy(url, new_agent()) as policy:
+        with pytest.raises(LogError, match="another policy") as busy:
+            Policy(url)
+        with pytest.raises(LookupError, match="is of another log") as unknown:
+            policy.feedback("00000000-1", {})
+    with pytest.raises(LogError, match="this policy is closed") as closed:
+        policy.decide([0.5], GRAPH)
+    for caught in (busy, unknown, closed):
+        assert "postgresql://graphcb@127.0.0.1" in str(caught.value)
+        assert "hunter2" not in str(caught.value)
+
+
+def test_a_user_who_may_only_read(server):
+    url = server.url("readers")
+    with Policy(url, new_agent(), seed=1) as policy:
+        one_round(policy, 0)
+    read_only = url + "%20-cdefault_transaction_read_only%3Don"
+    with Policy(read_only) as policy:
+        with pytest.raises(LogError, match="the database cannot be written by this user"):
+            one_round(policy, 1)
+        assert policy.n_events == 2
+
+
+def test_each_refusal_of_the_database_has_its_text():
+    psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    from graphcb.decisions.postgresql import _explain
+
+    full = _explain(psycopg.errors.DiskFull("no space"), "here")
+    assert isinstance(full, LogError)
+    assert str(full).startswith("here: the disk is full; make room and go on")
+    damaged = _explain(psycopg.errors.DataCorrupted("bad page"), "here")
+    assert isinstance(damaged, ValueError)
+    assert str(damaged) == "here: damaged: bad page"
+    other = _explain(psycopg.errors.UndefinedTable("no table"), "here")
+    assert str(other) == "here: the database refused (no table)"
+
+
+def test_a_log_in_a_schema_behind_is_not_taken_for_ones_own(server):
+    front, behind = server.url("front"), server.url("behind")
+    with Policy(behind, new_agent(), seed=1) as policy:
+        one_round(policy, 0)
+    both = front.replace("%3Dfront", "%3Dfront,behind")
+    with Policy(both, new_agent(), seed=2) as policy:
+        assert policy.n_events == 0
+    with DecisionLog(behind) as log:
+        assert log.n_events == 2
+
+
+def test_a_server_that_is_not_there():
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    with pytest.raises(LogError, match=r"the server cannot be reached; check the URL"):
+        Policy("postgresql://graphcb@127.0.0.1:1/none", new_agent())
+
+
+@pytest.mark.parametrize(("durability", "set_to"), [("power-loss", "on"), ("process-kill", "off")])
+def test_durability_is_what_was_asked_for(server, durability, set_to):
+    url = server.url(f"durable_{set_to}") + "%20-csynchronous_commit%3Doff"
+    with Policy(url, new_agent(), durability=durability) as policy:
+        assert policy._storage.execute("SHOW synchronous_commit") == [(set_to,)]
+
+
+def test_killed_again_and_again_and_nothing_lost(server):
+    script = Path(__file__).parents[2] / "benchmarks" / "kill.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--kills", "6", "--log", server.url("killed")],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing lost, nothing counted twice" in done.stdout

@@ -1,0 +1,225 @@
+"""From a log to an estimate: what counts, what is left out, what cannot be told."""
+
+import numpy as np
+import pytest
+
+import graphcb
+from graphcb import DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs
+from graphcb.decisions import LoggedDecision, LoggedFeedback
+from graphcb.evaluation import as_saved, constant, evaluate, greedy, logged, uniform
+from graphcb.evaluation.targets import read_target
+from graphcb.oracles import LinearOGD, LogisticOGD, OnlineRidge
+from graphcb.saving import to_bytes
+
+MEANS = np.array([[0.2, 0.7, 0.5], [0.8, 0.3, 0.6]])  # by kind of context
+CONTEXTS = np.eye(2)
+
+
+def row(graph, p, action, seen, position=1, context=None):
+    """A decision as a log gives it; `seen` None for no feedback."""
+    feedback = None
+    if seen is not None:
+        actions = np.array(sorted(seen), dtype=np.int64)
+        feedback = LoggedFeedback(position + 1, 0.0, actions, np.array([seen[a] for a in actions]))
+    return LoggedDecision(
+        position, f"0badcafe-{position}", 0.0, context, graph, None, action, np.array(p), None, 0,
+        feedback,
+    )  # fmt: skip
+
+
+def rows(graph, p, n, seed):
+    """A simulated log with losses of 0 or 1."""
+    rng = np.random.default_rng(seed)
+    for position in range(1, n + 1):
+        kind = rng.integers(2)
+        action = int(rng.choice(3, p=p))
+        losses = (rng.random(3) < MEANS[kind]).astype(float)
+        seen = {int(a): losses[a] for a in graph.draw_revealed(action, rng)}
+        yield row(graph, p, action, seen, position, CONTEXTS[kind])
+
+
+def test_by_hand():
+    graph = graphs.inventory(3)
+    p = [0.5, 0.25, 0.25]  # revealed with 1, 0.5, 0.25
+    made = [
+        row(graph, p, 0, {0: 0.4}),
+        row(graph, p, 2, {0: 0.2, 1: 0.6, 2: 0.8}),
+    ]
+    found = evaluate(made, uniform)
+    expected = [0.4 / 3, (0.2 / 1 + 0.6 / 0.5 + 0.8 / 0.25) / 3]
+    assert found.graph.value == pytest.approx(np.mean(expected))
+    assert found.graph.standard_error == pytest.approx(np.std(expected, ddof=1) / np.sqrt(2))
+    assert found.plain.value == pytest.approx(np.mean([0.4 / 0.5 / 3, 0.8 / 0.25 / 3]))
+    assert found.doubly_robust is None
+    assert (found.n_decisions, found.n_used) == (2, 2)
+
+
+def test_a_range_of_losses_changes_the_scale_alone():
+    graph, p = graphs.full_information(3), [0.2, 0.3, 0.5]
+    here = [row(graph, p, 0, {0: 0.4, 1: 0.1, 2: 0.9}), row(graph, p, 1, {0: 0.2, 1: 0.3, 2: 1.0})]
+    there = [
+        row(graph, p, 0, {0: 14.0, 1: 11.0, 2: 19.0}),
+        row(graph, p, 1, {0: 12.0, 1: 13.0, 2: 20.0}),
+    ]
+    first = evaluate(here, constant(2))
+    second = evaluate(there, constant(2), loss_range=(10.0, 20.0))
+    assert second.graph.value == pytest.approx(10.0 + 10.0 * first.graph.value)
+    assert second.graph.anytime == pytest.approx([10.0 + 10.0 * e for e in first.graph.anytime])
+    with pytest.raises(
+        ValueError,
+        match=r"must lie in loss_range \(0, 1\), got 14 in the feedback for decision 0badcafe-1",
+    ):
+        evaluate(there, constant(2))
+    with pytest.raises(ValueError, match=r"`loss_range` must be \(low, high\) with low < high"):
+        evaluate(here, constant(2), loss_range=(1.0, 1.0))
+
+
+@pytest.mark.parametrize("graph", [graphs.bandit(3), graphs.cops_and_robbers(3)], ids=repr)
+def test_all_estimates_meet_on_a_long_log(graph):
+    truth = MEANS[:, 1].mean()
+    made = list(rows(graph, [0.5, 0.2, 0.3], 4000, seed=0))
+    found = evaluate(made, constant(1), oracle=OnlineRidge(3, 2))
+    estimates = [found.graph, found.doubly_robust]
+    if graph == graphs.bandit(3):
+        assert found.plain == found.graph
+    else:
+        assert found.plain is None  # no action shows itself
+        assert found.plain_unseen_share == 1.0
+    for estimate in estimates:
+        assert abs(estimate.value - truth) < 4 * estimate.standard_error
+        lower, upper = estimate.anytime
+        assert lower < truth < upper
+        assert lower < estimate.normal.lower < estimate.normal.upper < upper
+        assert upper - lower < 2.5 * (estimate.normal.upper - estimate.normal.lower)
+    assert found.doubly_robust.standard_error < found.graph.standard_error
+    own = evaluate(made, logged).graph
+    assert own.value == pytest.approx(float(MEANS.mean(axis=0) @ [0.5, 0.2, 0.3]), abs=0.03)
+
+
+def test_the_anytime_interval_of_the_doubly_robust_estimate_holds_at_every_length():
+    truth, missed = MEANS[:, 0].mean(), 0
+    for seed in range(60):
+        made = list(rows(graphs.inventory(3), [0.6, 0.2, 0.2], 100, seed))
+        for length in (10, 30, 100):
+            found = evaluate(made[:length], constant(0), oracle=OnlineRidge(3, 2)).doubly_robust
+            lower, upper = found.anytime
+            missed += not lower <= truth <= upper
+    assert missed <= 3  # at most 5 % of the logs
+
+
+def test_the_oracle_predicts_before_it_learns_and_the_callers_stays_untrained():
+    oracle = LinearOGD(3, 2)
+    before = to_bytes(oracle)
+    graph, p = graphs.full_information(3), [1.0, 0.0, 0.0]
+    made = [row(graph, p, 0, {0: 1.0, 1: 1.0, 2: 1.0}, 1, CONTEXTS[0])]
+    found = evaluate(made, constant(1), oracle=oracle)
+    assert found.doubly_robust.value == 1.0
+    assert to_bytes(oracle) == before
+
+
+def test_what_is_left_out_and_what_is_not():
+    graph, p = graphs.apple_tasting(), [0.5, 0.5]  # action 1 reveals nothing
+    made = [
+        row(graph, p, 0, {0: 0.5, 1: 1.0}),
+        row(graph, p, 0, None),  # the feedback never came
+        row(graph, p, 0, {0: 0.5}),  # but playing 0 shows both
+        row(graph, p, 1, None),  # nothing to come
+        row(graph, p, 1, {}),
+    ]
+    found = evaluate(made, constant(1))
+    assert (found.n_decisions, found.n_without_feedback, found.n_incomplete) == (5, 1, 1)
+    assert found.n_used == 3
+    assert found.graph.value == pytest.approx((1.0 / 0.5 + 0.0 + 0.0) / 3)
+    with pytest.raises(ValueError, match="got 1 decisions, 1 of them without feedback and 0 with"):
+        evaluate(made[1:2], uniform)
+    with pytest.raises(ValueError, match="must have decisions with feedback to judge by, got 0"):
+        evaluate([], uniform)
+
+
+def test_play_that_could_not_have_been_seen():
+    graph, p = graphs.inventory(3), [0.5, 0.5, 0.0]
+    made = [row(graph, p, 1, {0: 0.2, 1: 0.4}, 1, CONTEXTS[0])] * 2
+    half = lambda _: np.array([0.0, 0.5, 0.5])  # noqa: E731
+    found = evaluate(made, half, oracle=LogisticOGD(3, 2))
+    assert found.unseen_share == 0.5
+    assert found.graph is None
+    assert found.plain is None
+    assert found.doubly_robust.anytime is None
+    assert np.isfinite(found.doubly_robust.value)
+    assert evaluate(made, constant(1)).graph.value == pytest.approx(0.8)
+
+
+def test_a_target_that_is_no_distribution():
+    made = [row(graphs.bandit(3), [0.2, 0.3, 0.5], 0, {0: 0.5})]
+    with pytest.raises(ValueError, match="`probabilities` must sum to 1"):
+        evaluate(made, lambda _: np.ones(3))
+    with pytest.raises(IndexError, match="`action` must be between 0 and 2"):
+        evaluate(made, constant(3))
+
+
+def test_self_reveal_by_chance():
+    graph = FeedbackGraph([[0.5, 1.0], [0.0, 1.0]])
+    found = evaluate([row(graph, [0.5, 0.5], 0, {0: 0.4, 1: 0.2})], constant(0))
+    assert found.plain.value == pytest.approx(0.4 / 0.25)
+
+
+def test_through_a_real_log_with_a_learning_agent(tmp_path):
+    """An adaptive log: the probabilities depend on what was seen before."""
+    rng = np.random.default_rng(3)
+    kinds = rng.integers(2, size=600)
+    losses = (rng.random((600, 3)) < MEANS[kinds]).astype(float)
+    agent = SquareCBG(LinearOGD(3, 2, learning_rate=0.1), gamma=20.0)
+    location = tmp_path / "a.db"
+    with Policy(location, agent, seed=0, durability="process-kill") as policy:
+        for begin in range(0, 600, 50):
+            made = policy.decide_many(CONTEXTS[kinds[begin : begin + 50]], graphs.bandit(3))
+            seen = {
+                d.decision_id: {d.action: losses[begin + i, d.action]} for i, d in enumerate(made)
+            }
+            policy.feedback_many(seen)
+        graphcb.save(policy.agent, tmp_path / "model.npz")
+    with DecisionLog(location) as log:
+        found = evaluate(log, uniform, oracle=LinearOGD(3, 2, learning_rate=0.1))
+        truth = losses.mean()
+        assert found.n_used == 600
+        for estimate in (found.graph, found.plain, found.doubly_robust):
+            assert abs(estimate.value - truth) < 4 * estimate.standard_error
+            assert estimate.anytime.lower < truth < estimate.anytime.upper
+        best = evaluate(log, read_target(f"greedy:{tmp_path / 'model.npz'}"))
+        assert best.graph.value < found.graph.value - 2 * best.graph.standard_error
+
+
+class TestTargets:
+    def test_a_saved_agent_neither_learns_nor_counts(self, tmp_path):
+        agent = SquareCBG(LinearOGD(3, 2))
+        agent.act(CONTEXTS[0], graphs.bandit(3))
+        graphcb.save(agent, tmp_path / "m.npz")
+        made = row(graphs.bandit(3), [0.2, 0.3, 0.5], 0, {0: 0.5}, 1, CONTEXTS[0])
+        target = as_saved(agent)
+        first, state = target(made), to_bytes(agent)
+        np.testing.assert_array_equal(target(made), first)
+        np.testing.assert_array_equal(read_target(str(tmp_path / "m.npz"))(made), first)
+        assert to_bytes(agent) == state
+
+    def test_greedy_takes_an_oracle_or_an_agent(self, tmp_path):
+        oracle = LinearOGD(3, 2)
+        oracle.update(CONTEXTS[0], [0, 1], [1.0, 1.0])
+        graphcb.save(oracle, tmp_path / "o.npz")
+        graphcb.save(SquareCBG(oracle), tmp_path / "a.npz")
+        made = row(graphs.bandit(3), [0.2, 0.3, 0.5], 0, {0: 0.5}, 1, CONTEXTS[0])
+        for target in (greedy(oracle), *(read_target(f"greedy:{tmp_path / n}.npz") for n in "oa")):
+            np.testing.assert_array_equal(target(made), [0.0, 0.0, 1.0])
+
+    def test_texts(self, tmp_path):
+        made = row(graphs.bandit(3), [0.2, 0.3, 0.5], 0, {0: 0.5})
+        np.testing.assert_array_equal(read_target("uniform")(made), np.full(3, 1 / 3))
+        np.testing.assert_array_equal(read_target("logged")(made), [0.2, 0.3, 0.5])
+        np.testing.assert_array_equal(read_target("constant:2")(made), [0, 0, 1])
+        graphcb.save(LinearOGD(3, 2), tmp_path / "o.npz")
+        with pytest.raises(ValueError, match=r"must hold an agent, got a LinearOGD; .* greedy:"):
+            read_target(str(tmp_path / "o.npz"))
+        for text in ("best", "constant:x", "constant:-1"):
+            with pytest.raises(ValueError, match=r"`policy` must be uniform, logged, constant:A"):
+                read_target(text)
+        with pytest.raises(FileNotFoundError, match=r"name a model that is there, got 'no.npz'"):
+            read_target("no.npz")
