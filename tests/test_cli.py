@@ -1,9 +1,10 @@
+import csv
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
+from graphcb import __version__
 from graphcb.cli import main
 
 
@@ -112,8 +113,11 @@ def test_reproduce_writes_a_table_a_figure_and_what_holds(short, capsys):
     text = " ".join(capsys.readouterr().out.split())
     for name in ("one", "two"):
         assert f"{name}: progressive validation loss" in text
-        table = np.genfromtxt(short / "new" / f"{name}.csv", delimiter=",", names=True)
-        assert table["round"].max() == 300
+        with (short / "new" / f"{name}.csv").open() as file:
+            lines = list(csv.DictReader(file))
+        assert max(int(line["round"]) for line in lines) == 300
+        assert {line["version"] for line in lines} == {__version__}
+        assert {line["data"] for line in lines} == {"drawn from the seed"}
     for name in ("one", "two", "panels"):
         assert (short / "new" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (short / "new" / f"{name}.pdf").read_bytes().startswith(b"%PDF")

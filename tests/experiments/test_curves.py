@@ -57,15 +57,15 @@ def test_record_keeps_equally_spaced_rounds_and_the_last():
 
 
 def test_csv_has_one_line_a_run_and_round(tmp_path):
-    write_csv([curve("a", 0.1, 2.0, 7, [0.5, 0.25])], tmp_path / "t.csv")
+    about = {"seed": 7, "problem": {"kind": "x"}, "version": "1.0"}
+    write_csv([(about, curve("a", 0.1, 2.0, 7, [0.5, 0.25]))], tmp_path / "t.csv")
     with (tmp_path / "t.csv").open() as file:
         lines = list(csv.DictReader(file))
+    assert len(lines) == 2
     assert lines[1] == {
-        "agent": "a",
-        "line": "K = 3",
-        "learning_rate": "0.1",
-        "c": "2.0",
         "seed": "7",
+        "problem": '{"kind": "x"}',
+        "version": "1.0",
         "round": "2",
         "mean_loss": "0.25",
     }

@@ -144,7 +144,8 @@ def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "li
             on_run=run,
         )
     summaries = summarise(curves)
-    write_csv(curves, options.out / f"{experiment.name}.csv")
+    runs = [(store.about(experiment.identity(curve.setting)), curve) for curve in curves]
+    write_csv(runs, options.out / f"{experiment.name}.csv")
     for suffix in (".png", ".pdf"):
         figure = draw_panels([(experiment.title, summaries)])
         save(figure, options.out / f"{experiment.name}{suffix}")

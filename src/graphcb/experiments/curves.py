@@ -1,10 +1,11 @@
 """Learning curves of many runs, and what to say of them: best settings, means, spreads."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,15 +119,12 @@ def _at_grid_end(
     )
 
 
-def write_csv(curves: Iterable[Curve], path: Path) -> None:
+def write_csv(runs: Sequence[tuple[Mapping[str, Any], Curve]], path: Path) -> None:
     """One line a run and recorded round, with everything that decided the run."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([*Setting._fields, "round", "mean_loss"])
-        writer.writerows(_lines(curves))
-
-
-def _lines(curves: Iterable[Curve]) -> Iterator[tuple[object, ...]]:
-    for curve in curves:
-        points = zip(curve.rounds.tolist(), curve.mean_loss.tolist(), strict=True)
-        yield from ((*curve.setting, t, loss) for t, loss in points)
+        writer.writerow([*runs[0][0], "round", "mean_loss"])
+        for about, curve in runs:
+            cells = [json.dumps(v) if isinstance(v, dict) else v for v in about.values()]
+            points = zip(curve.rounds.tolist(), curve.mean_loss.tolist(), strict=True)
+            writer.writerows((*cells, t, loss) for t, loss in points)

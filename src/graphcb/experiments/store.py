@@ -31,9 +31,13 @@ class Store:
         *lines, _ = self.path.read_text(encoding="utf-8").split("\n")
         return dict(self._read_line(number, line) for number, line in enumerate(lines, start=1))
 
+    def about(self, identity: dict[str, Any]) -> dict[str, Any]:
+        """What is kept of a run beside its results."""
+        return {**identity, "version": self.version}
+
     def key(self, identity: dict[str, Any]) -> str:
         """What tells one run from another."""
-        return json.dumps({**identity, "version": self.version}, sort_keys=True)
+        return json.dumps(self.about(identity), sort_keys=True)
 
     @contextmanager
     def writing(self) -> Iterator["Writer"]:
@@ -68,7 +72,7 @@ class Writer:
     def add(self, identity: dict[str, Any], curve: Curve) -> None:
         """Write one run; when this returns it is on the disk."""
         row = {
-            "run": {**identity, "version": self._store.version},
+            "run": self._store.about(identity),
             "rounds": curve.rounds.tolist(),
             "mean_loss": curve.mean_loss.tolist(),
             "seconds": list(curve.seconds),
