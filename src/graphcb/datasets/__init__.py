@@ -1,15 +1,19 @@
 """Real data, read from where the user has it; the package ships none."""
 
+from graphcb.datasets.bakery import Bakery, generate_bakery, load_bakery
 from graphcb.datasets.location import DataNotFoundError
 from graphcb.datasets.rcv1 import TopicData, load_rcv1
 from graphcb.datasets.sms_spam import Messages, generate_messages, hash_words, load_sms_spam
 
 __all__ = [
+    "Bakery",
     "DataNotFoundError",
     "Messages",
     "TopicData",
+    "generate_bakery",
     "generate_messages",
     "hash_words",
+    "load_bakery",
     "load_rcv1",
     "load_sms_spam",
 ]
