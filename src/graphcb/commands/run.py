@@ -204,8 +204,10 @@ def _start(source: Source, options: argparse.Namespace) -> Model:
         raise ValueError("give either --graph or --edges, which brings a graph a row; got both")
     agent = _agent(options, reading)
     print(f"{len(actions)} actions: {_some(actions)}")
-    print(f"graph: {'one a row, by ' + repr(options.edges) if graph is None else graph!r}")
-    if graph is not None:
+    if graph is None:
+        print(f"graph: one a row, by {options.edges!r}")
+    else:
+        print(f"graph: {graph!r}")
         print(f"SquareCB.G by {agent.explain(graph)}")
     print()
     seed = 0 if options.seed is None else options.seed

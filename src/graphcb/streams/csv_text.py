@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from graphcb.streams.source import FIRST_LOOK, Source
+from graphcb.streams.source import Source
 from graphcb.streams.table import Table
 
 
@@ -44,14 +44,12 @@ def read_tables(
         try:
             rows.extend(islice(reader, n_rows))
         except csv.Error as reason:
-            broken[reader.line_num] = f"must be CSV: {reason}"
+            broken[_lines([*rows, []], before)[-1]] = f"must be CSV: {reason}"
         if not rows and not broken:
             return
         lines: Sequence[int] = range(before + 1, before + 1 + len(rows))
         if reader.line_num - before != len(rows):
             lines = _lines(rows, before)
-        if first_look and source.is_stdin and reader.line_num == FIRST_LOOK:
-            rows, lines = rows[:-1], lines[:-1]  # the look may end within a quoted cell
         if set(map(len, rows)) - {len(names)}:
             rows, lines = _split(rows, lines, len(names), broken)
         yield Table(_pick(rows, picked), lines, broken)

@@ -1,9 +1,6 @@
 """Rows that cannot be used: the first one stops the run, or all are counted and skipped."""
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
 
 SHOWN = 3
 
@@ -12,8 +9,7 @@ class Problems:
     """Says where a row is wrong; with `skip` it counts, and keeps the first texts to show.
 
     >>> problems = Problems("mail.csv", skip=True)
-    >>> problems.keep({1: "the cell is empty"}, [2, 3, 4])
-    array([0, 2])
+    >>> problems.report(3, "the cell is empty")
     >>> problems.count, problems.shown
     (1, ['mail.csv, line 3: the cell is empty'])
     """
@@ -34,8 +30,7 @@ class Problems:
         if self.count <= SHOWN:
             self.shown.append(where)
 
-    def keep(self, found: Mapping[int, str], lines: Sequence[int]) -> NDArray[np.intp]:
-        """Positions of the rows that are fine; `found` has a text for each of the others."""
-        for row in sorted(found):
-            self.report(lines[row], found[row])
-        return np.array([i for i in range(len(lines)) if i not in found], dtype=np.intp)
+    def report_all(self, texts: Mapping[int, str]) -> None:
+        """Rows that are wrong, a text by line, in the order of the file."""
+        for line in sorted(texts):
+            self.report(line, texts[line])

@@ -63,8 +63,6 @@ class TableExamples:
         width = max(len(self.targets.actions), len(used))
         n_rows = max(16, min(4096, 2**21 // width))
         for table in reader_of(source).tables(source, used, n_rows):
-            for line in sorted(table.broken):
-                problems.report(line, table.broken[line])
             yield self._examples(columns, table, problems)
 
     def _examples(self, columns: Columns, table: Table, problems: Problems) -> Examples:
@@ -77,8 +75,9 @@ class TableExamples:
         losses = self._losses(columns, cells, len(table.lines), wrong)
         graphs = self._graphs(columns, cells, wrong)
         lines = table.lines
+        problems.report_all(table.broken | {lines[row]: text for row, text in wrong.items()})
         if wrong:
-            kept = problems.keep(wrong, lines)
+            kept = [row for row in range(len(lines)) if row not in wrong]
             numbers, losses, lines = numbers[kept], losses[kept], [lines[i] for i in kept]
             words = {name: [texts[i] for i in kept] for name, texts in words.items()}
             graphs = graphs if graphs is None else [graphs[i] for i in kept]

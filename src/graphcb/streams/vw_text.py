@@ -11,7 +11,7 @@ def parse_vw(line: str, n_places: int) -> Row | None:
     """One line; None for an empty one. A feature's place is a hash of its namespace and name.
 
     >>> parse_vw("1:0 2:1 |w free size:3", 2**18)
-    Row(labels=[], costs={'1': 0.0, '2': 1.0}, places=[236106, 228466], values=[1.0, 3.0])
+    Row(labels=[], costs={'1': 0.0, '2': 1.0}, places=[62372, 136710], values=[1.0, 3.0])
     """
     if not line.strip():
         return None
