@@ -67,3 +67,12 @@ def test_a_missing_value_is_told_with_its_row(tmp_path):
     text = r"a\.parquet, row 2: the value of 'x' is missing"
     with pytest.raises(ValueError, match=text):
         list(reading.read(source, Problems(source.name, place=source.place)))
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
+    import sys
+
+    source = write(tmp_path, x=[1.0])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    with pytest.raises(ValueError, match=r"needs pyarrow to be read: pip install 'graphcb\[parq"):
+        column_names(source)

@@ -1,12 +1,21 @@
 """Progressive validation on the user's data: the learner beside what could be reached."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-STYLES = (("#08519c", "-"), ("#636363", "--"), ("#31a354", "-."))
+STYLES = (
+    ("#08519c", "-"),
+    ("#636363", "--"),
+    ("#31a354", "-."),
+    ("#e6550d", "-"),
+    ("#756bb1", ":"),
+    ("#a50f15", "--"),
+    ("#000000", ":"),
+)
 
 
 def draw_progress(
@@ -15,7 +24,7 @@ def draw_progress(
     """Mean loss so far against the number of examples, one line a learner."""
     figure = Figure(figsize=(7.0, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    for (name, curve), (colour, style) in zip(curves.items(), STYLES, strict=False):
+    for (name, curve), (colour, style) in zip(curves.items(), cycle(STYLES), strict=False):
         label = f"{name}: {curve[-1]:.4f}"
         axes.plot(rounds, curve, color=colour, linestyle=style, label=label)
     # The first rounds are far from everything that follows and would flatten it.

@@ -29,11 +29,15 @@ def read_tables(
 
 
 def _open(source: Source) -> Any:
-    from pyarrow import ArrowInvalid
-    from pyarrow.parquet import ParquetFile
-
     if source.is_stdin:
         raise ValueError("a Parquet file must be named: it cannot be read from standard input")
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError:
+        raise ValueError(
+            f"{source.name}: a Parquet file needs pyarrow to be read: pip install 'graphcb[parquet]'"
+        ) from None
     try:
         return ParquetFile(source.path)
     except (ArrowInvalid, OSError) as reason:
