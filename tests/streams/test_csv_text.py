@@ -28,6 +28,32 @@ def test_columns_by_name_in_pieces():
     assert broken == {}
 
 
+def test_numbers_come_as_numbers_where_all_of_them_are():
+    text = "a,b\n1, x\n 2.5e3 ,y\nNA,z\n4,\n"
+    tables = list(read_tables(stdin(text), ["b", "a"], 2, numbers={"a"}))
+    assert [list(t.columns[0]) for t in tables] == [[" x", "y"], ["z", ""]]
+    assert tables[0].columns[1].tolist() == [1.0, 2500.0]
+    assert list(tables[1].columns[1]) == ["NA", "4"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_ends_of_lines_and_delimiters(end, delimiter):
+    text = end.join(("a,b", "1,x # y", "2,z")).replace(",", delimiter)
+    cells, lines, broken = read(text, ["a", "b"], delimiter=delimiter)
+    assert (cells, lines, broken) == ([["1", "2"], ["x # y", "z"]], [2, 3], {})
+
+
+def test_a_line_that_is_too_long_is_broken_whatever_is_asked_of_it():
+    cells, lines, broken = read("a,b\n1,x\n2,y,9\n3,z\n", ["a"], n_rows=10)
+    assert (cells, lines) == ([["1", "3"]], [2, 4])
+    assert broken == {3: "must have 2 cells as the first line, got 3"}
+
+
+def test_a_single_column_and_its_empty_lines():
+    assert read("a\n1\n\n3\n", ["a"], n_rows=10) == ([["1", "3"]], [2, 4], {})
+
+
 def test_many_columns_come_the_same_way():
     cells, _, _ = read("a,b,c\n1,x,2\n3,y,4\n", ["c", "b", "a"])
     assert cells == [["2", "4"], ["x", "y"], ["1", "3"]]
@@ -73,6 +99,19 @@ def test_a_quoted_cell_without_an_end_is_told_where_it_begins():
     cells, _, broken = read('a,b\n1,x\n2,"y\nz\n3,w\n', ["a"], n_rows=10)
     assert cells == [["1"]]
     assert broken == {3: "must be CSV: unexpected end of data"}
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=20))
+def test_numbers_keep_every_bit_with_and_without_quotes(rows):
+    for quote in ("", '"'):
+        lines = [f"{quote}{a!r}{quote},{b!r}" for a, b in rows]
+        source = stdin("\n".join(["a,b", *lines]))
+        (table,) = read_tables(source, ["a", "b"], 50, numbers={"a", "b"})
+        for cells, values in zip(table.columns, zip(*rows, strict=True), strict=True):
+            assert tuple(float(cell) for cell in cells) == values
 
 
 @given(

@@ -74,5 +74,5 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
 
     source = write(tmp_path, x=[1.0])
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
-    with pytest.raises(ValueError, match=r"needs pyarrow to be read: pip install 'graphcb\[parq"):
+    with pytest.raises(ValueError, match=r"reading Parquet needs pyarrow: pip install 'graphcb\[p"):
         column_names(source)

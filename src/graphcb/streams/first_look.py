@@ -122,7 +122,8 @@ def _targets(source: Source, wishes: Wishes) -> Targets:
     if wishes.loss_range is not None:
         return Targets(wishes.losses, wishes.loss_range)
     low, high = np.inf, -np.inf
-    for table in reader.tables(source, wishes.losses, PIECE, first_look=True):
+    numbers = set(wishes.losses)
+    for table in reader.tables(source, wishes.losses, PIECE, numbers=numbers, first_look=True):
         for cells in table.columns:
             low, high = _widen(low, high, as_numbers(cells)[0])
     return Targets(wishes.losses, _range(source, low, high))

@@ -1,6 +1,6 @@
 """Parquet files, read by pyarrow a few rows at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,15 @@ def column_names(source: Source) -> tuple[str, ...]:
 
 
 def read_tables(
-    source: Source, columns: Sequence[str], n_rows: int, *, first_look: bool = False
+    source: Source,
+    columns: Sequence[str],
+    n_rows: int,
+    *,
+    numbers: Collection[str] = (),
+    first_look: bool = False,
 ) -> Iterator[Table]:
     """The columns of `n_rows` rows at a time; numbers as numbers, all else as text."""
-    del first_look  # a file can always be read again
+    del numbers, first_look  # the file knows its types, and can always be read again
     done = 0
     with _open(source) as file:
         for batch in file.iter_batches(batch_size=n_rows, columns=list(dict.fromkeys(columns))):
@@ -36,7 +41,7 @@ def _open(source: Source) -> Any:
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError:
         raise ValueError(
-            f"{source.name}: a Parquet file needs pyarrow to be read: pip install 'graphcb[parquet]'"
+            f"{source.name}: reading Parquet needs pyarrow: pip install 'graphcb[parquet]'"
         ) from None
     try:
         return ParquetFile(source.path)

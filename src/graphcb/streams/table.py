@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from graphcb.streams.source import Source
 
 Floats = NDArray[np.float64]
-Cells = Sequence[str] | Floats  # numbers of a Parquet file come as numbers, all else as text
+Cells = Sequence[str] | Floats  # numbers where the reader knows them to be, else text
 
 MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "NULL", "?"})
 
@@ -26,7 +26,7 @@ class Reader(NamedTuple):
     """How a format is read: the names of its columns, and its rows in pieces."""
 
     names: Callable[[Source], tuple[str, ...]]
-    tables: Callable[..., Iterator[Table]]  # source, columns, n_rows, first_look=
+    tables: Callable[..., Iterator[Table]]  # source, columns, n_rows, numbers=, first_look=
 
 
 def reader_of(source: Source) -> Reader:

@@ -62,7 +62,8 @@ class TableExamples:
             )
         width = max(len(self.targets.actions), len(used))
         n_rows = max(16, min(4096, 2**21 // width))
-        for table in reader_of(source).tables(source, used, n_rows):
+        numbers = {*columns.numbers, *columns.losses}
+        for table in reader_of(source).tables(source, used, n_rows, numbers=numbers):
             yield self._examples(columns, table, problems)
 
     def _examples(self, columns: Columns, table: Table, problems: Problems) -> Examples:
@@ -94,7 +95,7 @@ class TableExamples:
             for row, text in self.targets.check_range(losses).items():
                 wrong.setdefault(row, text)
             return losses
-        losses, unknown = self.targets.of_labels([(x,) for x in as_texts(cells[columns.label])])
+        losses, unknown = self.targets.of_label(as_texts(cells[columns.label]))
         for row, text in unknown.items():
             wrong.setdefault(row, text)
         return losses

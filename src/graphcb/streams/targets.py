@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
 MANY_ACTIONS = 10_000
 
 
@@ -15,8 +17,8 @@ class Targets:
     Losses go to the agent as shares of the range, so that one learning rate fits all units.
 
     >>> targets = Targets(("ham", "spam"))
-    >>> targets.of_labels([["spam"], ["eggs"]])[0].tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
+    >>> targets.of_label(["spam", "ham"])[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     def __init__(self, actions: Sequence[str], loss_range: tuple[float, float] = (0.0, 1.0)):
@@ -32,23 +34,28 @@ class Targets:
         self.loss_range = (float(low), float(high))
         self.positions = {name: i for i, name in enumerate(self.actions)}
 
-    def of_labels(
-        self, labels: Sequence[Sequence[str]]
-    ) -> tuple[NDArray[np.float64], dict[int, str]]:
-        """Losses (n, K) of rows with one or more labels each, and what is wrong with a row."""
+    def of_label(self, labels: Sequence[str]) -> tuple[Floats, dict[int, str]]:
+        """Losses (n, K) of rows with one label each, and what is wrong with a row."""
+        known = np.fromiter((self.positions.get(x, -1) for x in labels), np.int64, len(labels))
+        losses = np.ones((len(labels), len(self.actions)))
+        losses[np.arange(len(labels)), known] = 0.0
+        unknown = np.flatnonzero(known < 0).tolist()
+        return losses, {row: self._unknown(labels[row]) for row in unknown}
+
+    def of_labels(self, labels: Sequence[Sequence[str]]) -> tuple[Floats, dict[int, str]]:
+        """The same where a row has several labels, or none."""
         losses = np.ones((len(labels), len(self.actions)))
         wrong = {}
-        get = self.positions.get
         for row, names in enumerate(labels):
             for name in names:
-                position = get(name)
+                position = self.positions.get(name)
                 if position is None:
                     wrong[row] = self._unknown(name)
                 else:
                     losses[row, position] = 0.0
         return losses, wrong
 
-    def check_range(self, losses: NDArray[np.float64]) -> dict[int, str]:
+    def check_range(self, losses: Floats) -> dict[int, str]:
         """What is wrong with each row that has a loss outside the range."""
         low, high = self.loss_range
         rows, columns = np.nonzero(~((losses >= low) & (losses <= high)))
