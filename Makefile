@@ -13,7 +13,7 @@ export MKL_NUM_THREADS := 1
 help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
 	@echo "make test   all tests"
-	@echo "make test-extras  the adapters to scikit-learn, PyTorch and Vowpal Wabbit (large downloads)"
+	@echo "make test-extras  what needs scikit-learn, PyTorch, Vowpal Wabbit, coba, pyarrow (large downloads)"
 	@echo "make check  lint, types, import contract"
 	@echo "make bench  benchmarks"
 	@echo "make clean  remove .venv, results and caches"
@@ -32,8 +32,9 @@ test: $(READY)
 
 test-extras: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt ".[sklearn,torch,vw]"
-	$(BIN)/python -m pytest tests/oracles/adapters src/graphcb/oracles/adapters
+		--constraint constraints.txt ".[sklearn,torch,vw,coba,parquet]"
+	$(BIN)/python -m pytest tests/oracles/adapters src/graphcb/oracles/adapters \
+		tests/integrations src/graphcb/integrations tests/streams tests/test_examples.py
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -44,6 +45,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/rounds.py
+	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/solver.py
 	$(BIN)/python benchmarks/fuzz_solver.py --programs 100000 --least-gamma 1
 

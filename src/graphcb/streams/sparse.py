@@ -82,12 +82,11 @@ class SparseExamples:
         places = np.array([place for row in rows for place in row.places], dtype=np.int64)
         values = np.array([value for row in rows for value in row.values], dtype=np.float64)
         shrink(starts, places, values, self.largest)
+        places = np.insert(places, starts[1:], self.n_places)
+        values = np.insert(HALF * values, starts[1:], HALF)
+        starts += np.arange(starts.size)  # each row has a constant more
         contexts = [
-            (
-                np.append(places[begin:end], self.n_places),
-                np.append(HALF * values[begin:end], HALF),
-            )
-            for begin, end in pairwise(starts.tolist())
+            (places[begin:end], values[begin:end]) for begin, end in pairwise(starts.tolist())
         ]
         if self.format == "libsvm":
             losses, _ = self.targets.of_labels([row.labels for row in rows])

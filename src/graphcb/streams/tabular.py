@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -120,19 +121,35 @@ class TableExamples:
         dense = np.column_stack((numbers, np.full(len(numbers), self.weight)))
         if not words:
             return dense
-        first = np.arange(dense.shape[1])
-        contexts = []
-        for row, cells in zip(dense, zip(*words.values(), strict=True), strict=True):
-            places: list[int] = []
-            values: list[float] = []
+        places: list[int] = []
+        values: list[float] = []
+        counts = []
+        for cells in zip(*words.values(), strict=True):
+            before = len(places)
             for column, cell in zip(words, cells, strict=True):
                 found = word_places(cell, column, self.n_places)
                 places += found
                 values += [self.weight / len(found) ** 0.5] * len(found)
-            contexts.append(
-                (np.append(first, np.array(places) + first.size), np.append(row, values))
-            )
-        return contexts
+            counts.append(len(places) - before)
+        return _join(dense, np.array(counts), places, values)
+
+
+def _join(dense: Floats, counts: Any, places: list[int], values: list[float]) -> list[Any]:
+    """A pair (indices, values) a row: its numbers first, then its words, which follow them."""
+    width = dense.shape[1]
+    starts = np.append(0, np.cumsum(width + counts)).astype(np.intp)
+    numbers = (starts[:-1, None] + np.arange(width)).ravel()
+    are_words = np.ones(starts[-1], dtype=bool)
+    are_words[numbers] = False
+    all_places = np.empty(starts[-1], dtype=np.int64)
+    all_places[numbers] = np.tile(np.arange(width), len(dense))
+    all_places[are_words] = np.array(places, dtype=np.int64) + width
+    all_values = np.empty(starts[-1])
+    all_values[numbers] = dense.ravel()
+    all_values[are_words] = values
+    return [
+        (all_places[begin:end], all_values[begin:end]) for begin, end in pairwise(starts.tolist())
+    ]
 
 
 def _used(columns: Columns) -> tuple[str, ...]:
