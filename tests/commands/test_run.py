@@ -254,6 +254,12 @@ def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
         (["--label", "topic", "--graph", "bandit", "--edges", "c"], "either --graph or --edges"),
         (["--label", "topic", "--gamma", "-1"], "`gamma` must be a positive finite number"),
         (["--label", "topic", "--method", "guess"], "`method` must be"),
+        (["--label", "topic", "--seed", "-1"], "`--seed` must be at least 0, got -1"),
+        (["--label", "topic", "--delimiter", "ab"], "`--delimiter` must be one character"),
+        (
+            ["--label", "topic", "--oracle", "linear", "--learning-rate", "1e60"],
+            "data.csv, line 2 or later: the predictions are no longer finite: the steps diverge",
+        ),
         (["--label", "topic", "--save", "no/m.npz"], "`--save` must be in a folder that is there"),
         (["--label", "topic", "--plot", "."], "`--plot` must name a file, got ."),
         (["--load", "m.npz", "--plot", "p.png"], "`--plot` must not be given with --load"),
@@ -270,6 +276,13 @@ def test_mistakes_end_with_a_message_and_code_2(tmp_path, monkeypatch, capsys, a
     graphcb.save(graphcb.oracles.LinearOGD(2, 2), tmp_path / "oracle.npz")
     assert main(["run", "data.csv", *arguments]) == 2
     assert text in capsys.readouterr().err
+
+
+def test_a_range_that_is_none(tmp_path, capsys):
+    write(tmp_path, 20)
+    with pytest.raises(SystemExit):
+        run(tmp_path, "--losses", "a,b", "--loss-range", "5")
+    assert "--loss-range: must be two numbers LOW,HIGH; got '5'" in capsys.readouterr().err
 
 
 def test_a_graph_file_of_the_wrong_size(tmp_path, capsys):

@@ -37,6 +37,15 @@ def test_what_is_asked_for_goes_before_the_name(tmp_path):
         Source("no.csv")
 
 
+def test_delimiters(tmp_path):
+    (tmp_path / "a.csv").touch()
+    assert Source(str(tmp_path / "a.csv"), delimiter="\\t").delimiter == "\t"
+    assert Source(str(tmp_path / "a.csv"), delimiter=";").delimiter == ";"
+    for wrong in (";;", "", '"'):
+        with pytest.raises(ValueError, match=r"`--delimiter` must be one character \(.t for a tab"):
+            Source(str(tmp_path / "a.csv"), delimiter=wrong)
+
+
 def test_gzipped_text_is_read_as_it_is(tmp_path):
     with gzip.open(tmp_path / "a.csv.gz", "wt", encoding="utf-8") as file:
         file.write("\ufeffé,b\n")

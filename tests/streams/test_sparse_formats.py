@@ -105,6 +105,8 @@ def test_options_for_tables_are_refused(tmp_path):
     source = write(tmp_path, "a.svm", "1 1:1\n2 1:1\n")
     with pytest.raises(ValueError, match="`--label` is for CSV and Parquet, got it with libsvm"):
         read(source, label="x")
+    with pytest.raises(ValueError, match="`--loss-range` is for losses in the file"):
+        read(source, loss_range=(0.0, 1.0))
     reading, _, _ = read(source)
     with pytest.raises(ValueError, match=r"a\.vw: must be libsvm, got vw"):
         list(reading.read(write(tmp_path, "a.vw", "1:0 2:1 | a\n"), Problems("x")))

@@ -131,6 +131,16 @@ def test_bad_rows_stop_with_their_line_or_are_skipped(tmp_path, content, wishes,
     assert sum(len(p.lines) for p in pieces) == content.count("\n") - 2
 
 
+@pytest.mark.parametrize(
+    "content", ["x,y\n,a\n,b\n", "w,y\n ,a\n ,b\n", "w,x,y\nred,,a\nblue,,b\n"]
+)
+def test_a_piece_in_which_all_rows_are_skipped_is_empty(tmp_path, content):
+    _, (examples,), problems = read(write(tmp_path, content), label="y", skip=True)
+    assert problems.count == 2
+    assert len(examples.contexts) == len(examples.lines) == 0
+    assert examples.losses.shape == (0, 2)
+
+
 def test_a_skipped_row_leaves_no_trace(tmp_path):
     rows = [f"{i},{i % 3},{'ab'[i % 2]}" for i in range(60)]
     clean, _, _ = read(write(tmp_path, "\n".join(["x,z,y", *rows])), label="y")
@@ -160,6 +170,10 @@ def test_a_skipped_row_leaves_no_trace(tmp_path):
         ({"label": "y", "classes": ("a", "a")}, "each action must be named once, got 'a' again"),
         ({"label": "y", "bits": 31}, "`--bits` must be between 1 and 30, got 31"),
         ({"losses": ("x", "y"), "loss_range": (1.0, 1.0)}, "`--loss-range` must be LOW,HIGH"),
+        ({"label": "y", "loss_range": (0.0, 2.0)}, "`--loss-range` is for --losses, got it with"),
+        ({"losses": ("x", "y"), "classes": ("a", "b")}, "`--classes` is for --label; with"),
+        ({"label": "y", "features": ("x", "y")}, "must not hold what is to be learned, got 'y'"),
+        ({"label": "y", "categorical": ("y",)}, "`--categorical` must name features, got 'y'"),
         ({"losses": ("y", "y")}, "must have losses that are numbers, got none"),
     ],
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents import SquareCBG
+from graphcb.checks import as_count
 from graphcb.commands.command import Commands
 from graphcb.experiments.progressive import CLASSES, Model, Played, Player, Points
 from graphcb.graphs import FeedbackGraph
@@ -167,7 +168,7 @@ def _run(options: argparse.Namespace) -> None:
         start = time.perf_counter()
         with _predictions(options.predictions) as predictions:
             for examples in model.reading.read(source, problems):
-                played = model.player.play(examples)
+                played = _play(model.player, examples, problems)
                 report.add(examples, played)
                 if predictions is not None:
                     _write(predictions, examples, played, model.reading.targets.actions)
@@ -181,6 +182,14 @@ def _run(options: argparse.Namespace) -> None:
         print(f"predictions: {options.predictions}")
     if options.plot is not None:
         report.draw(options.plot, source.name)
+
+
+def _play(player: Player, examples: Examples, problems: Problems) -> Played:
+    try:
+        return player.play(examples)
+    except FloatingPointError as reason:
+        after = f"{problems.name}, {problems.place} {examples.lines[0]} or later"
+        raise ValueError(f"{after}: {reason}") from None
 
 
 def _start(source: Source, options: argparse.Namespace) -> Model:
@@ -210,8 +219,13 @@ def _start(source: Source, options: argparse.Namespace) -> Model:
         print(f"graph: {graph!r}")
         print(f"SquareCB.G by {agent.explain(graph)}")
     print()
-    seed = 0 if options.seed is None else options.seed
-    return Model(reading, Player(agent, graph, seed=seed, loss_range=reading.targets.loss_range))
+    return Model(
+        reading, Player(agent, graph, seed=_seed(options), loss_range=reading.targets.loss_range)
+    )
+
+
+def _seed(options: argparse.Namespace) -> int:
+    return 0 if options.seed is None else as_count("--seed", options.seed, at_least=0)
 
 
 def _agent(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> SquareCBG:
@@ -292,8 +306,7 @@ def _full_information(model: Model, options: argparse.Namespace) -> Player:
     """The same learner where every action reveals everything."""
     agent = _agent(options, model.reading)
     graph = full_information(len(model.reading.targets.actions))
-    seed = 0 if options.seed is None else options.seed
-    return Player(agent, graph, seed=seed, loss_range=model.player.loss_range)
+    return Player(agent, graph, seed=_seed(options), loss_range=model.player.loss_range)
 
 
 @contextmanager
@@ -408,5 +421,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _range(text: str) -> tuple[float, float]:
-    low, high = map(float, text.split(","))
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be two numbers LOW,HIGH; got {text!r}") from None
     return low, high

@@ -49,6 +49,8 @@ def first_look(source: Source, wishes: Wishes) -> TableExamples | SparseExamples
         if getattr(wishes, option):
             raise ValueError(f"`--{option}` is for CSV and Parquet, got it with {source.format}")
     if source.format == "libsvm":
+        if wishes.loss_range is not None:
+            raise ValueError("`--loss-range` is for losses in the file, got it with labels")
         actions = wishes.classes or in_order(_labels(source))
         return SparseExamples("libsvm", Targets(actions), bits=wishes.bits)
     actions, loss_range = _costs(source, wishes)
@@ -62,6 +64,10 @@ def _look_at_table(source: Source, wishes: Wishes) -> TableExamples:
             "give either --label COLUMN or --losses COLUMN,COLUMN,...; "
             f"the columns are {', '.join(names)}"
         )
+    if wishes.label is not None and wishes.loss_range is not None:
+        raise ValueError("`--loss-range` is for --losses, got it with --label")
+    if wishes.losses and wishes.classes:
+        raise ValueError("`--classes` is for --label; with --losses each column is an action")
     target = wishes.losses or (wishes.label or "",)
     edges = () if wishes.edges is None else (wishes.edges,)
     features = wishes.features or tuple(n for n in names if n not in (*target, *edges))
@@ -72,6 +78,12 @@ def _look_at_table(source: Source, wishes: Wishes) -> TableExamples:
         ("edges", edges),
     ):
         _check_names(option, asked, names)
+    shown = [name for name in features if name in (*target, *edges)]
+    if shown:
+        raise ValueError(f"`--features` must not hold what is to be learned, got {shown[0]!r}")
+    unused = [name for name in wishes.categorical if name not in features]
+    if unused:
+        raise ValueError(f"`--categorical` must name features, got {unused[0]!r}")
     words = set(wishes.categorical) | _columns_of_words(source, features)
     columns = Columns(
         tuple(name for name in features if name not in words),

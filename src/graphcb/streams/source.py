@@ -45,7 +45,7 @@ class Source:
         self.is_stdin = path == "-"
         self.name = "standard input" if self.is_stdin else path
         self.format = self._format(format)
-        self.delimiter = delimiter or ("\t" if ".tsv" in self.path.suffixes else ",")
+        self.delimiter = _delimiter(delimiter, self.path)
         self.header = header
         self._stdin = (stdin or sys.stdin) if self.is_stdin else None
         self._head: list[str] | None = None
@@ -98,3 +98,12 @@ class Source:
                 f"got {str(self.path)!r}; or say what it is with --format"
             )
         return _SUFFIXES[suffix]
+
+
+def _delimiter(asked: str | None, path: Path) -> str:
+    if asked is None:
+        return "\t" if ".tsv" in path.suffixes else ","
+    delimiter = "\t" if asked == "\\t" else asked
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"`--delimiter` must be one character (\\t for a tab), got {asked!r}")
+    return delimiter
