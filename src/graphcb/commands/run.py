@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -313,8 +313,7 @@ def _full_information(model: Model, options: argparse.Namespace) -> Player:
 def _predictions(path: Path | None) -> Iterator[Any]:
     """A CSV file that appears whole, after the last row, or not at all."""
     if path is None:
-        with nullcontext() as nothing:
-            yield nothing
+        yield None
         return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
