@@ -4,7 +4,11 @@ Every question goes to the small model first, which is nearly free. Asking the l
 and its answer shows whether the smaller ones were right; an answer that is sent out without
 it shows nothing. So action 0 (large) reveals all losses and the others none. A wrong answer costs
 1, a call what it costs. Questions and models are simulated. Hard questions go to the large model
-in any case and teach something on the way, so that greedy is not punished here.
+in any case and teach something on the way, so that greedy is not punished here: it does best.
+
+The costs, the features and the oracle were settled after trying others. With topic, length and
+confidence side by side and LogisticOGD at a rate of 1, SquareCB.G lost to epsilon-greedy (0.2827
+to 0.2741): this is an illustration of the graph, no comparison of agents.
 
     python docs/examples/llm_cascade.py [figure.png]
 """
