@@ -72,7 +72,7 @@ def main(figure: Path | None = None) -> dict[str, float]:
         ("SquareCB.G", graphs.inventory(n_levels)),
         ("sees its own level alone", graphs.bandit(n_levels)),
     ):
-        # The best for SquareCB.G of LogisticOGD (rates 1 to 8) and LinearOGD (0.05, 0.1) on the real
+        # The best for SquareCB.G of LogisticOGD (rates 1 to 8) and LinearOGD (0.05, 0.1) on real
         # data. Not for the other: with LogisticOGD at 4 (loss_range up to 1.5) it reaches 0.0894,
         # and SquareCB.G 0.0899, so there the graph brings nothing.
         oracle = LinearOGD(n_levels, contexts.shape[1], learning_rate=0.05)
