@@ -13,7 +13,7 @@ export MKL_NUM_THREADS := 1
 help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
 	@echo "make test   all tests"
-	@echo "make test-extras  what needs scikit-learn, PyTorch, Vowpal Wabbit or Ray (large downloads)"
+	@echo "make test-extras  what needs PyTorch, Vowpal Wabbit, coba or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
 	@echo "make bench  benchmarks"
 	@echo "make clean  remove .venv, results and caches"
@@ -32,8 +32,9 @@ test: $(READY)
 
 test-extras: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt ".[sklearn,torch,vw,ray]"
+		--constraint constraints.txt ".[torch,vw,coba,ray]"
 	$(BIN)/python -m pytest tests/oracles/adapters src/graphcb/oracles/adapters \
+		tests/integrations src/graphcb/integrations tests/streams tests/test_examples.py \
 		tests/experiments/test_reproduction.py
 
 check: $(READY)
@@ -45,6 +46,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/rounds.py
+	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/solver.py
 	$(BIN)/python benchmarks/decisions.py
 	$(BIN)/python benchmarks/kill.py --kills 400

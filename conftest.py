@@ -8,3 +8,5 @@ collect_ignore = [
     for module, package in ADAPTERS.items()
     if find_spec(package) is None
 ]
+if find_spec("coba") is None:
+    collect_ignore.append("src/graphcb/integrations/coba.py")

@@ -48,6 +48,30 @@ def test_the_program_that_decides_and_the_commands_below_it(tmp_path, monkeypatc
         assert main(command) == 0
 
 
+def test_your_own_data_can_be_followed_as_printed(tmp_path):
+    section = README.split("## Your own data")[1].split("\n## ")[0]
+    printed = re.findall(r"<!-- tested as printed -->\n```\n(.*?)```", section, flags=re.DOTALL)
+    assert len(printed) == 2
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    done = subprocess.run(
+        ["bash", "-e", "-c", "".join(printed)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=os.environ,
+    )
+    runs = done.stdout.split("finished run")[1:]
+    said = re.search(r"at the end:\n\n```\n(.*?)```", section, flags=re.DOTALL)[1]
+    assert runs[0].strip().startswith(said.strip())
+    assert "average loss         = 0.410000" in runs[1]
+    assert "most of the gap is gone: 0.410000" in " ".join(section.split())
+    assert "5,000 examples so far" in done.stdout
+    assert "examples             = 10,000" in runs[3]
+    assert {"curve.png", "played.csv", "model.npz"} <= {path.name for path in tmp_path.iterdir()}
+
+
 def test_make_targets_named_in_the_readme_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = [command.split()[1] for command in COMMANDS if command.startswith("make ")]

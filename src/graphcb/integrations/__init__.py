@@ -1,0 +1,1 @@
+"""graphcb inside other people's programs, one file a package; each needs its own extra."""

@@ -1,0 +1,109 @@
+"""Where examples come from: a file or the standard input, and in which format."""
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Literal, cast, get_args
+
+Format = Literal["csv", "parquet", "libsvm", "vw"]
+
+FIRST_LOOK = 10_000  # rows
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+    ".vw": "vw",
+}
+
+
+class Source:
+    """A file by its name, or "-" for the standard input; text may be gzipped (.gz).
+
+    The format follows from the name unless it is given; the standard input is CSV unless it is.
+    A file can be read again from the start. The standard input cannot: its first rows are kept,
+    and a first look sees those alone.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        format: str | None = None,
+        delimiter: str | None = None,
+        header: bool = True,
+        stdin: IO[str] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.is_stdin = path == "-"
+        self.name = "standard input" if self.is_stdin else path
+        self.format = self._format(format)
+        self.delimiter = _delimiter(delimiter, self.path)
+        self.header = header
+        self._stdin = (stdin or sys.stdin) if self.is_stdin else None
+        self._head: list[str] | None = None
+        if not self.is_stdin and not self.path.is_file():
+            raise FileNotFoundError(f"`DATA` must name a file that is there, got {path!r}")
+
+    @property
+    def place(self) -> str:
+        """What a row is counted in: the lines of a text, the rows of a Parquet file."""
+        return "row" if self.format == "parquet" else "line"
+
+    def lines(self, *, first_look: bool = False) -> Iterator[str]:
+        """The lines of the text; at a first look, those that can be read again."""
+        if self._stdin is not None:
+            if self._head is None:
+                self._head = list(islice(self._stdin, FIRST_LOOK))
+            yield from self._head if first_look else chain(self._head, self._stdin)
+            return
+        with self._open() as text:
+            yield from text
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Say what is wrong with a file that cannot be read at all."""
+        try:
+            yield
+        except UnicodeDecodeError as reason:
+            raise ValueError(f"{self.name}: must be text in UTF-8: {reason}") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
+            raise ValueError(f"{self.name}: must be a whole gzip file: {reason}") from None
+
+    def _open(self) -> IO[str]:
+        if self.path.suffix == ".gz":
+            return cast(IO[str], gzip.open(self.path, "rt", encoding="utf-8-sig", newline=""))
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+    def _format(self, asked: str | None) -> Format:
+        known = get_args(Format)
+        if asked is not None:
+            if asked not in known:
+                raise ValueError(f"`--format` must be one of {', '.join(known)}; got {asked!r}")
+            return cast(Format, asked)
+        if self.is_stdin:
+            return "csv"
+        suffixes = [suffix for suffix in self.path.suffixes if suffix != ".gz"]
+        suffix = suffixes[-1].lower() if suffixes else ""
+        if suffix not in _SUFFIXES:
+            raise ValueError(
+                f"`DATA` must end in {', '.join(_SUFFIXES)} (text may be gzipped: .csv.gz), "
+                f"got {str(self.path)!r}; or say what it is with --format"
+            )
+        return _SUFFIXES[suffix]
+
+
+def _delimiter(asked: str | None, path: Path) -> str:
+    if asked is None:
+        return "\t" if ".tsv" in path.suffixes else ","
+    delimiter = "\t" if asked == "\\t" else asked
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"`--delimiter` must be one character (\\t for a tab), got {asked!r}")
+    return delimiter

@@ -1,0 +1,324 @@
+"""`graphcb run` from the command line to its files."""
+
+import csv
+import io
+import re
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import graphcb
+from graphcb.cli import main
+
+HEADER = "a,b,c,colour,topic\n"
+
+
+def write(folder, n_rows=400, *, name="data.csv", seed=0):
+    """Three classes that a linear map tells apart, a column in odd units, and one of words."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_rows, 3))
+    y = np.argmax(x + 0.3 * rng.normal(size=x.shape), axis=1)
+    x *= [1e4, 1.0, 1e-4]
+    lines = [f"{a!r},{b!r},{c!r},{'red' if a > 0 else 'blue'},{'xyz'[k]}\n" for (a, b, c), k in
+             zip(x.tolist(), y, strict=True)]  # fmt: skip
+    (folder / name).write_text(HEADER + "".join(lines))
+    return lines
+
+
+def table_of(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def run(folder, *arguments, data="data.csv"):
+    return main(["run", str(folder / data), *arguments])
+
+
+def final(text, what="average loss"):
+    return float(re.search(rf"^{what} += ([-\d.]+)", text, flags=re.MULTILINE)[1])
+
+
+def test_a_csv_file_and_its_label_are_enough(tmp_path, capsys):
+    write(tmp_path, 3000)
+    assert run(tmp_path, "--label", "topic") == 0
+    text = capsys.readouterr().out
+    assert "3 actions: x, y, z" in text
+    assert "graph: bandit(n_actions=3)" in text
+    assert "examples             = 3,000" in text
+    assert final(text) < 0.25
+    assert final(text, "best constant action") > 0.6
+    counts = [int(line.split()[2]) for line in text.splitlines() if re.match(r"\d\.\d{6} ", line)]
+    assert counts == [2**k for k in range(12)]
+
+
+def test_the_table_of_progress_is_right(tmp_path, capsys):
+    write(tmp_path, 64)
+    out = tmp_path / "p.csv"
+    assert run(tmp_path, "--label", "topic", "--predictions", str(out)) == 0
+    text = capsys.readouterr().out
+    labels = [row["topic"] for row in table_of(tmp_path / "data.csv")]
+    rows = table_of(out)
+    losses = np.array([float(r["action"] != y) for r, y in zip(rows, labels, strict=True)])
+    table = [line.split() for line in text.splitlines() if re.match(r"\d\.\d{6} ", line)]
+    before = 0
+    for average, since, counter, label, action, features in table:
+        count = int(counter)
+        assert float(average) == pytest.approx(losses[:count].mean(), abs=1e-6)
+        assert float(since) == pytest.approx(losses[before:count].mean(), abs=1e-6)
+        assert (label, action) == (labels[count - 1], rows[count - 1]["action"])
+        assert features == ("2" if count == 1 else "5")  # at first no number differs from its mean
+        before = count
+    assert final(text) == pytest.approx(losses.mean(), abs=1e-6)
+    assert [int(row["line"]) for row in rows] == list(range(2, 66))
+    assert all(0.0 < float(row["probability"]) <= 1.0 for row in rows)
+
+
+def test_a_run_that_stops_and_goes_on_is_the_run_that_never_stopped(tmp_path, capsys):
+    lines = write(tmp_path, 300)
+    (tmp_path / "one.csv").write_text(HEADER + "".join(lines[:170]))
+    (tmp_path / "two.csv").write_text(HEADER + "".join(lines[170:]))
+    asked = ["--label", "topic", "--seed", "5", "--graph", "cops-and-robbers"]
+    model, p = str(tmp_path / "m.npz"), str(tmp_path / "p.csv")
+    assert run(tmp_path, *asked, "--predictions", p, "--save", str(tmp_path / "all.npz")) == 0
+    whole = [(row["action"], row["probability"]) for row in table_of(tmp_path / "p.csv")]
+    said = capsys.readouterr().out
+    assert run(tmp_path, *asked, "--predictions", p, "--save", model, data="one.csv") == 0
+    parts = [(row["action"], row["probability"]) for row in table_of(tmp_path / "p.csv")]
+    capsys.readouterr()
+    assert run(tmp_path, "--load", model, "--predictions", p, "--save", model, data="two.csv") == 0
+    parts += [(row["action"], row["probability"]) for row in table_of(tmp_path / "p.csv")]
+    assert parts == whole  # actions, and every bit of their probabilities
+    assert "170 examples so far" in (again := capsys.readouterr().out)
+    assert final(again) == final(said)
+    with np.load(tmp_path / "all.npz") as one, np.load(model) as other:
+        assert sorted(one) == sorted(other)
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_the_seed_decides_the_draws(tmp_path, capsys):
+    write(tmp_path)
+    files = []
+    for seed in ("1", "1", "2"):
+        assert run(tmp_path, "--label", "topic", "--seed", seed, "--predictions",
+                   str(tmp_path / "p.csv")) == 0  # fmt: skip
+        files.append((tmp_path / "p.csv").read_text())
+    assert files[0] == files[1] != files[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--oracle", "linear"],
+        ["--oracle", "adagrad", "--learning-rate", "0.3"],
+        ["--oracle", "ridge", "--features", "a,b,c"],
+        ["--gamma", "100", "--method", "solver"],
+        ["--graph", "full-information:3"],
+        ["--graph", "random-self-aware:3,0.5"],
+        ["--categorical", "a", "--bits", "10"],
+    ],
+    ids=" ".join,
+)
+def test_options_of_the_learner(tmp_path, capsys, arguments):
+    write(tmp_path, 600)
+    assert run(tmp_path, "--label", "topic", *arguments) == 0
+    text = capsys.readouterr().out
+    assert final(text) < final(text, "best constant action")
+
+
+def test_more_feedback_loses_less(tmp_path, capsys):
+    x, noise = np.random.default_rng(2).normal(size=(2, 2000, 10))
+    y = np.argmax(x + 0.3 * noise, axis=1)
+    rows = [",".join(map(repr, row)) + f",{k}\n" for row, k in zip(x.tolist(), y, strict=True)]
+    names = ",".join("abcdefghij") + ",topic\n"
+    (tmp_path / "data.csv").write_text(names + "".join(rows))
+    losses = {}
+    for graph in ("bandit", "full-information"):
+        assert run(tmp_path, "--label", "topic", "--graph", graph) == 0
+        losses[graph] = final(capsys.readouterr().out)
+    assert losses["full-information"] < 0.9 * losses["bandit"]
+
+
+def test_losses_in_columns(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text(
+        "x,cheap,dear\n" + "".join(f"{i % 2},{5 + i % 2},{8 - 4 * (i % 2)}\n" for i in range(500))
+    )
+    assert run(tmp_path, "--losses", "cheap,dear") == 0
+    text = capsys.readouterr().out
+    assert "2 actions: cheap, dear" in text
+    assert final(text, "best constant action") == 5.5
+    assert 4.5 <= final(text) < 4.8
+
+
+def test_a_graph_a_row(tmp_path, capsys):
+    rows = "".join(f"{i % 2},{'ab'[i % 2]},{('a>a b>b', 'a>a a>b')[i % 3 == 0]}\n"
+                   for i in range(600))  # fmt: skip
+    (tmp_path / "data.csv").write_text("x,y,shows\n" + rows)
+    assert run(tmp_path, "--label", "y", "--edges", "shows") == 0
+    text = capsys.readouterr().out
+    assert "graph: one a row, by 'shows'" in text
+    assert final(text) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "arguments"),
+    [
+        ("d.svm", ["1 1:1 5:2", "2 2:1 5:2"], []),
+        ("d.libsvm", ["1,3 1:1 5:2", "2,3 2:1 5:2"], ["--classes", "1,2,3,4"]),
+        ("d.vw", ["1:0 2:1 |f left size:3", "1:1 2:0 |f right size:3"], []),
+    ],
+)
+def test_sparse_formats(tmp_path, capsys, name, lines, arguments):
+    (tmp_path / name).write_text("\n".join(lines * 300))
+    assert run(tmp_path, *arguments, data=name) == 0
+    assert final(capsys.readouterr().out) < 0.15
+
+
+def test_the_standard_input(tmp_path, capsys, monkeypatch):
+    write(tmp_path)
+    assert run(tmp_path, "--label", "topic") == 0
+    file = final(capsys.readouterr().out)
+    monkeypatch.setattr(sys, "stdin", io.StringIO((tmp_path / "data.csv").read_text()))
+    assert main(["run", "-", "--label", "topic"]) == 0
+    assert final(capsys.readouterr().out) == file
+
+
+def test_the_figure_has_the_three_curves(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    write(tmp_path, 1500)
+    out = tmp_path / "curve.svg"
+    assert run(tmp_path, "--label", "topic", "--plot", str(out)) == 0
+    text = capsys.readouterr().out
+    assert f"figure: {out}" in text
+    assert final(text, "full information") < final(text)
+    assert "<svg" in out.read_text()
+    assert run(tmp_path, "--label", "topic", "--graph", "full-information", "--plot", str(out)) == 0
+    text = capsys.readouterr().out
+    assert final(text, "full information") == final(text)  # the same learner, graph and draws
+
+
+def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
+    lines = write(tmp_path, 50)
+    bad = ["1,2,,red,x\n", "1,2,3,red\n", "one,2,3,red,y\n", "1,2,3,,y\n"]
+    (tmp_path / "bad.csv").write_text(HEADER + "".join(lines[:30] + bad + lines[30:]))
+    classes = ["--label", "topic", "--categorical", "colour"]
+    model = ["--save", str(tmp_path / "m.npz")]
+    (tmp_path / "clean.csv").write_text(HEADER + "".join(lines[:30]))
+    assert run(tmp_path, *classes, *model, data="clean.csv") == 0
+    (tmp_path / "rest.csv").write_text(HEADER + "".join(bad + lines[30:]))
+    load = ["--load", str(tmp_path / "m.npz")]
+    capsys.readouterr()
+    assert run(tmp_path, *load, data="rest.csv") == 2
+    assert "rest.csv, line 2: the value of 'c' is missing" in capsys.readouterr().err
+    assert run(tmp_path, *load, "--on-error", "skip", data="rest.csv") == 0
+    skipped = capsys.readouterr().out
+    assert "rows skipped         = 4" in skipped
+    assert "rest.csv, line 4: the value of 'a' must be a finite number, got 'one'" in skipped
+    assert "skipped: 1 more" in skipped
+    assert run(tmp_path, *classes) == 0
+    assert final(capsys.readouterr().out) == final(skipped)
+
+
+def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
+    write(tmp_path, 5000)
+    with (tmp_path / "data.csv").open("a") as file:
+        file.write("1,2,,red,x\n")
+    for name in ("p.csv", "m.npz", "f.png"):
+        (tmp_path / name).write_text("old")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    outputs = ["--predictions", str(tmp_path / "p.csv"), "--save", str(tmp_path / "m.npz"),
+               "--plot", str(tmp_path / "f.png")]  # fmt: skip
+    assert run(tmp_path, "--label", "topic", *outputs) == 2
+    assert "line 5002: the value of 'c' is missing" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    assert {(tmp_path / name).read_text() for name in ("p.csv", "m.npz", "f.png")} == {"old"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ["--label", "nothing"],
+            "`--label` must name a column of the file (a, b, c, colour, topic",
+        ),
+        ([], "give either --label COLUMN or --losses"),
+        (["--label", "topic", "--oracle", "deep"], "`--oracle` must be one of logistic, linear"),
+        (["--label", "topic", "--oracle", "ridge"], "`--oracle ridge` is for columns of numbers"),
+        (
+            ["--label", "topic", "--features", "a", "--oracle", "ridge", "--learning-rate", "1"],
+            "`--learning-rate` must not be given with --oracle ridge",
+        ),
+        (["--label", "topic", "--graph", "inventory:4"], "must have 3 actions, one for each of x"),
+        (["--label", "topic", "--graph", "g.csv"], "`graph` must name a file that is there"),
+        (["--label", "topic", "--graph", "bandit", "--edges", "c"], "either --graph or --edges"),
+        (["--label", "topic", "--gamma", "-1"], "`gamma` must be a positive finite number"),
+        (["--label", "topic", "--method", "guess"], "`method` must be"),
+        (["--label", "topic", "--seed", "-1"], "`--seed` must be at least 0, got -1"),
+        (["--label", "topic", "--delimiter", "ab"], "`--delimiter` must be one character"),
+        (
+            ["--label", "topic", "--oracle", "linear", "--learning-rate", "1e200"],
+            "data.csv, line 2 or later: the predictions are no longer finite: the steps diverge",
+        ),
+        (["--label", "topic", "--save", "no/m.npz"], "`--save` must be in a folder that is there"),
+        (["--label", "topic", "--plot", "."], "`--plot` must name a file, got ."),
+        (["--load", "m.npz", "--plot", "p.png"], "`--plot` must not be given with --load"),
+        (["--load", "m.npz", "--label", "y"], "`--label` must not be given with --load: the model"),
+        (["--load", "m.npz", "--loss-range", "0,1"], "`--loss-range` must not be given with"),
+        (["--load", "m.npz"], "m.npz: not a file written by graphcb.save, or damaged"),
+        (["--load", "oracle.npz"], "must be a model that `graphcb run --save` wrote, got a Linear"),
+    ],
+)
+def test_mistakes_end_with_a_message_and_code_2(tmp_path, monkeypatch, capsys, arguments, text):
+    write(tmp_path, 20)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.npz").write_text("no model")
+    graphcb.save(graphcb.oracles.LinearOGD(2, 2), tmp_path / "oracle.npz")
+    assert main(["run", "data.csv", *arguments]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_range_that_is_none(tmp_path, capsys):
+    write(tmp_path, 20)
+    with pytest.raises(SystemExit):
+        run(tmp_path, "--losses", "a,b", "--loss-range", "5")
+    assert "--loss-range: must be two numbers LOW,HIGH; got '5'" in capsys.readouterr().err
+
+
+def test_a_graph_file_of_the_wrong_size(tmp_path, capsys):
+    write(tmp_path, 20)
+    (tmp_path / "g.csv").write_text("1,1\n0,1\n")
+    assert run(tmp_path, "--label", "topic", "--graph", str(tmp_path / "g.csv")) == 2
+    assert "must have 3 actions, one for each of x, y, z; got 2" in capsys.readouterr().err
+
+
+def test_a_model_of_another_version(tmp_path, capsys, monkeypatch):
+    write(tmp_path, 20)
+    model = str(tmp_path / "m.npz")
+    monkeypatch.setattr("graphcb.saving.FORMAT", 99)
+    assert run(tmp_path, "--label", "topic", "--save", model) == 0
+    monkeypatch.undo()
+    assert run(tmp_path, "--load", model) == 2
+    assert "m.npz: must have format 1, got 99; it was written by another" in capsys.readouterr().err
+
+
+def test_a_file_without_rows(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("x,y\n")
+    assert run(tmp_path, "--label", "y", "--classes", "a,b") == 2
+    assert "must have at least one row that can be used, got none" in capsys.readouterr().err
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path, capsys):
+    lines = write(tmp_path, 4000)
+    peaks = []
+    for times in (3, 9):
+        (tmp_path / "long.csv").write_text(HEADER)
+        with (tmp_path / "long.csv").open("a") as file:
+            for _ in range(times):
+                file.writelines(lines)
+        tracemalloc.start()
+        assert run(tmp_path, "--label", "topic", "--predictions", str(tmp_path / "p.csv"),
+                   data="long.csv") == 0  # fmt: skip
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from graphcb import SquareCBG, graphs, load, save
+from graphcb.environments import KnownLosses
+from graphcb.experiments import run
+from graphcb.experiments.progressive import CLASSES, Player, Points, Tally
+from graphcb.oracles import LogisticOGD
+from graphcb.streams import Examples
+
+CONTEXTS = np.random.default_rng(0).normal(size=(300, 4))
+LOSSES = np.random.default_rng(1).random((300, 3))
+UNCERTAIN = graphs.FeedbackGraph([[1, 0.5, 0], [0, 1, 0.3], [0.7, 0, 1]])
+
+
+def player(graph=UNCERTAIN, seed=3, **options):
+    return Player(SquareCBG(LogisticOGD(3, 4), gamma=30.0), graph, seed=seed, **options)
+
+
+def part(begin, end):
+    return Examples(CONTEXTS[begin:end], LOSSES[begin:end], range(begin + 1, end + 1))
+
+
+def test_it_plays_what_the_run_loop_plays():
+    environment = KnownLosses(CONTEXTS, LOSSES, UNCERTAIN, shuffle=False)
+    rows = list(run(SquareCBG(LogisticOGD(3, 4), gamma=30.0), environment, seed=3))
+    played = player().play(part(0, 300))
+    assert played.actions.tolist() == [row.action for row in rows]
+    assert played.probabilities.tolist() == [row.probability for row in rows]
+    assert played.losses.tolist() == [row.loss for row in rows]
+
+
+def test_the_unit_of_the_losses_does_not_matter():
+    shifted = Examples(CONTEXTS, 8.0 * LOSSES - 2.0, range(300))
+    played = player(loss_range=(-2.0, 6.0)).play(shifted)
+    again = player().play(part(0, 300))
+    assert played.actions.tolist() == again.actions.tolist()
+    np.testing.assert_allclose(played.losses, 8.0 * again.losses - 2.0)
+
+
+def test_a_player_goes_through_a_file_and_on(tmp_path):
+    whole = player().play(part(0, 300))
+    first = player()
+    first.play(part(0, 120))
+    save(first, tmp_path / "player.npz")
+    second = load(tmp_path / "player.npz", classes=CLASSES).play(part(120, 300))
+    for one, other in zip(whole, second, strict=True):
+        np.testing.assert_array_equal(one[120:], other)
+
+
+def test_a_graph_a_row_goes_before_the_graph_of_all():
+    examples = part(0, 50)._replace(graphs=[graphs.full_information(3)] * 50)
+    own = player(graph=None).play(examples)
+    same = player(graph=graphs.full_information(3)).play(part(0, 50))
+    assert own.actions.tolist() == same.actions.tolist()
+    with pytest.raises(ValueError, match="`graph` must be given where the examples bring none"):
+        player(graph=None).play(part(0, 5))
+
+
+def test_sums_do_not_depend_on_how_the_rows_are_cut():
+    played = player().play(part(0, 300))
+    whole, pieces = Tally(3), Tally(3)
+    counts, totals, constants = whole.add(played, LOSSES)
+    for begin, end in ((0, 7), (7, 7), (7, 200), (200, 300)):
+        pieces.add(type(played)(*(a[begin:end] for a in played)), LOSSES[begin:end])
+    assert pieces.count == whole.count == counts[-1] == 300
+    assert pieces.total == whole.total == totals[-1]
+    assert pieces.constants.tolist() == whole.constants.tolist() == constants[-1].tolist()
+    np.testing.assert_allclose(whole.total, played.losses.sum())
+    np.testing.assert_allclose(constants[-1], LOSSES.sum(axis=0))
+
+
+def test_since_last():
+    tally = Tally(2)
+    assert tally.since_last(2, 3.0) == 1.5
+    assert tally.since_last(4, 4.0) == 0.5
+
+
+def test_points_stay_few_and_even_however_the_rows_come():
+    one, other = Points(), Points()
+    counts = np.arange(1, 5001)
+    one.add(counts, counts[:, None] / 7.0)
+    for piece in np.array_split(counts, 13):
+        other.add(piece, piece[:, None] / 7.0)
+    assert one.rounds == other.rounds
+    assert 256 <= len(one.rounds) <= 512
+    assert set(np.diff(one.rounds)) == {one.every}
+    assert [float(v[0]) for v in one.values] == [r / 7.0 for r in one.rounds]
