@@ -7,10 +7,32 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
+from numba.core.compiler import Compiler
 from numpy.typing import NDArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class _PartCompiler(Compiler):
+    """Compiles as usual, but leaves optimising to the functions that call this one.
+
+    numba optimises a function and, once more, its copy in each caller, and in the callers of
+    those: in a deep tree of calls that is most of the time. Where numba has no such step to
+    leave out, it is done as usual.
+    """
+
+    def define_pipelines(self) -> Any:
+        library = self.state.targetctx.codegen().create_library("part")
+        library.enable_object_caching()
+        if hasattr(library, "_optimize_final_module"):
+            library._optimize_final_module = _nothing
+            self.state.library = library
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+
+def _nothing() -> None:
+    """Left to the callers."""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -22,20 +44,31 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], decorate(function))
 
 
-def fused(function: Callable[P, R]) -> Callable[P, R]:
-    """`compiled`, and a product and a sum may become one instruction that rounds once.
+def part(function: Callable[P, R]) -> Callable[P, R]:
+    """`compiled`, for a function that only compiled ones call: slow when called alone."""
+    decorate = numba.njit(cache=True, nogil=True, error_model="numpy", pipeline_class=_PartCompiler)
+    return cast(Callable[P, R], decorate(function))
+
+
+def fused_part(function: Callable[P, R]) -> Callable[P, R]:
+    """`part`, and a product and a sum may become one instruction that rounds once.
 
     Not for formulas that rely on equal products cancelling exactly.
     """
-    decorate = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+    decorate = numba.njit(
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        pipeline_class=_PartCompiler,
+        fastmath={"contract"},
+    )
     return cast(Callable[P, R], decorate(function))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` as part of each compiled function that calls it, never on its own.
 
-    For the parts of a large kernel that are called from one place: compiling them first and
-    the caller after would optimise the same code twice.
+    For small parts of a large kernel that are called from one place.
     """
     decorate = numba.njit(inline="always", nogil=True, error_model="numpy")
     return cast(Callable[P, R], decorate(function))

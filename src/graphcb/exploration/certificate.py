@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import part
 from graphcb.exploration.layout import (
     FT,
     GRAPH,
@@ -58,7 +58,7 @@ class Bounds(NamedTuple):
     head: int  # the largest probability
 
 
-@compiled
+@part
 def evaluate(v: Floats, a: Floats, places: Places) -> Bounds:
     """Fill W, U, K, H, C and G from P and Q (see `layout`) and return what they prove."""
     n = v.shape[1]

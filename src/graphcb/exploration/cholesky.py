@@ -7,7 +7,7 @@ library spends more time waking its threads than computing.
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import fused
+from graphcb.compilation import fused_part
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -16,7 +16,7 @@ PANEL = 8  # rows eliminated together: one pass over the rest subtracts all of t
 BLOCK = 32  # rows that first take in all rows above, so that a large matrix is read less often
 
 
-@fused
+@fused_part
 def add_outer_products(sign: float, rows: Floats, first: int, stop: int, matrix: Floats) -> None:
     """matrix += sign * rows.T @ rows on the upper triangle, rows `first` to `stop`; rows is (m, n).
 
@@ -52,7 +52,7 @@ def add_outer_products(sign: float, rows: Floats, first: int, stop: int, matrix:
                 target[k] += a0 * r0[k]
 
 
-@fused
+@fused_part
 def add_sparse_outer_product(row: Floats, places: Indices, matrix: Floats) -> None:
     """matrix += row.T @ row on the upper triangle; `places`, increasing, are all that is not 0."""
     for first in range(places.size):
@@ -63,7 +63,7 @@ def add_sparse_outer_product(row: Floats, places: Indices, matrix: Floats) -> No
             target[k] += factor * row[k]
 
 
-@fused
+@fused_part
 def factorise(matrix: Floats) -> None:
     """Overwrite the upper triangle with U, where U.T @ U is the matrix.
 
@@ -93,7 +93,7 @@ def factorise(matrix: Floats) -> None:
             add_outer_products(-1.0, matrix[start:stop], stop, end, matrix)
 
 
-@fused
+@fused_part
 def dot(left: Floats, right: Floats) -> float:
     """left @ right in four sums side by side, which do not wait for each other."""
     n = left.size
@@ -109,7 +109,7 @@ def dot(left: Floats, right: Floats) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@fused
+@fused_part
 def solve_in_place(factor: Floats, right: Floats) -> None:
     """Overwrite `right` with the solution, given the U of `factorise`."""
     n = right.size

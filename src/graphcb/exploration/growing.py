@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, inlined
+from graphcb.compilation import inlined, part
 from graphcb.exploration.certificate import OPERATIONS, ROUNDING
 from graphcb.exploration.edges import Edges, fetch
 from graphcb.exploration.interior_point import BOLD, CAREFUL, Best, advance, spread
@@ -146,7 +146,7 @@ def _members(capacity: int, n: int) -> Members:
     )
 
 
-@compiled
+@part
 def _welcome(edges: Edges, inside: Flags, size: int, members: Members) -> tuple[int, Members]:
     """Add who is inside and no member yet, with rows and columns; return the new size."""
     wanted, n = _count(inside), inside.size
@@ -186,7 +186,7 @@ def _enough(block: Floats, n: int) -> Floats:
     return block if block.size >= size else np.empty(size + size // 2)
 
 
-@compiled
+@part
 def _publish(p: Floats, members: Members, p_out: Floats) -> None:
     """Write p to the places of the members, as a distribution to the last bit."""
     p_out[:] = 0.0
@@ -197,7 +197,7 @@ def _publish(p: Floats, members: Members, p_out: Floats) -> None:
         p_out[members.actions[k]] = p[k] / total
 
 
-@compiled
+@part
 def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats) -> None:
     """Let in the best action that is not covered and its cheapest observer, until all are.
 
@@ -226,7 +226,7 @@ def _cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats
         inside[unseen] = inside[observer] = True
 
 
-@compiled
+@part
 def _fill(ft: Floats, members: Members, v: Floats, a: Floats) -> None:
     """Copy the subgraph among the members into the work arrays."""
     n = v.shape[1]
@@ -239,7 +239,7 @@ def _fill(ft: Floats, members: Members, v: Floats, a: Floats) -> None:
         a[GRAPH, i, i] = a[SEEN_BY, i, i] = 0.0
 
 
-@compiled
+@part
 def _price(
     ft: Floats,
     members: Members,
@@ -275,7 +275,7 @@ def _price(
     return value, upper, best.price + least
 
 
-@compiled
+@part
 def _add_helpers(ft: Floats, best: Best, slack: float, inside: Flags, blame: Floats) -> int:
     """Let in those whose weight would lower the value most; return how many."""
     limit = max(8, _count(inside))
@@ -305,7 +305,7 @@ def _levels(v: Floats) -> tuple[float, float, float]:
     return v[G, head] - v[M, head], v[S, anchor] + v[C, anchor], mu
 
 
-@compiled
+@part
 def _carry_over(
     ft: Floats,
     state: Floats,

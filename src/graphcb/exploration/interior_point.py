@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, inlined
+from graphcb.compilation import inlined, part
 from graphcb.exploration.certificate import evaluate
 from graphcb.exploration.layout import (
     BEST_H,
@@ -70,7 +70,7 @@ class Best(NamedTuple):
     steps: int
 
 
-@compiled
+@part
 def spread(v: Floats, a: Floats) -> None:
     """A first p: who sees an action most cheaply gets what that is worth, the best the rest.
 
@@ -106,7 +106,7 @@ def spread(v: Floats, a: Floats) -> None:
             p[b] /= total
 
 
-@compiled
+@part
 def advance(
     v: Floats,
     a: Floats,

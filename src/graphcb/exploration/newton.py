@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import part
 from graphcb.exploration.cholesky import (
     add_outer_products,
     add_sparse_outer_product,
@@ -66,7 +66,7 @@ class Fixed(NamedTuple):
     shared: float  # curvature along the sum of all steps, from the term of the head
 
 
-@compiled
+@part
 def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
     """Build the matrix where `certificate.evaluate` was called, and factorise it.
 
@@ -109,7 +109,7 @@ def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
     return Fixed(head, anchor, total, shared)
 
 
-@compiled
+@part
 def _add_sparse_rows(rows: Floats, places: Places, n_full: int, matrix: Floats) -> Floats:
     """Add the products of the rows with few entries, and return the others in one block."""
     n = matrix.shape[0]
@@ -126,7 +126,7 @@ def _add_sparse_rows(rows: Floats, places: Places, n_full: int, matrix: Floats) 
     return full
 
 
-@compiled
+@part
 def _fill_slopes(
     v: Floats, a: Floats, head: int, anchor: int, sparse: bool, places: Places
 ) -> None:
@@ -164,7 +164,7 @@ def _fill_slopes(
             base_row[j] = 0.0
 
 
-@compiled
+@part
 def _fill_curves(v: Floats, a: Floats, head: int, places: Places) -> None:
     """Row i: the curvature of (u_i^2 + k_i) / W_i is a square along it, and a diagonal rest.
 
@@ -198,7 +198,7 @@ def _fill_curves(v: Floats, a: Floats, head: int, places: Places) -> None:
             v[FLAT, i] = 2.0 * share_k / w * p[i] * p[i]
 
 
-@compiled
+@part
 def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int, places: Places) -> None:
     """Fill DP, DQ, DS and DM: the step that changes s q by TO_S and p m by TO_M."""
     n = v.shape[1]
@@ -243,7 +243,7 @@ def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int, places
     dp[head] = -moved
 
 
-@compiled
+@part
 def _stationarity_left(v: Floats, a: Floats, fixed: Fixed, places: Places) -> None:
     """What the step leaves of the first equation, in RIGHT: a small sum, computed afresh."""
     n = v.shape[1]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, fused
+from graphcb.compilation import fused_part, part
 from graphcb.exploration.cholesky import dot
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Places(NamedTuple):
     length: Indices  # (n,)
 
 
-@compiled
+@part
 def find_places(seen_by: Floats, allowed: bool) -> Places:
     """The places of a large sparse graph, of any other none."""
     n = seen_by.shape[0]
@@ -53,7 +53,7 @@ def find_places(seen_by: Floats, allowed: bool) -> Places:
     return Places(start, action, length)
 
 
-@compiled
+@part
 def fill_rows_of(head: int, seen_by: Floats, places: Places) -> int:
     """Set the lengths for this head; how many rows are full now, all if sparsity would not pay."""
     n: int = seen_by.shape[0]
@@ -70,7 +70,7 @@ def fill_rows_of(head: int, seen_by: Floats, places: Places) -> int:
     return n
 
 
-@fused
+@fused_part
 def add_rows(rows: Floats, weights: Floats, places: Places, target: Floats) -> None:
     """target += weights @ rows"""
     start, action, length = places.start, places.action, places.length
@@ -84,7 +84,7 @@ def add_rows(rows: Floats, weights: Floats, places: Places, target: Floats) -> N
                 target[action[e]] += weight * row[action[e]]
 
 
-@fused
+@fused_part
 def multiply_rows(rows: Floats, vector: Floats, places: Places, out: Floats) -> None:
     """out = rows @ vector"""
     start, action, length = places.start, places.action, places.length
