@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+RIVALS := .venv/.rivals
 
 # Small matrices: one thread inside each process is faster than several.
 export OMP_NUM_THREADS := 1
@@ -15,7 +16,7 @@ help:
 	@echo "make test   all tests"
 	@echo "make test-extras  what needs scikit-learn, PyTorch, Vowpal Wabbit or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
-	@echo "make bench  benchmarks"
+	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make clean  remove .venv, results and caches"
 
 $(READY): pyproject.toml constraints.txt
@@ -42,11 +43,17 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(READY)
-	$(BIN)/python benchmarks/foundation.py
-	$(BIN)/python benchmarks/rounds.py
-	$(BIN)/python benchmarks/solver.py
-	$(BIN)/python benchmarks/fuzz_solver.py --programs 100000 --least-gamma 1
+# What graphcb is compared with is installed here only.
+$(RIVALS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable ".[bench]"
+	@touch $@
+
+bench: $(RIVALS)
+	$(BIN)/python benchmarks/report.py
+
+bench-%: $(RIVALS)
+	$(BIN)/python benchmarks/report.py $*
 
 clean:
 	rm -rf .venv results .pytest_cache .mypy_cache .ruff_cache .hypothesis build
