@@ -93,7 +93,7 @@ def rcv1() -> Data | None:
         data = datasets.load_rcv1(10)
     except datasets.DataNotFoundError:
         return None
-    return Data("RCV1, K = 10", data.contexts, data.losses, 5000, 5000)
+    return Data("RCV1, K = 10", data.contexts, data.losses, 5000, 2000)
 
 
 def digits() -> Data:
@@ -174,8 +174,8 @@ def choose(learner: Learner, context: Any, draws: np.random.Generator) -> tuple[
 
 
 ORACLES = {"logistic": "learning rate", "ridge": "penalty"}
-VALUES = {"logistic": (2, 8, 32), "ridge": (0.1, 0.3, 1)}
-CS = (8, 32, 128)
+VALUES = {"logistic": (2, 8, 32, 128), "ridge": (0.1, 0.3, 1)}
+CS = (8, 32, 128, 512)
 WIDEST = 100  # features up to which dense second-order learners take part
 
 
@@ -213,10 +213,11 @@ def rivals(
     graph: FeedbackGraph, n_actions: int, is_narrow: bool
 ) -> Iterator[tuple[str, str, Callable[..., Learner], tuple[str, ...], bool]]:
     """Name, package, learner, grid, and whether it is slow. Vowpal Wabbit may shift its costs."""
-    shifts, rates, epsilons = ("loss", "loss - 1"), (0.5, 4), (0.02, 0.1)
+    shifts, rates = ("loss", "loss - 1"), (0.5, 2, 8)
+    gammas, epsilons = (100, 1000, 10_000), (0.005, 0.02, 0.1)
     yield (
         "Vowpal Wabbit --squarecb", "vowpalwabbit", VowpalWabbitLearner,
-        grid("{}; --squarecb --gamma_scale {} -l {}", shifts, (10, 100, 1000), rates), False,
+        grid("{}; --squarecb --gamma_scale {} -l {}", shifts, gammas, rates), False,
     )  # fmt: skip
     yield (
         "Vowpal Wabbit, epsilon-greedy", "vowpalwabbit", VowpalWabbitLearner,
@@ -225,11 +226,11 @@ def rivals(
     if n_actions <= 3:
         yield (
             "Vowpal Wabbit --graph_feedback", "vowpalwabbit", partial(VowpalWabbitGraph, graph),
-            grid("{}; --gamma_scale {} -l {}", shifts, (10, 100), rates), True,
+            grid("{}; --gamma_scale {} -l {}", shifts, gammas[:2], rates[1:]), True,
         )  # fmt: skip
     yield (
         "coba VowpalSquarecbLearner", "coba", CobaLearner,
-        grid("squarecb, gamma_scale {}, learning_rate {}", (10, 100), rates), True,
+        grid("squarecb, gamma_scale {}, learning_rate {}", gammas, rates), True,
     )  # fmt: skip
     yield (
         "coba VowpalEpsilonLearner", "coba", CobaLearner,

@@ -27,8 +27,12 @@ class Learner(Protocol):
 
 
 def as_text(context: Any) -> str:
+    """Features with names: Vowpal Wabbit takes a number for an address, one away from the next.
+
+    Its `--cb_explore` then lays the weights of one action over those of another.
+    """
     indices, values = context
-    return " ".join(f"{i}:{v:.6g}" for i, v in zip(indices.tolist(), values.tolist(), strict=True))
+    return " ".join(f"f{i}:{v:.6g}" for i, v in zip(indices.tolist(), values.tolist(), strict=True))
 
 
 def read_setting(setting: str) -> tuple[float, str]:

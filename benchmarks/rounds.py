@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from measure import part_arguments, print_table
+from rival_learners import as_text
 
 from graphcb import FeedbackGraph, SquareCBG, SquareRoot, graphs
 from graphcb.datasets import DataNotFoundError, load_rcv1
@@ -77,10 +78,7 @@ def vw_microseconds(contexts: Any, losses: Any) -> list[float]:
     workspace = Workspace(f"--quiet --cb_explore {n_actions} --squarecb --bit_precision 22")
     rng = np.random.default_rng(0)
     rows = KnownLosses(contexts, losses, graphs.bandit(n_actions), n_rounds=2000)
-    texts = [
-        " ".join(f"{i}:{v}" for i, v in zip(*(part.tolist() for part in r.context), strict=True))
-        for r in rows.rounds(np.random.default_rng(1))
-    ]
+    texts = [as_text(r.context) for r in rows.rounds(np.random.default_rng(1))]
     hidden = [r.hidden for r in rows.rounds(np.random.default_rng(1))]
     times = []
     start = time.perf_counter()

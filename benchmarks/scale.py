@@ -7,9 +7,11 @@ the larger half of the sizes, where the cost of a call no longer hides it. Memor
 adds to the resident set of a forked process; it needs Linux, and is left empty elsewhere.
 """
 
+import ctypes
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,6 +28,7 @@ from graphcb.exploration import closed_form_probabilities
 from graphcb.oracles import LogisticOGD
 
 GAMMA = 1e3
+LONG = 0.5  # seconds; a longer call is measured once
 MEGABYTE = 2**20
 VISIBLE = 8 * MEGABYTE  # a fork copies a few megabytes of its own
 Work = Callable[[], object]
@@ -150,24 +153,30 @@ def streams() -> Iterator[Curve]:
 
 
 def measure(curve: Curve, sizes: Iterable[int]) -> list[Point]:
+    """Sizes from small to large, so that the long calls need none before them to compile."""
     print(curve.what, file=sys.stderr, flush=True)
-    points = []
+    points: list[Point] = []
     for size in sizes:
         work = curve.prepare(size)
+        start = time.perf_counter()
         answer = work()
-        seconds = float(np.median(timed(work, 7, at_most=0.5)))
+        seconds = time.perf_counter() - start
+        if seconds < LONG or not points:
+            seconds = float(np.median(timed(work, 7, at_most=LONG)))
         points.append(Point(size, seconds, added_bytes(work), curve.remark(answer)))
     return points
 
 
 def added_bytes(work: Work) -> float:
     """How far one call raises the peak of resident memory, in a fork; NaN where unknown."""
-    if not Path("/proc/self/clear_refs").exists():
+    library = ctypes.CDLL(None)
+    if not Path("/proc/self/clear_refs").exists() or not hasattr(library, "malloc_trim"):
         return np.nan
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
+            library.malloc_trim(0)  # what was freed before must be asked for again
             Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
             before = peak_kilobytes()
             work()
