@@ -78,11 +78,10 @@ class Line(NamedTuple):
     name: str
     graph: str
     mean: float
-    deviation: float
+    deviation: float  # NaN for one seed
     a_second: float
     best: str
     curve: Floats
-    n_seeds: int
 
 
 # --- the streams
@@ -255,10 +254,11 @@ def report(contender: Contender, data: Data, seeds: tuple[int, ...]) -> Line:
     best = min(trials, key=lambda setting: trials[setting])
     results = [contender.play(best, seed, data.n_rounds) for seed in seeds]
     means = [float(one.losses.mean()) for one in results]
+    deviation = float(np.std(means)) if len(means) > 1 else np.nan
     curve = np.cumsum(results[0].losses) / np.arange(1, data.n_rounds + 1)
     return Line(
-        contender.name, contender.graph, float(np.mean(means)), float(np.std(means)),
-        data.n_rounds / float(np.median([one.seconds for one in results])), best, curve, len(means),
+        contender.name, contender.graph, float(np.mean(means)), deviation,
+        data.n_rounds / float(np.median([one.seconds for one in results])), best, curve,
     )  # fmt: skip
 
 
@@ -283,7 +283,7 @@ def show(data: Data, graphs_here: dict[str, FeedbackGraph], given: Any) -> None:
         ("who", "feedback", "mean loss", "rounds a second", "best setting of", "chosen"),
         (
             (
-                line.name, line.graph, f"{line.mean:.4f} +- {line.deviation:.4f}",
+                line.name, line.graph, with_deviation(line.mean, line.deviation),
                 three_digits(line.a_second), f"{n}", f"`{line.best}`",
             )
             for line in lines for n in [grid_size(everybody, line)]
@@ -292,6 +292,10 @@ def show(data: Data, graphs_here: dict[str, FeedbackGraph], given: Any) -> None:
     print(verdict(lines) + "\n")
     if given.plots:
         plot(data, lines, given.plots)
+
+
+def with_deviation(mean: float, deviation: float) -> str:
+    return f"{mean:.4f}" if np.isnan(deviation) else f"{mean:.4f} +- {deviation:.4f}"
 
 
 def grid_size(everybody: list[Contender], line: Line) -> int:
@@ -305,11 +309,9 @@ def verdict(lines: list[Line]) -> str:
         return "No rival took part."
     same = [x for x in lines if x.name.startswith("graphcb") and x.graph == rivals[0].graph]
     ours, theirs = min(same, key=lambda x: x.mean), min(rivals, key=lambda x: x.mean)
-    apart = abs(ours.mean - theirs.mean)
+    apart, noise = abs(ours.mean - theirs.mean), np.fmax(ours.deviation, theirs.deviation)
     first, second = (ours, theirs) if ours.mean <= theirs.mean else (theirs, ours)
-    close = " (within one standard deviation)" if apart <= max(
-        ours.deviation, theirs.deviation
-    ) else ""  # fmt: skip
+    close = " (within one standard deviation)" if apart <= noise else ""
     return (
         f"With the same feedback ({ours.graph}) the best is **{first.name}**, {first.mean:.4f} "
         f"against {second.mean:.4f} of {second.name}{close}."

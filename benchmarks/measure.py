@@ -60,7 +60,7 @@ def in_words(seconds: float) -> str:
 
 def three_digits(number: float) -> str:
     """Three digits, with commas from a thousand on, never an exponent."""
-    if number >= 1000.0:
+    if number >= 999.5:
         return f"{float(f'{number:.3g}'):,.0f}"
     return f"{number:#.3g}".rstrip(".")
 

@@ -7,6 +7,7 @@ the simplex and judged by `graphcb.dec`; the best known value of a program is th
 anybody found. Rivals that are not installed are named and skipped.
 """
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -143,7 +144,7 @@ QUICK = {"graphcb": {5: 8, 10: 4}, "Clarabel, called directly": {5: 8}}
 
 
 class Row(NamedTuple):
-    """One answer; `ratio` is its value over the best known one."""
+    """One answer; `ratio` is its value over the best known one, if there is another to compare."""
 
     who: str
     n: int
@@ -153,10 +154,12 @@ class Row(NamedTuple):
     ours: float
     ratio: float
     is_close: bool
+    is_compared: bool
 
 
 def measure(solvers: list[Solver]) -> Iterator[Row]:
     for n in sorted({size for solver in solvers for size in solver.counts}):
+        print(f"K = {n}", file=sys.stderr, flush=True)
         for number, program in enumerate(programs(n)):
             asked = [one for one in solvers if number < one.counts.get(n, 0)]
             answers = {one.name: one.solve(program) for one in asked}
@@ -166,7 +169,7 @@ def measure(solvers: list[Solver]) -> Iterator[Row]:
                 ratio = max(values[name], SMALLEST) / best
                 yield Row(
                     name, n, program.family, program.gamma, seconds,
-                    answers["graphcb"][1], ratio, ratio <= 1.0 + CLOSE,
+                    answers["graphcb"][1], ratio, ratio <= 1.0 + CLOSE, len(answers) > 1,
                 )  # fmt: skip
 
 
@@ -191,7 +194,8 @@ def main() -> None:
         "[0, 1]; seconds of one call, in brackets the quartiles over programs. *Close* is within "
         "0.1 % of the best value of gamma * DEC that anybody found, *worst* the largest ratio to "
         f"it (values below {SMALLEST} count as {SMALLEST}, as many optima are 0); *times ours* is "
-        "the median ratio to the time of graphcb on the same programs.\n"
+        "the median ratio to the time of graphcb on the same programs. A dash: nobody else was "
+        "asked.\n"
     )
     rows = list(measure(here))
     names = [one.name for one in here]
@@ -222,8 +226,8 @@ def print_times(rows: list[Row], names: list[str]) -> None:
 
 
 def print_shares(rows: list[Row], names: list[str]) -> None:
-    """How many answers are close, by family and by gamma, on the sizes all were given."""
-    print("Close answers by gamma, then by family, over all sizes that each was given:\n")
+    """How many answers are close, by family and by gamma."""
+    print("Close answers by gamma, then by family, over all programs that each was given:\n")
     headers = ["", *names]
     for key in ("gamma", "family"):
         kinds = sorted({row.gamma for row in rows}) if key == "gamma" else list(FAMILIES)
@@ -243,14 +247,18 @@ def print_shares(rows: list[Row], names: list[str]) -> None:
 
 
 def share(rows: list[Row]) -> str:
-    return f"{sum(row.is_close for row in rows)} of {len(rows)}" if rows else "-"
+    """How many are close, among the programs that somebody else was asked too."""
+    compared = [row for row in rows if row.is_compared]
+    return f"{sum(row.is_close for row in compared)} of {len(compared)}" if compared else "-"
 
 
 def worst(rows: list[Row]) -> str:
-    largest = max(row.ratio for row in rows)
-    return "no answer" if np.isinf(largest) else f"{largest:.4f}" if largest < 2 else (
-        three_digits(largest) if largest < 1e6 else f"{largest:.0e}"
-    )  # fmt: skip
+    largest = max((row.ratio for row in rows if row.is_compared), default=np.nan)
+    if np.isnan(largest):
+        return "-"
+    if np.isinf(largest):
+        return "no answer"
+    return f"{largest:.4f}" if largest < 2.0 else three_digits(largest)
 
 
 def plot_times(rows: list[Row], names: list[str], folder: Path) -> None:
@@ -270,7 +278,7 @@ def plot_accuracy(rows: list[Row], names: list[str], folder: Path) -> None:
     for name in names:
         gammas = sorted({row.gamma for row in rows if row.who == name})
         shares = [
-            np.mean([r.is_close for r in rows if r.who == name and r.gamma == gamma])
+            np.mean([r.is_close for r in rows if (r.who, r.gamma) == (name, gamma)])
             for gamma in gammas
         ]
         axes.plot(gammas, shares, marker="o", label=name)

@@ -11,6 +11,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
+import measure  # noqa: E402
 import report  # noqa: E402
 
 NEEDS = {"peers": ("clarabel", "sklearn"), "learning": ("sklearn",), "solver": ("clarabel",)}
@@ -77,3 +78,38 @@ def test_results_are_of_parts_that_exist_and_have_their_plots():
     assert set(sections) <= {part.name for part in report.PARTS}
     for plot in re.findall(r"\]\((plots/\S+\.png)\)", text):
         assert (BENCHMARKS / plot).exists()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(12.0, "12.0 s"), (1.23e-3, "1.23 ms"), (999e-6, "999 us"), (4.5e-8, "45.0 ns")],
+)
+def test_times_in_words(seconds, words):
+    assert measure.in_words(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1.0, "1.00"), (45.678, "45.7"), (999.4, "999"), (999.7, "1,000"), (123456.0, "123,000")],
+)
+def test_three_digits(number, text):
+    assert measure.three_digits(number) == text
+
+
+def test_exponent_of_a_power():
+    sizes = [10, 100, 1000]
+    assert measure.exponent(sizes, [3.0 * n**1.5 for n in sizes]) == pytest.approx(1.5)
+
+
+def test_spread_is_median_and_quartiles():
+    assert measure.spread([4.0, 1.0, 2.0, 5.0, 3.0]) == (3.0, 2.0, 4.0)
+
+
+def test_timed_stops_after_a_long_call():
+    assert len(measure.timed(lambda: None, 5)) == 5
+    assert len(measure.timed(lambda: None, 5, at_most=-1.0)) == 0
+
+
+def test_rivals_are_named_where_absent(monkeypatch):
+    monkeypatch.setattr(report, "PACKAGES", ("numpy", "no-such-package"))
+    assert "Not installed, and skipped: no-such-package." in report.header()
