@@ -9,67 +9,18 @@ messages come from GRAPHCB_DATA; where they are absent the table says what stand
 """
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
 from importlib.util import find_spec
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from contenders import CS, VALUES, WIDEST, Contender, Data, Floats, contenders, rivals
 from measure import new_axes, part_arguments, print_table, save_plot, three_digits
-from numpy.typing import NDArray
-from rival_learners import (
-    CobaLearner,
-    Learner,
-    RiverLearner,
-    VowpalWabbitGraph,
-    VowpalWabbitLearner,
-)
 
-from graphcb import Automatic, FeedbackGraph, SquareCBG, SquareRoot, datasets, graphs
-from graphcb.environments import KnownLosses
-from graphcb.experiments import run
-from graphcb.experiments.loop import invert, streams
-from graphcb.exploration import Schedule
-from graphcb.oracles import LogisticOGD, OnlineRidge, Oracle
+from graphcb import FeedbackGraph, datasets, graphs
 
-Floats = NDArray[np.float64]
 SEEDS = (1, 2, 3)
 REVIEW_COST = 0.15
 N_WORDS = 4096
-
-
-class Data(NamedTuple):
-    """A table of known losses; `n_short` rounds are what slow learners try their grids on."""
-
-    name: str
-    contexts: Any
-    losses: Floats
-    n_rounds: int
-    n_short: int
-
-    @property
-    def n_actions(self) -> int:
-        return int(self.losses.shape[1])
-
-    def environment(self, graph: FeedbackGraph, n_rounds: int) -> KnownLosses:
-        return KnownLosses(self.contexts, self.losses, graph, n_rounds=n_rounds)
-
-
-class Contender(NamedTuple):
-    """A learner with its grid, under one graph; `play` runs a setting: seed, rounds -> result."""
-
-    name: str
-    graph: str
-    grid: tuple[str, ...]
-    play: Callable[[str, int, int], "Result"]
-    is_slow: bool = False
-
-
-class Result(NamedTuple):
-    losses: Floats
-    seconds: float
 
 
 class Line(NamedTuple):
@@ -82,9 +33,6 @@ class Line(NamedTuple):
     a_second: float
     best: str
     curve: Floats
-
-
-# --- the streams
 
 
 def rcv1() -> Data | None:
@@ -108,142 +56,6 @@ def spam() -> Data:
         name = "generated spam review (the SMS collection is absent), K = 2"
     losses = np.where(messages.is_spam[:, None], [REVIEW_COST, 1.0], [REVIEW_COST, 0.0])
     return Data(name, datasets.hash_words(messages.texts, N_WORDS), losses, 3000, 1000)
-
-
-# --- playing
-
-
-def play_graphcb(data: Data, graph: FeedbackGraph, setting: str, seed: int, n: int) -> Result:
-    kind, value, c = setting.split(", ")
-    oracle, contexts = oracle_of(kind, float(value.split()[-1]), data)
-    agent = SquareCBG(oracle, gamma=schedule_of(c.removeprefix("c = "), graph))
-    environment = KnownLosses(contexts, data.losses, graph, n_rounds=n)
-    start = time.perf_counter()
-    losses = [row.loss for row in run(agent, environment, seed=seed)]
-    return Result(np.array(losses), time.perf_counter() - start)
-
-
-def oracle_of(kind: str, value: float, data: Data) -> tuple[Oracle, Any]:
-    """The oracle, and the contexts as it takes them."""
-    size = (data.n_actions, data.contexts.shape[1])
-    if kind == "ridge":
-        return OnlineRidge(*size, penalty=value), data.contexts.toarray()
-    return LogisticOGD(*size, learning_rate=value), data.contexts
-
-
-def schedule_of(c: str, graph: FeedbackGraph) -> Schedule:
-    return Automatic() if c == "automatic" else SquareRoot(float(c), graph.independence_number())
-
-
-def play_rival(
-    data: Data,
-    graph: FeedbackGraph,
-    build: Callable[..., Learner],
-    setting: str,
-    seed: int,
-    n: int,
-) -> Result:
-    """The run loop for learners that draw, or give probabilities to draw from."""
-    world, draws = streams(seed)
-    rounds = list(data.environment(graph, n).rounds(world))
-    learner = build(setting, data.n_actions, data.contexts.shape[1], seed)
-    prepared = [learner.prepare(round.context) for round in rounds]
-    environment = data.environment(graph, n)
-    losses = np.empty(n)
-    start = time.perf_counter()
-    for t, round in enumerate(rounds):
-        action, p = choose(learner, prepared[t], draws)
-        seen = environment.reveal(round, action, draws)
-        learner.learn(prepared[t], action, p, dict(zip(seen.actions, seen.losses, strict=True)))
-        losses[t] = round.hidden[action]
-    return Result(losses, time.perf_counter() - start)
-
-
-def choose(learner: Learner, context: Any, draws: np.random.Generator) -> tuple[int, float]:
-    """An action and the probability with which it was drawn."""
-    answer = learner.act(context)
-    if isinstance(answer, tuple):
-        return answer
-    p = answer / answer.sum()
-    action = int(invert(p, draws.random()))
-    return action, float(p[action])
-
-
-# --- who takes part
-
-
-ORACLES = {"logistic": "learning rate", "ridge": "penalty"}
-VALUES = {"logistic": (2, 8, 32, 128), "ridge": (0.1, 0.3, 1)}
-CS = (8, 32, 128, 512)
-WIDEST = 100  # features up to which dense second-order learners take part
-
-
-def grid(text: str, *values: tuple[object, ...]) -> tuple[str, ...]:
-    """Every combination of values in a text.
-
-    >>> grid("--epsilon {} -l {}", (0.1,), (1, 2))
-    ('--epsilon 0.1 -l 1', '--epsilon 0.1 -l 2')
-    """
-    return tuple(text.format(*chosen) for chosen in product(*values))
-
-
-def spelled(settings: tuple[str, ...]) -> str:
-    """A grid by its first and last setting."""
-    return f"`{settings[0]}` to `{settings[-1]}`, {len(settings)} settings"
-
-
-def contenders(data: Data, graphs_here: dict[str, FeedbackGraph]) -> Iterator[Contender]:
-    """graphcb under every graph, the rivals under the first."""
-    is_narrow = data.contexts.shape[1] <= WIDEST
-    for (name, graph), kind in product(graphs_here.items(), ORACLES if is_narrow else ["logistic"]):
-        play = partial(play_graphcb, data, graph)
-        text = f"{kind}, {ORACLES[kind]} {{}}, c = {{}}"
-        for what, cs in (("gamma left out", ("automatic",)), ("gamma = c sqrt(alpha t)", CS)):
-            settings = grid(text, VALUES[kind], cs)
-            yield Contender(f"graphcb, {kind}, {what}", name, settings, play)
-    feedback, graph = next(iter(graphs_here.items()))
-    for name, package, build, settings, is_slow in rivals(graph, data.n_actions, is_narrow):
-        if find_spec(package) and find_spec("vowpalwabbit" if "owpal" in name else package):
-            play = partial(play_rival, data, graph, build)
-            yield Contender(name, feedback, settings, play, is_slow)
-
-
-def rivals(
-    graph: FeedbackGraph, n_actions: int, is_narrow: bool
-) -> Iterator[tuple[str, str, Callable[..., Learner], tuple[str, ...], bool]]:
-    """Name, package, learner, grid, and whether it is slow. Vowpal Wabbit may shift its costs."""
-    shifts, rates = ("loss", "loss - 1"), (0.5, 2, 8)
-    gammas, epsilons = (100, 1000, 10_000), (0.005, 0.02, 0.1)
-    yield (
-        "Vowpal Wabbit --squarecb", "vowpalwabbit", VowpalWabbitLearner,
-        grid("{}; --squarecb --gamma_scale {} -l {}", shifts, gammas, rates), False,
-    )  # fmt: skip
-    yield (
-        "Vowpal Wabbit, epsilon-greedy", "vowpalwabbit", VowpalWabbitLearner,
-        grid("{}; --epsilon {} -l {}", shifts, epsilons, rates), False,
-    )  # fmt: skip
-    if n_actions <= 3:
-        yield (
-            "Vowpal Wabbit --graph_feedback", "vowpalwabbit", partial(VowpalWabbitGraph, graph),
-            grid("{}; --gamma_scale {} -l {}", shifts, gammas[:2], rates[1:]), True,
-        )  # fmt: skip
-    yield (
-        "coba VowpalSquarecbLearner", "coba", CobaLearner,
-        grid("squarecb, gamma_scale {}, learning_rate {}", gammas, rates), True,
-    )  # fmt: skip
-    yield (
-        "coba VowpalEpsilonLearner", "coba", CobaLearner,
-        grid("epsilon {}, learning_rate {}", epsilons, rates), True,
-    )  # fmt: skip
-    if is_narrow:
-        yield (
-            "coba LinUCBLearner", "coba", CobaLearner,
-            grid("linucb, alpha {}", (0.1, 0.5, 1)), True,
-        )  # fmt: skip
-        yield (
-            "river LinUCBDisjoint", "river", RiverLearner,
-            grid("alpha {}, beta {}", (0.3, 1, 3), (3, 10, 30)), False,
-        )  # fmt: skip
 
 
 def report(contender: Contender, data: Data, seeds: tuple[int, ...]) -> Line:
@@ -304,11 +116,11 @@ def grid_size(everybody: list[Contender], line: Line) -> int:
 
 def verdict(lines: list[Line]) -> str:
     """Who is best with the feedback that everybody has."""
-    rivals = [line for line in lines if not line.name.startswith("graphcb")]
-    if not rivals:
+    others = [line for line in lines if not line.name.startswith("graphcb")]
+    if not others:
         return "No rival took part."
-    same = [x for x in lines if x.name.startswith("graphcb") and x.graph == rivals[0].graph]
-    ours, theirs = min(same, key=lambda x: x.mean), min(rivals, key=lambda x: x.mean)
+    same = [x for x in lines if x.name.startswith("graphcb") and x.graph == others[0].graph]
+    ours, theirs = min(same, key=lambda x: x.mean), min(others, key=lambda x: x.mean)
     apart, noise = abs(ours.mean - theirs.mean), np.fmax(ours.deviation, theirs.deviation)
     first, second = (ours, theirs) if ours.mean <= theirs.mean else (theirs, ours)
     close = " (within one standard deviation)" if apart <= noise else ""
@@ -343,10 +155,11 @@ def main() -> None:
         "the graph is worth. Slow learners choose their setting on the beginning of the stream. "
         f"graphcb has the oracles LogisticOGD, learning rates {VALUES['logistic']}, and, up to "
         f"{WIDEST} features, OnlineRidge, penalties {VALUES['ridge']}; gamma is left out, or "
-        f"c is in {CS}. The other grids: "
-        + "; ".join(f"{one[0]}: {spelled(one[3])}" for one in rivals(graphs.bandit(2), 2, True))
-        + ".\n"
+        f"c is in {CS}. The grids of the rivals, where they take part:\n"
     )
+    for name, _, _, choices, _ in rivals(graphs.bandit(2), n_actions=2, is_narrow=True):
+        print(f"- {name}: `{choices}`")
+    print()
     missing = [name for name in ("vowpalwabbit", "coba", "river") if not find_spec(name)]
     if missing:
         print(f"Not installed and left out: {', '.join(missing)}.\n")
