@@ -33,12 +33,13 @@ WIDEST = 100  # features up to which dense second-order learners take part
 
 
 class Data(NamedTuple):
-    """A table of known losses; `n_short` rounds are what slow learners try their grids on."""
+    """A table of known losses; grids are tried on `n_trial` rounds, or `n_short` by the slow."""
 
     name: str
     contexts: Any
     losses: Floats
     n_rounds: int
+    n_trial: int
     n_short: int
 
     @property
