@@ -30,7 +30,6 @@ from graphcb.oracles import LogisticOGD
 GAMMA = 1e3
 LONG = 0.5  # seconds; a longer call is measured once
 MEGABYTE = 2**20
-VISIBLE = 8 * MEGABYTE  # a fork copies a few megabytes of its own
 Work = Callable[[], object]
 
 
@@ -54,7 +53,7 @@ class Point(NamedTuple):
 
 
 def structured(family: Callable[[int], FeedbackGraph], name: str) -> Iterator[Curve]:
-    sizes = tuple(10**power for power in range(1, 7))
+    sizes = (10, 100, 1000, 10_000, 100_000, 300_000, 1_000_000)
 
     def reveal(n: int) -> Work:
         return partial(family(n).reveal_probabilities, np.full(n, 1.0 / n))
@@ -78,7 +77,9 @@ def solving(family: Callable[[int], FeedbackGraph], n: int) -> Work:
 
 
 def proof(solution: graphcb.Solution) -> str:
-    return "" if solution.is_certified else f"gap {GAMMA * solution.gap:.2g} at the largest"
+    """What to say of an answer without a proof."""
+    gap = f"not proven at the largest: gap {GAMMA * solution.gap:.2g} on gamma * DEC"
+    return "" if solution.is_certified else gap
 
 
 def self_aware(n: int) -> FeedbackGraph:
@@ -196,26 +197,30 @@ def peak_kilobytes() -> int:
     return int(found.group(1)) if found else 0
 
 
-def fitted(points: list[Point], values: list[float]) -> str:
-    upper = min(len(points) // 2, len(points) - 2)
-    sizes = [point.size for point in points]
-    return f"{exponent(sizes[upper:], values[upper:]):.2f}"
+def time_exponent(points: list[Point]) -> str:
+    """Over the larger half of the sizes."""
+    upper = points[min(len(points) // 2, len(points) - 2) :]
+    return f"{exponent([p.size for p in upper], [p.seconds for p in upper]):.2f}"
 
 
-def in_megabytes(size: float) -> str:
-    if np.isnan(size):
-        return ""
-    return "< 8 MB" if size < VISIBLE else f"{size / MEGABYTE:,.0f} MB"
+def memory(points: list[Point]) -> tuple[str, str]:
+    """At the largest size, and the exponent over all sizes that add more than a megabyte.
+
+    What a fork copies for itself is seen at the smallest size, and taken off.
+    """
+    added = [(point.size, point.bytes - points[0].bytes) for point in points]
+    large = [(size, count) for size, count in added if count >= MEGABYTE]
+    fit = f"{exponent(*zip(*large, strict=True)):.2f}" if len(large) > 1 else ""
+    if np.isnan(added[-1][1]):
+        return "", ""
+    return (f"{added[-1][1] / MEGABYTE:,.0f} MB" if large else "< 1 MB"), fit
 
 
 def summary(what: str, points: list[Point]) -> tuple[str, ...]:
-    last = points[-1]
-    times, sizes = [p.seconds for p in points], [p.bytes for p in points]
-    large = min(sizes[len(points) // 2 :]) >= VISIBLE
+    first, last = points[0], points[-1]
     return (
-        what, f"{points[0].size:,}", f"{last.size:,}", in_words(times[0]), in_words(times[-1]),
-        fitted(points, times), in_megabytes(last.bytes), fitted(points, sizes) if large else "",
-        last.remark,
+        what, f"{first.size:,}", f"{last.size:,}", in_words(first.seconds), in_words(last.seconds),
+        time_exponent(points), *memory(points), last.remark,
     )  # fmt: skip
 
 
@@ -236,7 +241,8 @@ def main() -> None:
     print(
         f"gamma = {GAMMA:.0e}, uniform losses, medians of seven calls (fewer where they are long). "
         "*Exponent* b: time grows like size^b over the larger half of the sizes; memory is what "
-        "one call adds at its peak, with an exponent where it is above 8 MB in that half.\n"
+        "one call adds at its peak to what it adds at the smallest size, with the exponent over "
+        "the sizes where that is above 1 MB.\n"
     )
     groups = {
         "Named families against K": [c for name, f in STRUCTURED for c in structured(f, name)],
@@ -260,9 +266,9 @@ def plot(shown: dict[str, list[Point]], folder: Path) -> None:
     figure, axes = new_axes("actions K", "seconds of solve_dec")
     for what, points in shown.items():
         if what.endswith(": solve_dec"):
-            times = [point.seconds for point in points]
-            label = f"{what.removesuffix(': solve_dec')}, exponent {fitted(points, times)}"
-            axes.plot([point.size for point in points], times, marker="o", label=label)
+            label = f"{what.removesuffix(': solve_dec')}, exponent {time_exponent(points)}"
+            sizes, times = [p.size for p in points], [p.seconds for p in points]
+            axes.plot(sizes, times, marker="o", label=label)
     axes.legend(fontsize=8)
     save_plot(figure, folder, "scale", "Seconds of solve_dec against K, log-log")
 
