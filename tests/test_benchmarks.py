@@ -14,7 +14,7 @@ sys.path.insert(0, str(BENCHMARKS))
 import measure  # noqa: E402
 import report  # noqa: E402
 
-NEEDS = {"peers": ("clarabel", "sklearn"), "learning": ("sklearn",), "solver": ("clarabel",)}
+NEEDS = {"peers": ("clarabel", "threadpoolctl"), "learning": ("sklearn",)}
 
 
 @pytest.mark.parametrize("part", report.PARTS, ids=lambda part: part.name)
