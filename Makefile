@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+RIVALS := .venv/.rivals
 
 # Small matrices: one thread inside each process is faster than several.
 export OMP_NUM_THREADS := 1
@@ -15,7 +16,7 @@ help:
 	@echo "make test   all tests"
 	@echo "make test-extras  what needs PyTorch, Vowpal Wabbit, coba or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
-	@echo "make bench  benchmarks"
+	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make clean  remove .venv, results and caches"
 
 $(READY): pyproject.toml constraints.txt
@@ -32,7 +33,7 @@ test: $(READY)
 
 test-extras: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt ".[torch,vw,coba,ray]"
+		--constraint constraints.txt --editable ".[torch,vw,coba,ray]"
 	$(BIN)/python -m pytest tests/oracles/adapters src/graphcb/oracles/adapters \
 		tests/integrations src/graphcb/integrations tests/streams tests/test_examples.py \
 		tests/experiments/test_reproduction.py
@@ -43,15 +44,17 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(READY)
-	$(BIN)/python benchmarks/foundation.py
-	$(BIN)/python benchmarks/rounds.py
-	$(BIN)/python benchmarks/streams.py
-	$(BIN)/python benchmarks/solver.py
-	$(BIN)/python benchmarks/decisions.py
-	$(BIN)/python benchmarks/kill.py --kills 400
-	$(BIN)/python benchmarks/evaluation.py
-	$(BIN)/python benchmarks/fuzz_solver.py --programs 100000 --least-gamma 1
+# What graphcb is compared with is installed here only.
+$(RIVALS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable ".[bench]"
+	@touch $@
+
+bench: $(RIVALS)
+	$(BIN)/python benchmarks/report.py
+
+bench-%: $(RIVALS)
+	$(BIN)/python benchmarks/report.py $*
 
 clean:
 	rm -rf .venv results .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -1,9 +1,8 @@
 """What the foundation costs: import, graphs, numbers, one round. Medians of repeats.
 
-Run by `make bench`; every line is measured in this process or in fresh ones started by it.
+Every line is measured in this process or in fresh ones started by it.
 """
 
-import platform
 import statistics
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from measure import part_arguments
 
 from graphcb import FeedbackGraph, SquareCB, SquareCBG, SquareRoot, graphs
 from graphcb.agents import Agent
@@ -33,20 +33,20 @@ def median_seconds(work: Callable[[], object], *, number: int, repeats: int = 7)
     return statistics.median(times)
 
 
-def import_seconds(module: str) -> float:
+def import_seconds(module: str, repeats: int) -> float:
     code = (
         "import time; start = time.perf_counter(); "
         f"import {module}; print(time.perf_counter() - start)"
     )
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        for _ in range(7)
+        for _ in range(repeats)
     ]
     return statistics.median(float(done.stdout) for done in runs)
 
 
-def round_seconds(agent: Callable[[NewsvendorOGD], Agent], levels: int) -> float:
-    environment = SyntheticInventory(n_rounds=10_000, levels=levels)
+def round_seconds(agent: Callable[[NewsvendorOGD], Agent], levels: int, n_rounds: int) -> float:
+    environment = SyntheticInventory(n_rounds=n_rounds, levels=levels)
 
     def play() -> None:
         learner = agent(NewsvendorOGD(environment.n_features, learning_rate=0.05))
@@ -57,39 +57,48 @@ def round_seconds(agent: Callable[[NewsvendorOGD], Agent], levels: int) -> float
 
 
 def report(what: str, value: str) -> None:
-    print(f"| {what:<66} | {value:>12} |", flush=True)
+    print(f"| {what} | {value} |", flush=True)
 
 
 def main() -> None:
-    print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}")
-    numba, ours = import_seconds("numba"), import_seconds("graphcb")
-    report("import numba", f"{numba:.3f} s")
-    report("import graphcb", f"{ours:.3f} s")
+    quick: bool = part_arguments(__doc__).quick
+    print("Medians of repeated calls.\n")
+    print("| what | cost |\n|---|---:|")
+    repeats = 1 if quick else 7
+    report("import numba", f"{import_seconds('numba', repeats):.3f} s")
+    report("import graphcb", f"{import_seconds('graphcb', repeats):.3f} s")
 
     array = np.maximum(np.random.default_rng(0).random((10, 10)) < 0.75, np.eye(10)).astype(float)
-    seconds = median_seconds(lambda: FeedbackGraph(array), number=10_000)
+    seconds = median_seconds(lambda: FeedbackGraph(array), number=100 if quick else 10_000)
     report("FeedbackGraph from a 10-by-10 array, checks included", f"{1e6 * seconds:.2f} us")
 
-    p = np.full(MILLION, 1.0 / MILLION)
-    for graph in (graphs.inventory(MILLION), graphs.bandit(MILLION)):
+    size = 1000 if quick else MILLION
+    p = np.full(size, 1.0 / size)
+    for graph in (graphs.inventory(size), graphs.bandit(size)):
         seconds = median_seconds(partial(graph.reveal_probabilities, p), number=5)
-        report(f"reveal_probabilities, {graph.family}({MILLION:,})", f"{1e3 * seconds:.2f} ms")
+        report(f"reveal_probabilities, {graph.family}({size:,})", f"{1e3 * seconds:.2f} ms")
 
+    size = 10 if quick else 100
     for density in (0.03, 0.1, 0.3, 0.75):
         times = []
         for seed in range(3):
-            graph = graphs.random_self_aware(100, density, np.random.default_rng(seed))
+            graph = graphs.random_self_aware(size, density, np.random.default_rng(seed))
             start = time.perf_counter()
             graph.independence_number()
             times.append(time.perf_counter() - start)
         report(
-            f"independence number, K = 100, density {density:g} (worst of 3 graphs)",
+            f"independence number, K = {size}, density {density:g} (worst of 3 graphs)",
             f"{max(times):.2f} s",
         )
 
+    n_rounds = 100 if quick else 10_000
     for levels in (101, 501):
-        graph_aware = round_seconds(lambda o: SquareCBG(o, gamma=SquareRoot(4.0, 1.0)), levels)
-        blind = round_seconds(lambda o: SquareCB(o, gamma=SquareRoot(4.0, "n_actions")), levels)
+        graph_aware = round_seconds(
+            lambda o: SquareCBG(o, gamma=SquareRoot(4.0, 1.0)), levels, n_rounds
+        )
+        blind = round_seconds(
+            lambda o: SquareCB(o, gamma=SquareRoot(4.0, "n_actions")), levels, n_rounds
+        )
         report(f"a whole round, inventory, K = {levels}, SquareCB.G", f"{1e6 * graph_aware:.1f} us")
         report(f"a whole round, inventory, K = {levels}, SquareCB", f"{1e6 * blind:.1f} us")
 

@@ -247,12 +247,15 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         if n_events != len(events) or to_bytes(replay(reader).agent) != last_model:
             raise SystemExit("the model differs from that of the run that was never killed")
     n_acknowledged = len(acknowledgements.read_text().splitlines())
+    print("| kills | by the parent | around a statement | events | feedbacks | acknowledged |")
+    print("|---|---|---|---|---|---|")
     print(
-        f"{options.kills} kills: {killed['parent']} by the parent, {killed['itself']} around "
-        f"a statement; {position:,} events before the last one\n"
-        f"{n_events:,} events, {n_feedbacks:,} feedbacks, {n_acknowledged:,} acknowledged: nothing "
-        "lost, nothing counted twice;\n"
-        "every probability, and the model, bit for bit those of the run that was never killed"
+        f"| {options.kills} | {killed['parent']} | {killed['itself']} | {n_events:,} | "
+        f"{n_feedbacks:,} | {n_acknowledged:,} |\n"
+    )
+    print(
+        f"Nothing lost, nothing counted twice ({position:,} events before the last kill); every "
+        "probability, and the model, bit for bit those of the run that was never killed."
     )
 
 

@@ -7,10 +7,13 @@ Wabbit's `--squarecb` runs beside it, through its Python interface, where it is 
 
 import statistics
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from measure import part_arguments, print_table
+from rival_learners import as_text
 
 from graphcb import FeedbackGraph, SquareCBG, SquareRoot, graphs
 from graphcb.datasets import DataNotFoundError, load_rcv1
@@ -29,12 +32,16 @@ def load(n_topics: int) -> tuple[Any, Any, str]:
         data = load_rcv1(n_topics)
         return data.contexts, data.losses, "RCV1"
     except DataNotFoundError:
-        from scipy.sparse import random_array
+        return generate(n_topics, N_ROUNDS)
 
-        rng = np.random.default_rng(0)
-        contexts = random_array((N_ROUNDS, 47_236), density=78 / 47_236, rng=rng, format="csr")
-        losses = 1.0 - np.eye(n_topics)[rng.integers(0, n_topics, size=N_ROUNDS)]
-        return contexts, losses, "generated"
+
+def generate(n_topics: int, n_rounds: int) -> tuple[Any, Any, str]:
+    from scipy.sparse import random_array
+
+    rng = np.random.default_rng(0)
+    contexts = random_array((n_rounds, 47_236), density=78 / 47_236, rng=rng, format="csr")
+    losses = 1.0 - np.eye(n_topics)[rng.integers(0, n_topics, size=n_rounds)]
+    return contexts, losses, "generated"
 
 
 def agent_for(graph: FeedbackGraph, n_features: int) -> SquareCBG:
@@ -42,20 +49,18 @@ def agent_for(graph: FeedbackGraph, n_features: int) -> SquareCBG:
     return SquareCBG(oracle, gamma=SquareRoot(32.0, graph.independence_number()))
 
 
-def trace_microseconds(contexts: Any, losses: Any, graph: FeedbackGraph) -> list[float]:
-    environment = KnownLosses(contexts, losses, graph, n_rounds=N_ROUNDS)
+def trace_microseconds(environment: KnownLosses, graph: FeedbackGraph, d: int) -> list[float]:
     times = []
     for _ in range(8):
-        agent = agent_for(graph, contexts.shape[1])
+        agent = agent_for(graph, d)
         start = time.perf_counter()
         trace(agent, environment, seed=0)
-        times.append(1e6 * (time.perf_counter() - start) / N_ROUNDS)
+        times.append(1e6 * (time.perf_counter() - start) / environment.n_rounds)
     return times[1:]  # the first may compile
 
 
-def run_microseconds(contexts: Any, losses: Any, graph: FeedbackGraph) -> list[float]:
-    environment = KnownLosses(contexts, losses, graph, n_rounds=N_ROUNDS)
-    agent = agent_for(graph, contexts.shape[1])
+def run_microseconds(environment: KnownLosses, graph: FeedbackGraph, d: int) -> list[float]:
+    agent = agent_for(graph, d)
     times = []
     start = time.perf_counter()
     for row in run(agent, environment, seed=0):
@@ -73,10 +78,7 @@ def vw_microseconds(contexts: Any, losses: Any) -> list[float]:
     workspace = Workspace(f"--quiet --cb_explore {n_actions} --squarecb --bit_precision 22")
     rng = np.random.default_rng(0)
     rows = KnownLosses(contexts, losses, graphs.bandit(n_actions), n_rounds=2000)
-    texts = [
-        " ".join(f"{i}:{v}" for i, v in zip(*(part.tolist() for part in r.context), strict=True))
-        for r in rows.rounds(np.random.default_rng(1))
-    ]
+    texts = [as_text(r.context) for r in rows.rounds(np.random.default_rng(1))]
     hidden = [r.hidden for r in rows.rounds(np.random.default_rng(1))]
     times = []
     start = time.perf_counter()
@@ -92,23 +94,34 @@ def vw_microseconds(contexts: Any, losses: Any) -> list[float]:
 
 
 def main() -> None:
-    print("| stream | K | who | median us a round | fastest | limit |")
-    print("|---|---|---|---|---|---|")
-    for n_topics, limit in ((50, 25), (10, 15)):
-        contexts, losses, source = load(n_topics)
+    quick: bool = part_arguments(__doc__).quick
+    n_rounds = 2 * CHUNK if quick else N_ROUNDS
+    print(
+        f"Microseconds a round over {n_rounds:,} rounds. `trace` is the compiled loop of the "
+        "experiments, `run` yields every round to Python; Vowpal Wabbit predicts and learns from "
+        "texts that are there beforehand, with bandit feedback.\n"
+    )
+    print_table(
+        ("stream", "K", "who", "median us a round", "fastest", "limit"), measured(n_rounds, quick)
+    )
+
+
+def measured(n_rounds: int, quick: bool) -> Iterator[tuple[object, ...]]:
+    for n_topics, limit in ((50, 25), (10, 15))[1 if quick else 0 :]:
+        contexts, losses, source = generate(n_topics, n_rounds) if quick else load(n_topics)
         families = (graphs.bandit, graphs.cops_and_robbers, graphs.full_information)
         runs = {}
         for graph in (family(n_topics) for family in families):
-            runs[f"trace, {graph.family}"] = trace_microseconds(contexts, losses, graph)
-            runs[f"run, {graph.family}"] = run_microseconds(contexts, losses, graph)
-        if find_spec("vowpalwabbit"):
+            environment = KnownLosses(contexts, losses, graph, n_rounds=n_rounds)
+            d = contexts.shape[1]
+            runs[f"trace, {graph.family}"] = trace_microseconds(environment, graph, d)
+            runs[f"run, {graph.family}"] = run_microseconds(environment, graph, d)
+        if find_spec("vowpalwabbit") and not quick:
             runs["Vowpal Wabbit --squarecb"] = vw_microseconds(contexts, losses)
         for who, times in runs.items():
-            print(
-                f"| {source} | {n_topics} | {who} | {statistics.median(times):.1f} | "
-                f"{min(times):.1f} | {limit} |",
-                flush=True,
-            )
+            median = statistics.median(times)
+            asked = limit if "Vowpal" not in who else ""
+            yield source, n_topics, who, f"{median:.1f}", f"{min(times):.1f}", asked
 
 
 if __name__ == "__main__":

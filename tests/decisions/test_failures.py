@@ -314,4 +314,4 @@ def test_killed_again_and_again_and_nothing_lost():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{n_kills} kills" in done.stdout
-    assert "nothing lost, nothing counted twice" in done.stdout
+    assert "Nothing lost, nothing counted twice" in done.stdout

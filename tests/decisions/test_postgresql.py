@@ -143,4 +143,4 @@ def test_killed_again_and_again_and_nothing_lost(server):
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing lost, nothing counted twice" in done.stdout
+    assert "Nothing lost, nothing counted twice" in done.stdout

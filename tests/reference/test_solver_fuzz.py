@@ -20,7 +20,7 @@ def load(name):
     return module
 
 
-programs, fuzz_solver = load("programs"), load("fuzz_solver")
+_, programs, fuzz_solver = (load(name) for name in ("measure", "programs", "fuzz_solver"))
 
 
 @pytest.mark.parametrize("seed", [101, 102, 103])

@@ -1,0 +1,174 @@
+"""Run parts of the benchmarks, and put what they print into benchmarks/RESULTS.md.
+
+    python benchmarks/report.py            # every part
+    python benchmarks/report.py solver     # one of them; the other sections stay
+
+A part is a script that prints Markdown to standard output, and how far it is to standard error.
+Parts run one after the other, each in a process of its own with one thread. A new part is a line in
+PARTS.
+"""
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "RESULTS.md"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "cvxpy",
+    "clarabel",
+    "vowpalwabbit",
+    "coba",
+    "river",
+)
+
+
+class Part(NamedTuple):
+    """A section of the report: `script` with `arguments` prints it, with `quick` a tiny one.
+
+    One that draws is given `--plots FOLDER`, and prints the line that shows each plot.
+    """
+
+    name: str
+    title: str
+    script: str
+    arguments: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ("--quick",)
+    draws: bool = False
+
+
+PARTS = (
+    Part("peers", "The convex program beside its peers", "peers.py", draws=True),
+    Part("learning", "Learning beside its peers", "learning.py", draws=True),
+    Part("solver", "The solver and its limits", "solver.py"),
+    Part(
+        "fuzz", "The solver on random programs", "fuzz_solver.py",
+        ("--programs", "100000", "--least-gamma", "1"),
+    ),
+    Part("rounds", "A whole round", "rounds.py"),
+    Part("scale", "Scale", "scale.py", draws=True),
+    Part("streams", "The user's own data", "streams.py"),
+    Part("decisions", "Decisions a second", "decisions.py"),
+    Part(
+        "kill", "A process that decides, killed", "kill.py",
+        ("--kills", "400"), quick=("--kills", "2"),
+    ),
+    Part(
+        "evaluation", "Judging a policy on a log", "evaluation.py",
+        quick=("--logs", "20", "--decisions", "100"),
+    ),
+    Part("foundation", "The foundation", "foundation.py"),
+)  # fmt: skip
+
+
+def main() -> int:
+    names = [part.name for part in PARTS]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(names)}")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes; print, write nothing")
+    given = parser.parse_args()
+    unknown = sorted(set(given.parts) - set(names))
+    if unknown:
+        parser.error(f"no part is named {', '.join(unknown)}; there are {', '.join(names)}")
+    chosen = [part for part in PARTS if part.name in (given.parts or names)]
+    failed = []
+    for number, part in enumerate(chosen, start=1):
+        say(f"[{number}/{len(chosen)}] {part.name} ...")
+        start = time.perf_counter()
+        text = run(part, quick=given.quick)
+        seconds = time.perf_counter() - start
+        say(f"[{number}/{len(chosen)}] {part.name}: {seconds:.0f} s")
+        if text is None:
+            failed.append(part.name)
+        elif not given.quick:
+            old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+            RESULTS.write_text(merge(old, part, text, seconds), encoding="utf-8")
+    if failed:
+        say(f"failed, their sections left as they were: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def run(part: Part, *, quick: bool) -> str | None:
+    """What the part printed, shown as it comes; None if it failed."""
+    more = list(part.quick if quick else part.arguments)
+    if part.draws and not quick:
+        more += ["--plots", str(HERE / "plots")]
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+    command = [sys.executable, str(HERE / part.script), *more]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+    ) as process:
+        lines = []
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(line)
+    return "".join(lines) if process.returncode == 0 else None
+
+
+def merge(old: str, part: Part, text: str, seconds: float) -> str:
+    """The report with this part's section replaced and all others as they were."""
+    sections = dict(re.findall(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->", old, re.DOTALL))
+    command = f"`make bench-{part.name}`, {seconds:.0f} s."
+    sections[part.name] = f"## {part.title}\n\n{command}\n\n{text.strip()}\n"
+    known = [part.name for part in PARTS if part.name in sections]
+    written = [f"<!-- begin {name} -->\n{sections[name]}<!-- end {name} -->\n" for name in known]
+    return "\n".join([header(), *written])
+
+
+def header() -> str:
+    """How to make the report anew, and on what it was made."""
+    installed = [f"{name} {found}" for name in PACKAGES if (found := version_of(name))]
+    absent = [name for name in PACKAGES if not version_of(name)]
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`, one part by `make bench-NAME`; the numbers are those of the last",
+        "run of each part. A part is one process with one thread; what is compared in a row was",
+        "measured in the same process. All that is drawn comes from fixed seeds.",
+        "",
+        f"- Machine: {machine()}.",
+        f"- Python {platform.python_version()}, {', '.join(installed)}.",
+    ]
+    if absent:
+        lines.append(f"- Not installed, and skipped: {', '.join(absent)}.")
+    return "\n".join([*lines, ""])
+
+
+def version_of(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def machine() -> str:
+    """Cores, processor, memory and system; no name."""
+    facts = [f"{os.cpu_count()} cores"]
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        model = re.search(r"model name\s*:\s*(.+)", information.read_text(encoding="utf-8"))
+        facts.append(model.group(1).strip() if model else platform.machine())
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        facts.append(f"{size / 2**30:.0f} GiB")
+    return ", ".join([*facts, f"{platform.system()} {platform.machine()}"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

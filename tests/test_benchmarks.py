@@ -1,0 +1,115 @@
+"""Every part of the benchmarks runs, and the report replaces just the part that was run."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+import measure  # noqa: E402
+import report  # noqa: E402
+
+NEEDS = {"peers": ("clarabel", "threadpoolctl"), "learning": ("sklearn",)}
+
+
+@pytest.mark.parametrize("part", report.PARTS, ids=lambda part: part.name)
+def test_part_prints_a_table(part):
+    for package in NEEDS.get(part.name, ()):
+        pytest.importorskip(package)
+    environment = {name: value for name, value in os.environ.items() if name != "GRAPHCB_DATA"}
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / part.script, *part.quick],
+        capture_output=True,
+        text=True,
+        env={**environment, **dict.fromkeys(report.THREADS, "1")},
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(lines) > 2
+    assert any(re.fullmatch(r"\|(-+:?\|)+", line) for line in lines)  # the line below the head
+
+
+def part_named(name):
+    return next(part for part in report.PARTS if part.name == name)
+
+
+def test_report_replaces_one_section():
+    first = report.merge("", part_named("scale"), "a table\n", 1.4)
+    second = report.merge(first, part_named("solver"), "another\n", 2.0)
+    third = report.merge(second, part_named("scale"), "a newer table\n", 3.0)
+    assert "a newer table" in third
+    assert "a table" not in third
+    assert "another" in third
+    assert "`make bench-scale`, 3 s." in third
+
+
+def test_report_keeps_the_order_of_the_parts():
+    text = ""
+    for part in reversed(report.PARTS):
+        text = report.merge(text, part, f"what {part.name} printed", 1.0)
+    found = re.findall(r"<!-- begin (\S+) -->", text)
+    assert found == [part.name for part in report.PARTS]
+
+
+def test_header_names_no_host_and_no_path():
+    header = report.header()
+    assert "cores" in header
+    assert not re.search(rf"\b{re.escape(platform.node())}\b", header)
+    assert str(Path.home()) not in header
+    assert not re.search(r"\d{4}-\d\d-\d\d", header)
+
+
+def test_unknown_part_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["report.py", "nothing"])
+    with pytest.raises(SystemExit):
+        report.main()
+    assert "no part is named nothing; there are peers" in capsys.readouterr().err
+
+
+def test_results_are_of_parts_that_exist_and_have_their_plots():
+    text = report.RESULTS.read_text(encoding="utf-8")
+    sections = re.findall(r"<!-- begin (\S+) -->", text)
+    assert sections
+    assert set(sections) <= {part.name for part in report.PARTS}
+    for plot in re.findall(r"\]\((plots/\S+\.png)\)", text):
+        assert (BENCHMARKS / plot).exists()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(12.0, "12.0 s"), (1.23e-3, "1.23 ms"), (999e-6, "999 us"), (4.5e-8, "45.0 ns")],
+)
+def test_times_in_words(seconds, words):
+    assert measure.in_words(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1.0, "1.00"), (45.678, "45.7"), (999.4, "999"), (999.7, "1,000"), (123456.0, "123,000")],
+)
+def test_three_digits(number, text):
+    assert measure.three_digits(number) == text
+
+
+def test_exponent_of_a_power():
+    sizes = [10, 100, 1000]
+    assert measure.exponent(sizes, [3.0 * n**1.5 for n in sizes]) == pytest.approx(1.5)
+
+
+def test_spread_is_median_and_quartiles():
+    assert measure.spread([4.0, 1.0, 2.0, 5.0, 3.0]) == (3.0, 2.0, 4.0)
+
+
+def test_timed_stops_after_a_long_call():
+    assert len(measure.timed(lambda: None, 5)) == 5
+    assert len(measure.timed(lambda: None, 5, at_most=-1.0)) == 0
+
+
+def test_rivals_are_named_where_absent(monkeypatch):
+    monkeypatch.setattr(report, "PACKAGES", ("numpy", "no-such-package"))
+    assert "Not installed, and skipped: no-such-package." in report.header()
