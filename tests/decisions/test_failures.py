@@ -313,5 +313,5 @@ def test_killed_again_and_again_and_nothing_lost():
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{n_kills} kills" in done.stdout
+    assert f"| {n_kills} |" in done.stdout
     assert "Nothing lost, nothing counted twice" in done.stdout
