@@ -139,13 +139,16 @@ def small_rows() -> Iterator[Row]:
 def batch_rows() -> Iterator[Row]:
     rng = np.random.default_rng(0)
     many, graph = rng.random((10_000, 10)), graphs.random_self_aware(10, 0.75, rng)
-    alone, both = (
-        seconds(partial(graphcb.solve_dec_batch, many, graph, 1e3, n_threads=threads), 3)
-        for threads in (1, 2)
-    )
+    times = {1: [], 2: []}  # type: dict[int, list[float]]
+    for _ in range(11):  # in turn, as the machine's speed changes
+        for threads, found in times.items():
+            start = time.perf_counter()
+            graphcb.solve_dec_batch(many, graph, 1e3, n_threads=threads)
+            found.append(time.perf_counter() - start)
+    ratio = np.median(np.divide(times[1][1:], times[2][1:]))
     yield (
-        "batch of 10,000 at K = 10, two cores against one", f"{1e3 * both:.0f} ms",
-        f"{1e3 * alone:.0f} ms", f"{alone / both:.2f}", ">= 1.8",
+        "batch of 10,000 at K = 10, two cores against one", f"{1e3 * np.median(times[2]):.0f} ms",
+        f"{1e3 * np.median(times[1]):.0f} ms", f"{ratio:.2f}", ">= 1.8",
     )  # fmt: skip
 
 
