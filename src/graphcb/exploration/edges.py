@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families import (
-    AppleTasting,
     CopsAndRobbers,
     DisjointCliques,
     Inventory,
@@ -23,14 +22,13 @@ from graphcb.graphs.matrices import DenseMatrix, SparseMatrix
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MATRIX, LIST, COPS, APPLE, LEVELS, PRICES, GROUPS = range(7)
+MATRIX, LIST, COPS, LEVELS, PRICES, GROUPS = range(6)
 
 
 class Edges(NamedTuple):
     """Which of the forms, and what it needs; arrays it does not need are empty."""
 
     form: int
-    special: int  # apple tasting: the revealing action
     flat: Floats  # the matrix, row after row; of many programs one a row
     start: Indices  # (2, n + 1) first edge of each played action, and of each revealed one
     action: Indices  # (2, edges) the other end
@@ -52,19 +50,17 @@ def edges_of(graph: FeedbackGraph) -> Edges:
     """The edges of any graph; a rule that is not known here is written out as a matrix."""
     structure = graph.structure
     if isinstance(structure, DenseMatrix):
-        return Edges(MATRIX, 0, structure.matrix.reshape(1, -1), *_NO_LIST)
+        return Edges(MATRIX, structure.matrix.reshape(1, -1), *_NO_LIST)
     rule = _RULES.get(type(structure))
     if rule is not None:
-        return Edges(rule, 0, _NO_MATRIX, *_NO_LIST)
-    if isinstance(structure, AppleTasting):
-        return Edges(APPLE, structure.revealing_action, _NO_MATRIX, *_NO_LIST)
+        return Edges(rule, _NO_MATRIX, *_NO_LIST)
     if isinstance(structure, DisjointCliques):
         first = np.repeat(np.cumsum((0, *structure.sizes[:-1])), structure.sizes)
         bounds = _frozen(np.stack([first, first + np.repeat(structure.sizes, structure.sizes)]))
-        return Edges(GROUPS, 0, _NO_MATRIX, bounds, *_NO_LIST[1:])
+        return Edges(GROUPS, _NO_MATRIX, bounds, *_NO_LIST[1:])
     if isinstance(structure, SparseMatrix):
-        return Edges(LIST, 0, _NO_MATRIX, *_lists(structure.matrix))
-    return Edges(MATRIX, 0, graph.matrix.reshape(1, -1), *_NO_LIST)
+        return Edges(LIST, _NO_MATRIX, *_lists(structure.matrix))
+    return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
 
 
 def _lists(matrix: Any) -> tuple[Any, Any, Any]:
@@ -89,11 +85,6 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
     low, high, run, rest = 0, 0, 1.0, 0.0
     if edges.form == COPS:
         low, high, run, rest = action, action + 1, 0.0, 1.0
-    elif edges.form == APPLE:
-        if as_column:
-            low, high = edges.special, edges.special + 1
-        elif action == edges.special:
-            high = n
     elif edges.form == GROUPS:
         low, high = edges.start[0, action], edges.start[1, action]
     elif edges.form == LEVELS or edges.form == PRICES:

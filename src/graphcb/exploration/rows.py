@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled, inlined
+from graphcb.exploration.apple import solve_apple
 from graphcb.exploration.edges import Edges, edges_of
 from graphcb.exploration.exact import solve_bandit, solve_full_information
 from graphcb.exploration.growing import Outcome, solve_scaled
@@ -14,7 +15,7 @@ from graphcb.exploration.layout import room_for
 from graphcb.exploration.objective import dec
 from graphcb.exploration.solution import Status
 from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.families import Bandit, FullInformation
+from graphcb.graphs.families import AppleTasting, Bandit, FullInformation
 from graphcb.graphs.matrices import DenseMatrix
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ COMMON_SIZE = 64  # chosen actions for which the work room is kept between calls
 LARGEST = 1e100  # scaled gaps beyond this are cut: products of squares would overflow
 VALUE, UPPER, LOWER, STEPS, RESTARTED, N_CHOSEN, CUT = range(7)  # CUT: some gap was LARGEST
 N_NUMBERS = 7
+BANDIT, FULL = -1, -2
 _STATUSES = np.array([Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED])
 
 _kept = threading.local()
@@ -46,8 +48,7 @@ def solve_rows(
     `edges` are those of the graph, or None for a graph with an exact solution.
     """
     if edges is None:
-        is_bandit = isinstance(graph.structure, Bandit)
-        _solve_exactly(losses, gammas, is_bandit, first, stop, p, outcomes)
+        _solve_exactly(losses, gammas, _kind(graph), first, stop, p, outcomes)
     else:
         room = work_room(losses.shape[1])
         solve_scaling(losses, gammas, edges, tolerance, max_steps, room, first, stop, p, outcomes)
@@ -59,9 +60,16 @@ def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
 
 
 def _find_edges(graph: FeedbackGraph) -> Edges | None:
-    if isinstance(graph.structure, Bandit | FullInformation):
+    if isinstance(graph.structure, Bandit | FullInformation | AppleTasting):
         return None
     return edges_of(graph)
+
+
+def _kind(graph: FeedbackGraph) -> int:
+    """Which exact solution: BANDIT, FULL, or the revealing action of apple tasting."""
+    if isinstance(graph.structure, AppleTasting):
+        return graph.structure.revealing_action
+    return BANDIT if isinstance(graph.structure, Bandit) else FULL
 
 
 def stack_edges(graphs: Sequence[FeedbackGraph]) -> Edges | None:
@@ -147,7 +155,7 @@ def solve_scaling(
     """The compiled part of `solve_rows`; `edges.flat` has one row, or one a row of `losses`."""
     for row in range(first, stop):
         matrix = edges.flat[row if len(edges.flat) > 1 else 0]
-        one = Edges(edges.form, edges.special, matrix, edges.start, edges.action, edges.chance)
+        one = Edges(edges.form, matrix, edges.start, edges.action, edges.chance)
         outcomes[row, CUT] = _scale(losses[row], gammas[row], LARGEST)
         if losses.shape[1] == 1:
             p[row, 0] = 1.0
@@ -161,19 +169,21 @@ def solve_scaling(
 def _solve_exactly(
     losses: Floats,
     gammas: Floats,
-    is_bandit: bool,
+    kind: int,
     first: int,
     stop: int,
     p: Floats,
     outcomes: Floats,
 ) -> None:
     for row in range(first, stop):
-        _scale(losses[row], gammas[row], 1e300)
-        outcomes[row, CUT] = 0.0
-        if is_bandit:
+        largest = LARGEST if kind >= 0 else 1e300
+        outcomes[row, CUT] = _scale(losses[row], gammas[row], largest) and kind >= 0
+        if kind == BANDIT:
             outcome = solve_bandit(losses[row], p[row])
-        else:
+        elif kind == FULL:
             outcome = solve_full_information(losses[row], p[row])
+        else:
+            outcome = solve_apple(losses[row], kind, p[row])
         _record(outcome, outcomes[row])
 
 

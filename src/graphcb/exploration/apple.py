@@ -1,0 +1,183 @@
+"""Apple tasting with any number of actions: the optimum up to one root.
+
+One action reveals everything, so W is its probability w for every action. Given w, the others
+fill up to a common level: p_a = w max(0, level - ft_a) / 2, which makes the constraint
+1 / w - level on all that are played, and lower on the rest; that of the revealing action is
+1 / w - 2 - ft. What is left is convex in w alone, and its slope is found by bisection. The
+multipliers q are uniform on the actions played, or all on the revealing one; between the two
+sides of the root they are mixed so that the slope vanishes, which proves the answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import compiled
+from graphcb.exploration.certificate import OPERATIONS, ROUNDING
+from graphcb.exploration.growing import Outcome
+
+Floats = NDArray[np.float64]
+
+LEAST = 1e-75  # of w: with gaps of at most 1e100 it is never smaller
+MAX_PASSES = 100
+
+
+class Filled(NamedTuple):
+    """The others at a given w: their level, how many are played and the worst of them, q, slope."""
+
+    level: float
+    n_played: int
+    last: float
+    q_revealing: float
+    slope: float
+
+
+@compiled
+def solve_apple(ft: Floats, revealing: int, p: Floats) -> Outcome:
+    """The optimum where `revealing` shows every loss and no other action shows any."""
+    n = ft.size
+    if n == 1:
+        p[0] = 1.0
+        return Outcome(0.0, 0.0, 0.0, 0, False, 1)
+    others = np.empty(n - 1)
+    others[:revealing] = ft[:revealing]
+    others[revealing:] = ft[revealing + 1 :]
+    others.sort()
+    sums = np.cumsum(others)
+    low, high = LEAST, 1.0
+    at_low = _fill(others, sums, ft[revealing], low)
+    at_high = _fill(others, sums, ft[revealing], high)
+    passes = 2
+    if at_high.slope <= 0.0:  # nothing is gained by playing anybody else
+        low, at_low = high, at_high
+    while high > low * (1.0 + 2.0 * ROUNDING) and passes < MAX_PASSES:
+        passes += 1
+        middle = np.sqrt(low) * np.sqrt(high) if high > 2.0 * low else 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            break
+        here = _fill(others, sums, ft[revealing], middle)
+        if here.slope > 0.0:
+            high, at_high = middle, here
+        else:
+            low, at_low = middle, here
+    share = 1.0  # of the multipliers on the low side
+    if at_high.slope > 0.0 and at_low.slope < 0.0:
+        share = at_high.slope / (at_high.slope - at_low.slope)
+    w, best = (low, at_low) if -at_low.slope <= at_high.slope or low == high else (high, at_high)
+    rest = 0.0
+    for a in range(n):
+        p[a] = 0.0 if a == revealing else 0.5 * w * max(0.0, best.level - ft[a])
+        rest += p[a]
+    scale = (1.0 - w) / rest if rest > 0.0 else 0.0
+    for a in range(n):
+        p[a] *= scale
+    p[revealing] = w if rest > 0.0 else 1.0
+    return _prove(ft, revealing, p, at_low, at_high, share, passes)
+
+
+@compiled
+def _fill(others: Floats, sums: Floats, ft: float, w: float) -> Filled:
+    """The level at which the others, sorted, hold 1 - w together, and what follows from it."""
+    mass = 2.0 * (1.0 - w) / w
+    low, high = 1, others.size  # the number played: the first whose level the next does not pass
+    while low < high:
+        count = (low + high) // 2
+        if others[count] >= (mass + sums[count - 1]) / count:
+            high = count
+        else:
+            low = count + 1
+    level = (mass + sums[low - 1]) / low
+    # Rounding may split equal gaps; they are out together or in together.
+    while low > 1 and others[low - 1] >= level:
+        low -= 1
+        level = (mass + sums[low - 1]) / low
+    while low < others.size and others[low] == others[low - 1]:
+        low += 1
+        level = (mass + sums[low - 1]) / low
+    squares = apart = 0.0
+    for a in range(low):
+        part = 0.5 * w * max(0.0, level - others[a])
+        squares += part * part
+        apart += (part - 1.0 / low) * (part - 1.0 / low) if low > 1 else w * w
+    if level < 2.0 + ft:  # q is uniform on those who are played
+        total = (w * w + apart + (1.0 - 1.0 / low)) / w
+        gradient = ft + 2.0 - total / w
+        return Filled(level, low, others[low - 1], 0.0, gradient - level + 2.0 / (low * w))
+    total = (w * w - 2.0 * w + 1.0 + squares) / w
+    slope = ft + 2.0 * (w - 1.0) / w - total / w - level
+    return Filled(level, low, others[low - 1], 1.0, slope)
+
+
+@compiled
+def _multiplier(side: Filled, gap: float) -> float:
+    """q of an action other than the revealing one, on one side of the root."""
+    return (1.0 - side.q_revealing) / side.n_played if gap <= side.last else 0.0
+
+
+@compiled
+def _largest(p: Floats) -> int:
+    """The head, whose probability is one less those of the others."""
+    head = 0
+    for a in range(p.size):
+        if p[a] > p[head]:
+            head = a
+    return head
+
+
+@compiled
+def _prove(
+    ft: Floats,
+    revealing: int,
+    p: Floats,
+    at_low: Filled,
+    at_high: Filled,
+    share: float,
+    passes: int,
+) -> Outcome:
+    """Value and bound: -q @ ft + 2 sum_i q_i (1 - p_i) / w + min_i g_i, rounding allowed for.
+
+    g_i = ft_i + 2 (p_i - q_i) / w for the others, and for the revealing action also less
+    sum_j N_j / w^2 with N = (p - q)^2 + q (1 - q).
+    """
+    n, w = ft.size, p[revealing]
+    error = (n + OPERATIONS) * ROUNDING
+    q, total = np.empty(n), 0.0
+    for a in range(n):
+        if a == revealing:
+            q[a] = share * at_low.q_revealing + (1.0 - share) * at_high.q_revealing
+        else:
+            q[a] = share * _multiplier(at_low, ft[a])
+            q[a] += (1.0 - share) * _multiplier(at_high, ft[a])
+        total += q[a]
+    head = _largest(p)
+    p_rest = q_rest = 0.0
+    for a in range(n):
+        if a != head:
+            q[a] /= total
+            p_rest += p[a]
+            q_rest += q[a]
+    q[head] = 1.0 - q_rest
+    play = squares = spread = price = cost = 0.0
+    worst, least = -np.inf, np.inf
+    for a in range(n):
+        apart = q_rest - p_rest if a == head else p[a] - q[a]
+        play += p[a] * ft[a]
+        squares += p[a] * p[a]
+        worst = max(worst, (1.0 - 2.0 * p[a]) / w - ft[a])
+        spread += apart * apart + q[a] * (q_rest if a == head else 1.0 - q[a])
+        price += 2.0 * q[a] * (p_rest if a == head else 1.0 - p[a]) / w
+        cost += q[a] * ft[a] if q[a] > 0.0 else 0.0
+    seen = spread / w / w
+    for a in range(n):
+        apart = q_rest - p_rest if a == head else p[a] - q[a]
+        size = ft[a] + 2.0 * (q_rest + p_rest if a == head else p[a] + q[a]) / w
+        gradient = ft[a] + 2.0 * apart / w
+        if a == revealing:
+            gradient -= seen
+            size += seen
+        least = min(least, gradient - error * size)
+    value = play + squares / w + worst
+    upper = value + error * (play + squares / w + 1.0 / w)
+    lower = price - cost + least - error * (price + cost)
+    return Outcome(value, upper, lower, passes, False, at_low.n_played + 1)
