@@ -59,10 +59,11 @@ class LinearOGD:
 class LinearAdaGrad:
     """`LinearOGD` with a step of its own for each weight, shrinking as its gradients add up.
 
-    For contexts whose features differ in size or are rare; `learning_rate` matters little.
+    For contexts with rare features. The step of a weight does not grow with its feature, but what
+    it does to the prediction does: features of very different size still want scaling.
 
     >>> oracle = LinearAdaGrad(1, 2, learning_rate=1.0)
-    >>> oracle.update([100.0, 0.0], [0], [1.0])  # the size of a feature does not matter
+    >>> oracle.update([100.0, 0.0], [0], [1.0])  # the step is that of a feature of 1
     >>> oracle.weights[:, 0]
     array([1., 0.])
     """
