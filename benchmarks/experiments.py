@@ -1,0 +1,95 @@
+"""The paper's four panels with full grids and all seeds: how long they take, and what they show.
+
+RCV1 from GRAPHCB_DATA or by scikit-learn; where there is neither, the quick version on digits. All
+cores are used, unlike in the other parts.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from graphcb import __version__
+from graphcb.datasets import DataNotFoundError
+from graphcb.experiments import experiment as experiments
+from graphcb.experiments.curves import Curve, Summary, summarise
+from graphcb.experiments.experiment import Experiment
+from graphcb.experiments.reproduction import finish
+from graphcb.experiments.store import Store
+
+
+def chosen(*, quick: bool) -> list[Experiment]:
+    paper = [one for one in map(experiments.read, experiments.names()) if one.in_paper]
+    if quick:
+        small = [one.made_quick() for one in paper]
+        return [
+            replace(one, n_rounds=100, n_seeds=2, learning_rates=(1.0,), cs=(8.0,)) for one in small
+        ]
+    try:
+        for one in paper:
+            one.problem_of(one.lines[0])
+    except DataNotFoundError as problem:
+        print(f"Quick versions on data that needs no download: {problem}.\n")
+        return [one.made_quick() for one in paper]
+    return paper
+
+
+def row(name: str, curves: Sequence[Curve], seconds: float) -> str:
+    n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
+    oracle, exploration, total = (
+        sum(part) for part in zip(*(curve.seconds for curve in curves), strict=True)
+    )
+    return (
+        f"| {name} | {len(curves):,} | {n_rounds:,} | {seconds:.0f} | "
+        f"{1e6 * total / n_rounds:.1f} | {oracle / total:.0%} | {exploration / total:.0%} |"
+    )
+
+
+def losses(experiment: Experiment, summaries: Sequence[Summary]) -> list[str]:
+    return [
+        f"| {experiment.name} | {s.agent}, {s.line} | {s.mean:.4f} +- {s.deviation:.4f} | "
+        f"{s.learning_rate:g} | {s.c:g} |"
+        for s in summaries
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="tiny")
+    jobs = os.cpu_count() or 1
+    found: list[str] = []
+    verdicts: list[str] = []
+    everything: list[Curve] = []
+    print(f"{jobs} processes; oracle and exploration are shares of their work.\n")
+    print("| panel | runs | rounds | seconds | us of work a round | oracle | exploration |")
+    print("|---|---|---|---|---|---|---|")
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for one in chosen(quick=parser.parse_args().quick):
+            print(one.name, file=sys.stderr)
+            begin = time.perf_counter()
+            curves = finish(
+                one, Store(Path(folder) / f"{one.name}.jsonl", __version__), n_jobs=jobs
+            )
+            print(row(one.name, curves, time.perf_counter() - begin), flush=True)
+            everything += curves
+            summaries = summarise(curves)
+            found += losses(one, summaries)
+            for verdict in (claim.judge(summaries) for claim in one.claims):
+                holds = "holds" if verdict.holds else "**does not hold**"
+                verdicts.append(f"| {one.name} | {verdict.text} | {verdict.measured} | {holds} |")
+    print(row("all", everything, time.perf_counter() - start))
+    print("\n| panel | line | final loss | learning rate | c |")
+    print("|---|---|---|---|---|")
+    print("\n".join(found))
+    print("\n| panel | claim | measured | |")
+    print("|---|---|---|---|")
+    print("\n".join(verdicts))
+
+
+if __name__ == "__main__":
+    main()
