@@ -34,7 +34,6 @@ FAMILIES = (
         (10, 100, 1000),
     ),
     Family("inventory", lambda n, _: graphs.inventory(n), (10, 100, 1000)),
-    Family("one action reveals all", lambda n, _: graphs.apple_tasting(n), (10, 100, 1000)),
     Family("three edges a row", three_edges_a_row, (10, 50, 100, 200, 500)),
 )
 

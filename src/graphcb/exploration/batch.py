@@ -28,7 +28,8 @@ from graphcb.graphs import FeedbackGraph, require_observable
 
 Floats = NDArray[np.float64]
 
-ROWS_A_TASK = 64  # enough work to be worth a thread
+ROWS_A_TASK = 64  # at least: enough work to be worth a thread
+TASKS_A_THREAD = 8  # few, as each waits for the interpreter; some, as they differ in length
 
 
 def solve_dec_batch(
@@ -95,7 +96,8 @@ def solve_dec_batch(
                 first, stop, p, outcomes,
             )  # fmt: skip
 
-    tasks = [range(k, min(k + ROWS_A_TASK, n_rows)) for k in range(0, n_rows, ROWS_A_TASK)]
+    size = max(ROWS_A_TASK, -(-n_rows // (threads * TASKS_A_THREAD)))
+    tasks = [range(k, min(k + size, n_rows)) for k in range(0, n_rows, size)]
     if threads == 1 or len(tasks) <= 1:
         for task in tasks:
             solve(task)
