@@ -140,6 +140,53 @@ def test_whatever_has_no_kernel_goes_through_the_loop(make_agent, environment):
     agree(make_agent, environment, n_compiled=0)
 
 
+class Stubborn(SquareCB):
+    """Plays its first action whatever it has learnt."""
+
+    def act(self, context, graph, actions=None):
+        return np.eye(graph.n_actions)[0]
+
+
+class Generous(SyntheticInventory):
+    """Costs nothing at all."""
+
+    def loss(self, round, action):
+        return 0.0
+
+
+class Halved(SquareRoot):
+    """Half the gamma."""
+
+    def gamma(self, round_number, n_actions):
+        return 0.5 * super().gamma(round_number, n_actions)
+
+
+class Emptied(RandomSelfAware):
+    """Nothing but self-loops."""
+
+    def __call__(self, rng):
+        return graphs.bandit(self.n_actions)
+
+
+@pytest.mark.parametrize("graph", [graphs.bandit(3), RandomSelfAware(3, 0.5)], ids=repr)
+def test_a_derived_agent_keeps_its_own_ways(graph):
+    result = agree(
+        lambda: Stubborn(LogisticOGD(3, 60), gamma=5.0), table(3, graph=graph), n_compiled=0
+    )
+    assert set(result.actions.tolist()) == {0}
+
+
+def test_a_derived_environment_or_graph_keeps_its_own_ways():
+    free = agree(on_stock(SquareCBG, 1.0), Generous(n_rounds=50, levels=5), n_compiled=0)
+    assert free.losses.sum() == 0.0
+    alone = agree(on_table(SquareCB, 3), table(3, graph=Emptied(3, 0.9)), n_compiled=0)
+    assert set(alone.n_revealed.tolist()) == {1}
+
+
+def test_a_derived_schedule_keeps_its_own_ways():
+    agree(lambda: SquareCB(LogisticOGD(3, 60, learning_rate=4.0), gamma=Halved(8.0, 2.0)), table(3))
+
+
 def test_any_agent_can_be_traced():
     result = trace(EpsilonGreedy(LogisticOGD(3, 60)), table(3), seed=0)
     assert (result.n_compiled, result.losses.size) == (0, N)

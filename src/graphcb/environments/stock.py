@@ -1,6 +1,7 @@
 """What problems of stock levels share: a grid of levels against a demand not yet known."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,7 +51,7 @@ def grid(size: int) -> Floats:
     return levels
 
 
-class StockProblem:
+class StockProblem(ABC):
     """A problem of stock levels in [0, 1]; a level reveals the cost of itself and all lower ones.
 
     Whoever draws contexts and demands in [0, 1] has the rest from here.
@@ -61,13 +62,20 @@ class StockProblem:
     backorder_cost: float
 
     @property
+    @abstractmethod
     def n_rounds(self) -> int:
         """How many rounds there are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Contexts (n_rounds, n_features) and demands (n_rounds,)."""
-        raise NotImplementedError
+
+    def is_plain(self) -> bool:
+        """Whether rounds and costs are those of this class, whatever the demands."""
+        return all(
+            getattr(type(self), name) is getattr(StockProblem, name)
+            for name in ("rounds", "reveal", "loss")
+        )
 
     def sizes(self) -> NDArray[np.int64]:
         """Number of levels in each round."""

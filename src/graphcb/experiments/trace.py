@@ -64,11 +64,14 @@ def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool =
 
 def _play_compiled(agent: Agent, environment: Environment, seed: int, book: ledger.Ledger) -> int:
     """How many rounds a kernel has played."""
-    if not isinstance(agent, SquareCB | SquareCBG) or agent.schedule.needs != "nothing":
+    # A class derived from one of these may do anything else: it goes through the loop.
+    if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):
+        return 0
+    if agent.schedule.needs != "nothing":
         return 0
     world, draws = streams(seed)
     uniforms = draws.random(environment.n_rounds)
-    if isinstance(environment, StockProblem):
+    if isinstance(environment, StockProblem) and environment.is_plain():
         return stock.play(agent, environment, world, uniforms, book)
     if type(environment) is KnownLosses:
         return table.play(agent, environment, world, uniforms, book)

@@ -237,7 +237,7 @@ def gammas(schedule: Schedule, n_rounds: int, sizes: NDArray[np.int64]) -> NDArr
     [2.0, 4.0]
     """
     numbers = np.arange(n_rounds + 1, n_rounds + 1 + sizes.size)
-    if isinstance(schedule, SquareRoot):  # the same bits, all at once
+    if type(schedule) is SquareRoot:  # the same bits, all at once
         alpha = sizes if isinstance(schedule.alpha, str) else schedule.alpha
         return np.asarray(schedule.c * np.sqrt(alpha * numbers))
     pairs = zip(numbers.tolist(), sizes.tolist(), strict=True)

@@ -78,7 +78,7 @@ def play(
         if not graph.is_deterministic or graph.observability == "unobservable":
             return 0
         rule, reveals = rule_for(agent, graph), graph.matrix[np.newaxis] > 0.0
-    elif isinstance(graph, RandomSelfAware):
+    elif type(graph) is RandomSelfAware:
         rule, reveals = _rule_for_any_graph(agent), graph.draw_many(order.size, world)
     else:
         return 0
