@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from graphcb.cli import main as graphcb
-from graphcb.streams import Problems, Source, Wishes, first_look
+from graphcb.streams import BadRows, ReadOptions, Source, first_look
 
 N_FEATURES, N_CLASSES = 20, 10
 LIMIT = 20_000
@@ -57,8 +57,8 @@ def write(folder: Path, n_rows: int) -> dict[str, list[str]]:
 def read(path: Path) -> None:
     source = Source(str(path))
     label = "topic" if path.suffix in (".csv", ".parquet") else None
-    reading = first_look(source, Wishes(label=label))
-    for _ in reading.read(source, Problems(source.name)):
+    reading = first_look(source, ReadOptions(label=label))
+    for _ in reading.read(source, BadRows(source.name)):
         pass
 
 

@@ -21,8 +21,7 @@ import numpy as np
 from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.figures.curves import save
-from graphcb.figures.progress import draw_progress
+from graphcb.figures.curves import draw_progress, save
 from graphcb.oracles import OnlineRidge
 
 MODELS = ("large", "medium", "small")

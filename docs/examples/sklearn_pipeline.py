@@ -20,8 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 from graphcb import SquareCBG, graphs
-from graphcb.figures.curves import save
-from graphcb.figures.progress import draw_progress
+from graphcb.figures.curves import draw_progress, save
 from graphcb.oracles import LogisticOGD
 
 N_FITTED = 200

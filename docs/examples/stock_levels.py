@@ -18,8 +18,7 @@ from graphcb import SquareCBG, graphs
 from graphcb.datasets import Bakery, DataNotFoundError, generate_bakery, load_bakery
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.figures.curves import save
-from graphcb.figures.progress import draw_progress
+from graphcb.figures.curves import draw_progress, save
 from graphcb.newsvendor import stock_costs
 from graphcb.oracles import LinearOGD
 

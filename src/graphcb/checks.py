@@ -1,6 +1,7 @@
 """Checks at the public edge: each returns the clean value or raises a text that says what to do."""
 
 import operator
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,28 @@ def as_count(name: str, value: Any, *, at_least: int = 1) -> int:
     if count < at_least:
         raise ValueError(f"`{name}` must be at least {at_least}, got {count}")
     return count
+
+
+def listed(values: Iterable[object], *, at_most: int = 10) -> str:
+    """Values for a message, cut after `at_most`.
+
+    >>> listed("abc"), listed(range(100), at_most=2), listed([])
+    ('a, b, c', '0, 1 and 98 more', 'none')
+    """
+    texts = list(map(str, values))
+    more = f" and {len(texts) - at_most:,} more" if len(texts) > at_most else ""
+    return ", ".join(texts[:at_most]) + more or "none"
+
+
+def as_one_of(name: str, value: Any, known: Collection[str]) -> str:
+    """One of the known names; the error suggests the one that was probably meant."""
+    if isinstance(value, str) and value in known:
+        return value
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(value), known, n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"`{name}` must be one of {listed(known)}; got {value!r}{meant}")
 
 
 def as_action(action: Any, n_actions: int, *, name: str = "action") -> int:

@@ -1,19 +1,51 @@
-"""Text as numbered places, by a hash that is the same on every machine and needs no first pass."""
+"""The hashing trick: words as numbered places, the same on every machine, without a dictionary."""
 
 import re
 import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count
 
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
-def word_places(text: str, column: str, n_places: int) -> list[int]:
-    """The places of the words and signs of a cell, each once, in increasing order.
+def place_of(name: str, n_places: int) -> int:
+    """The place of a feature by its name.
 
-    A cell of one word is a category: one place, whatever the size of the file. The same word
-    in another column has another place.
+    >>> place_of("free", 2**18)
+    180680
+    """
+    return zlib.crc32(name.encode()) % n_places
 
-    >>> word_places("FREE free prize!", "message", 2**18)
+
+def word_places(text: str, n_places: int, *, prefix: str = "") -> list[int]:
+    """The places of the words and signs of a text, each once, in increasing order.
+
+    Upper and lower case are the same. The same word under another prefix has another place.
+
+    >>> word_places("FREE free prize!", 2**18, prefix="message=")
     [97852, 174391, 187003]
     """
     found = set(_WORDS.findall(text.lower()))
-    return sorted({zlib.crc32(f"{column}={word}".encode()) % n_places for word in found})
+    return sorted({place_of(prefix + word, n_places) for word in found})
+
+
+def hash_words(texts: Iterable[str], n_features: int) -> Any:
+    """Texts as a CSR array (n, n_features): rows of norm 1, with a constant in the last column.
+
+    >>> hash_words(["free free prize"], 16).shape
+    (1, 16)
+    """
+    from scipy.sparse import csr_array
+
+    size = as_count("n_features", n_features, at_least=2)
+    starts, columns, values = [0], [], []
+    for text in texts:
+        places = [*word_places(text, size - 1), size - 1]
+        columns += places
+        values += [1.0 / np.sqrt(float(len(places)))] * len(places)
+        starts.append(len(columns))
+    return csr_array((values, columns, starts), shape=(len(starts) - 1, size))

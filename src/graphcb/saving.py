@@ -7,7 +7,6 @@ those that the caller names, so a file cannot run anything.
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphcb import agents, exploration, oracles
+from graphcb.files import atomic_write
 from graphcb.oracles.adapters import pytorch, scikit_learn, vowpal_wabbit
 
 FORMAT = 1
@@ -42,17 +42,8 @@ def save(thing: Any, path: str | os.PathLike[str]) -> None:
     0.5
     """
     content = to_bytes(thing)
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with atomic_write(path) as file:
+        file.write(content)
 
 
 def load(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:

@@ -151,13 +151,13 @@ def test_losses_in_columns(tmp_path, capsys):
     assert 4.5 <= final(text) < 4.8
 
 
-def test_a_graph_a_row(tmp_path, capsys):
+def test_one_graph_per_row(tmp_path, capsys):
     rows = "".join(f"{i % 2},{'ab'[i % 2]},{('a>a b>b', 'a>a a>b')[i % 3 == 0]}\n"
                    for i in range(600))  # fmt: skip
     (tmp_path / "data.csv").write_text("x,y,shows\n" + rows)
     assert run(tmp_path, "--label", "y", "--edges", "shows") == 0
     text = capsys.readouterr().out
-    assert "graph: one a row, by 'shows'" in text
+    assert "graph: one per row" in text
     assert final(text) < 0.2
 
 
@@ -260,13 +260,13 @@ def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
             ["--label", "topic", "--oracle", "linear", "--learning-rate", "1e200"],
             "data.csv, line 2 or later: the predictions are no longer finite: the steps diverge",
         ),
-        (["--label", "topic", "--save", "no/m.npz"], "`--save` must be in a folder that is there"),
+        (["--label", "topic", "--save", "no/m.npz"], "`--save` must be in an existing folder"),
         (["--label", "topic", "--plot", "."], "`--plot` must name a file, got ."),
         (["--load", "m.npz", "--plot", "p.png"], "`--plot` must not be given with --load"),
         (["--load", "m.npz", "--label", "y"], "`--label` must not be given with --load: the model"),
         (["--load", "m.npz", "--loss-range", "0,1"], "`--loss-range` must not be given with"),
         (["--load", "m.npz"], "m.npz: not a file written by graphcb.save, or damaged"),
-        (["--load", "oracle.npz"], "must be a model that `graphcb run --save` wrote, got a Linear"),
+        (["--load", "oracle.npz"], "must be a model written by `graphcb run --save`, got a Linear"),
     ],
 )
 def test_mistakes_end_with_a_message_and_code_2(tmp_path, monkeypatch, capsys, arguments, text):

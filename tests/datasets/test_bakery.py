@@ -69,7 +69,9 @@ def test_a_bad_file_is_refused_with_its_line(folder, data, target, text):
 
 
 def test_where_it_is_absent_the_stand_in_is_named(folder, monkeypatch):
-    with pytest.raises(DataNotFoundError, match=r"bakery/bakery_data.csv.gz is not there"):
+    with pytest.raises(
+        DataNotFoundError, match=r"which does not contain bakery/bakery_data.csv.gz"
+    ):
         load_bakery()
     monkeypatch.delenv("GRAPHCB_DATA")
     with pytest.raises(DataNotFoundError, match=r"or use generate_bakery\(n, rng\)"):

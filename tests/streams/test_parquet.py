@@ -4,8 +4,8 @@ import pytest
 pa = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
 from pyarrow import parquet as pq  # noqa: E402
 
-from graphcb.streams import Problems, Source, Wishes, first_look  # noqa: E402
-from graphcb.streams.parquet import column_names, read_tables  # noqa: E402
+from graphcb.streams import BadRows, ReadOptions, Source, first_look  # noqa: E402
+from graphcb.streams.tables import column_names, read_batches  # noqa: E402
 
 
 def write(path, **columns):
@@ -22,7 +22,7 @@ def test_columns_by_name_in_pieces(tmp_path):
         day=pa.array([0, 1, None], pa.date32()),
     )
     assert column_names(source) == ("x", "city", "flag", "day")
-    tables = list(read_tables(source, ["city", "x", "flag", "day"], 2))
+    tables = list(read_batches(source, ["city", "x", "flag", "day"], 2))
     assert [list(t.lines) for t in tables] == [[1, 2], [3]]
     assert [list(t.columns[0]) for t in tables] == [["a", "b"], [""]]
     np.testing.assert_array_equal(np.concatenate([t.columns[1] for t in tables]), [1, 2, np.nan])
@@ -40,9 +40,9 @@ def test_a_parquet_file_gives_the_same_examples_as_the_csv(tmp_path):
     read = []
     for name in ("a.parquet", "a.csv"):
         source = Source(str(tmp_path / name))
-        reading = first_look(source, Wishes(label="label"))
+        reading = first_look(source, ReadOptions(label="label"))
         assert reading.targets.actions == ("0", "1", "2")
-        (examples,) = reading.read(source, Problems(name, place=source.place))
+        (examples,) = reading.read(source, BadRows(name, place=source.place))
         read.append(examples)
     np.testing.assert_array_equal(read[0].losses, read[1].losses)
     for one, other in zip(read[0].contexts, read[1].contexts, strict=True):
@@ -53,7 +53,7 @@ def test_a_parquet_file_gives_the_same_examples_as_the_csv(tmp_path):
 def test_bad_files_and_columns_are_named(tmp_path):
     source = write(tmp_path, x=[[1, 2]], y=[1])
     with pytest.raises(ValueError, match="the column 'x' must hold numbers or text, got list"):
-        list(read_tables(source, ["x"], 2))
+        list(read_batches(source, ["x"], 2))
     (tmp_path / "b.parquet").write_text("no")
     with pytest.raises(ValueError, match=r"b\.parquet: must be a Parquet file"):
         column_names(Source(str(tmp_path / "b.parquet")))
@@ -63,10 +63,10 @@ def test_bad_files_and_columns_are_named(tmp_path):
 
 def test_a_missing_value_is_told_with_its_row(tmp_path):
     source = write(tmp_path, x=pa.array([1.0, None, 2.0]), label=["a", "b", "a"])
-    reading = first_look(source, Wishes(label="label"))
+    reading = first_look(source, ReadOptions(label="label"))
     text = r"a\.parquet, row 2: the value of 'x' is missing"
     with pytest.raises(ValueError, match=text):
-        list(reading.read(source, Problems(source.name, place=source.place)))
+        list(reading.read(source, BadRows(source.name, place=source.place)))
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):

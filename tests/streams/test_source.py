@@ -29,11 +29,11 @@ def test_the_name_says_the_format(tmp_path, name, format, delimiter):
 def test_what_is_asked_for_goes_before_the_name(tmp_path):
     (tmp_path / "a.txt").touch()
     assert Source(str(tmp_path / "a.txt"), format="vw").format == "vw"
-    with pytest.raises(ValueError, match=r"`DATA` must end in .csv, .tsv, .* or say what it is"):
+    with pytest.raises(ValueError, match=r"`DATA` must end in .csv, .tsv, .* or name its format"):
         Source(str(tmp_path / "a.txt"))
     with pytest.raises(ValueError, match="`--format` must be one of csv, parquet, libsvm, vw; got"):
         Source(str(tmp_path / "a.txt"), format="xls")
-    with pytest.raises(FileNotFoundError, match=r"`DATA` must name a file .* got 'no.csv'"):
+    with pytest.raises(FileNotFoundError, match=r"`DATA` must be an existing file, got 'no.csv'"):
         Source("no.csv")
 
 

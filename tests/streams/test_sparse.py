@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from graphcb.streams import Problems, Source, Wishes, first_look
-from graphcb.streams.libsvm import labels_of, parse_libsvm
-from graphcb.streams.vw_text import parse_vw
+from graphcb.streams import BadRows, ReadOptions, Source, first_look
+from graphcb.streams.sparse import labels_of, parse_libsvm, parse_vw
 
 
 def write(path, name, text):
@@ -13,11 +12,11 @@ def write(path, name, text):
     return Source(str(path / name))
 
 
-def read(source, *, skip=False, **wishes):
-    reading = first_look(source, Wishes(**wishes))
-    problems = Problems(source.name, skip=skip)
-    pieces = list(reading.read(source, problems))
-    return reading, pieces, problems
+def read(source, *, skip=False, **options):
+    reading = first_look(source, ReadOptions(**options))
+    bad_rows = BadRows(source.name, skip=skip)
+    pieces = list(reading.read(source, bad_rows))
+    return reading, pieces, bad_rows
 
 
 def test_libsvm_lines():
@@ -32,7 +31,7 @@ def test_libsvm_lines():
 
 @pytest.mark.parametrize("line", ["1 a:1", "1 3", "1 3:x", "1 3:", "1 1:2:3"])
 def test_libsvm_lines_that_are_none(line):
-    with pytest.raises(ValueError, match=r"must be written LABEL INDEX:VALUE INDEX:VALUE .* got"):
+    with pytest.raises(ValueError, match=r"must be LABEL INDEX:VALUE INDEX:VALUE .* got"):
         parse_libsvm(line, 8)
     with pytest.raises(ValueError, match="with indices from 0 or 1 on, got '-1:1'"):
         parse_libsvm("1 -1:1", 8)
@@ -64,7 +63,7 @@ def test_vw_lines():
 
 @pytest.mark.parametrize("line", ["1:0 2:1", "1 | x", "1:a | x", "1:0:0.5 | x", "1:0 | x:y"])
 def test_vw_lines_that_are_none(line):
-    with pytest.raises(ValueError, match=r"must be written ACTION:COST ACTION:COST .* got"):
+    with pytest.raises(ValueError, match=r"must be ACTION:COST ACTION:COST .* got"):
         parse_vw(line, 8)
     with pytest.raises(ValueError, match="with each action once, got '1' again"):
         parse_vw("1:0 1:1 | x", 8)
@@ -82,23 +81,28 @@ def test_vw_costs_in_any_order_and_their_range(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "wishes", "text"),
+    ("name", "content", "options", "text"),
     [
-        ("a.vw", "1:0 2:1 | a\n1:0 | a\n", {}, "line 2: there must be one cost for each of 1, 2"),
+        ("a.vw", "1:0 2:1 | a\n1:0 | a\n", {}, "line 2: there must be a cost for each of 1, 2"),
         ("a.vw", "1:0 2:1 | a\n1:0 2:nan | a\n", {}, "line 2: the loss of '2' must be between"),
         ("a.vw", "1:0 2:1 | a\n| a\n", {}, "line 2: .* got costs for none"),
         ("a.vw", "1:0 2:1 | a\n1:0 2:1 | a:inf\n", {}, "line 2: each value must be a finite"),
         ("a.svm", "1 1:1\n2 1:nan\n", {}, "line 2: each value must be a finite number, got nan"),
-        ("a.svm", "1 1:1\n3 1:1\n", {"classes": ("1", "2")}, "line 2: the label '3' was never"),
+        (
+            "a.svm",
+            "1 1:1\n3 1:1\n",
+            {"classes": ("1", "2")},
+            "line 2: the label must be one of 1, 2; got '3'",
+        ),
     ],
 )
-def test_bad_rows_stop_with_their_line_or_are_skipped(tmp_path, name, content, wishes, text):
+def test_bad_rows_stop_with_their_line_or_are_skipped(tmp_path, name, content, options, text):
     source = write(tmp_path, name, content)
     with pytest.raises(ValueError, match=f"{name}, {text}"):
-        read(source, **wishes)
-    _, (examples,), problems = read(source, skip=True, **wishes)
+        read(source, **options)
+    _, (examples,), bad_rows = read(source, skip=True, **options)
     assert list(examples.lines) == [1]
-    assert problems.count == 1
+    assert bad_rows.count == 1
 
 
 def test_options_for_tables_are_refused(tmp_path):
@@ -109,4 +113,4 @@ def test_options_for_tables_are_refused(tmp_path):
         read(source, loss_range=(0.0, 1.0))
     reading, _, _ = read(source)
     with pytest.raises(ValueError, match=r"a\.vw: must be libsvm, got vw"):
-        list(reading.read(write(tmp_path, "a.vw", "1:0 2:1 | a\n"), Problems("x")))
+        list(reading.read(write(tmp_path, "a.vw", "1:0 2:1 | a\n"), BadRows("x")))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb.streams import Source
-from graphcb.streams.csv_text import column_names, read_tables
+from graphcb.streams.tables import column_names, read_batches
 
 
 def stdin(text, **options):
@@ -14,7 +14,7 @@ def stdin(text, **options):
 
 
 def read(text, columns, n_rows=2, **options):
-    tables = list(read_tables(stdin(text, **options), columns, n_rows))
+    tables = list(read_batches(stdin(text, **options), columns, n_rows))
     cells = [[c for t in tables for c in t.columns[i]] for i in range(len(columns))]
     lines = [line for t in tables for line in t.lines]
     broken = {line: text for t in tables for line, text in t.broken.items()}
@@ -30,7 +30,7 @@ def test_columns_by_name_in_pieces():
 
 def test_numbers_come_as_numbers_where_all_of_them_are():
     text = "a,b\n1, x\n 2.5e3 ,y\nNA,z\n4,\n"
-    tables = list(read_tables(stdin(text), ["b", "a"], 2, numbers={"a"}))
+    tables = list(read_batches(stdin(text), ["b", "a"], 2, numbers={"a"}))
     assert [list(t.columns[0]) for t in tables] == [[" x", "y"], ["z", ""]]
     assert tables[0].columns[1].tolist() == [1.0, 2500.0]
     assert list(tables[1].columns[1]) == ["NA", "4"]
@@ -47,7 +47,7 @@ def test_ends_of_lines_and_delimiters(end, delimiter):
 def test_a_line_that_is_too_long_is_broken_whatever_is_asked_of_it():
     cells, lines, broken = read("a,b\n1,x\n2,y,9\n3,z\n", ["a"], n_rows=10)
     assert (cells, lines) == ([["1", "3"]], [2, 4])
-    assert broken == {3: "must have 2 cells as the first line, got 3"}
+    assert broken == {3: "must have 2 cells like the first line, got 3"}
 
 
 def test_a_single_column_and_its_empty_lines():
@@ -71,7 +71,7 @@ def test_lines_are_those_of_the_file_even_where_cells_go_over_several():
     cells, lines, broken = read(text, ["a", "b"], n_rows=10)
     assert cells == [["1", "2", "4"], ["two\nlines", "y", 'a, "b"']]
     assert lines == [2, 5, 7]
-    assert broken == {6: "must have 2 cells as the first line, got 1"}
+    assert broken == {6: "must have 2 cells like the first line, got 1"}
 
 
 def test_a_quote_that_is_wrong_breaks_its_line_alone():
@@ -84,8 +84,8 @@ def test_a_quote_that_is_wrong_breaks_its_line_alone():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "standard input: must begin with the names of its columns, got nothing"),
-        ("\n1,2\n", "standard input: must begin with the names of its columns, got nothing"),
+        ("", "standard input: must start with the names of its columns, got nothing"),
+        ("\n1,2\n", "standard input: must start with the names of its columns, got nothing"),
         ("a,b, a\n", "line 1: must name each column once, got 'a' again"),
         ('"a"b\n', "standard input, line 1: "),
     ],
@@ -109,7 +109,7 @@ def test_numbers_keep_every_bit_with_and_without_quotes(rows):
     for quote in ("", '"'):
         lines = [f"{quote}{a!r}{quote},{b!r}" for a, b in rows]
         source = stdin("\n".join(["a,b", *lines]))
-        (table,) = read_tables(source, ["a", "b"], 50, numbers={"a", "b"})
+        (table,) = read_batches(source, ["a", "b"], 50, numbers={"a", "b"})
         for cells, values in zip(table.columns, zip(*rows, strict=True), strict=True):
             assert tuple(float(cell) for cell in cells) == values
 

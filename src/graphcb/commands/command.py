@@ -1,4 +1,4 @@
-"""What every command is added to."""
+"""The type of what commands are added to."""
 
 import argparse
 from typing import TypeAlias

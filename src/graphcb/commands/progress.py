@@ -1,92 +1,82 @@
-"""What `graphcb run` prints and draws as it goes: the way Vowpal Wabbit users know it."""
+"""What `graphcb run` prints: a table of progress as in Vowpal Wabbit, and a summary."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphcb.experiments.progressive import Model, Played, Player, Points
-from graphcb.streams import Examples, Problems
+from graphcb.agents import SquareCBG
+from graphcb.checks import listed
+from graphcb.experiments.comparison import Comparison
+from graphcb.experiments.progressive import Model, Played
+from graphcb.streams import BadRows, Examples
+
+Floats = NDArray[np.float64]
 
 
-class Report:
-    """The table of progress at doubling counts, the summary, and the points of the figure."""
+def print_new_model(model: Model) -> None:
+    """The actions, the graph, and how SquareCB.G plays on it."""
+    actions, player = model.reading.targets.actions, model.player
+    print(f"{len(actions)} actions: {listed(actions)}")
+    if player.graph is None:
+        print("graph: one per row")
+    else:
+        print(f"graph: {player.graph!r}")
+        if isinstance(player.agent, SquareCBG):
+            print(f"SquareCB.G by {player.agent.explain(player.graph)}")
+    print()
 
-    def __init__(self, model: Model, rival: Player | None) -> None:
-        self.model = model
-        self.rival = rival
-        self.rival_total = 0.0
-        self.points = Points()
-        print("average  since            example          current          current  current")
-        print("loss     last             counter            label           action features")
 
-    def add(self, examples: Examples, played: Played) -> None:
-        """Print the rows of the table that fall into these examples."""
-        tally = self.model.tally
-        counts, totals, constants = tally.add(played, examples.losses)
-        for row in np.flatnonzero(counts & (counts - 1) == 0).tolist():  # powers of two
-            self._print(examples, played, row, int(counts[row]), float(totals[row]))
-        if self.rival is not None and len(counts):
-            full = self.rival.play(examples).losses
-            fulls = np.cumsum(np.append(self.rival_total, full))[1:]
-            self.rival_total = float(fulls[-1])
-            sums = np.column_stack((totals, fulls, constants))
-            self.points.add(counts, sums / counts[:, None])
+def print_header() -> None:
+    """The head of the table of progress."""
+    print("average  since            example          current          current  current")
+    print("loss     last             counter            label           action features")
 
-    def finish(self, problems: Problems, seconds: float) -> None:
-        """The summary."""
-        tally, actions = self.model.tally, self.model.reading.targets.actions
-        best = int(tally.constants.argmin())
-        n_rows = tally.count
-        print()
-        print("finished run")
-        print(f"examples             = {n_rows:,}")
-        if problems.skip:
-            print(f"rows skipped         = {problems.count:,}")
-        print(f"average loss         = {tally.total / n_rows:.6f}")
-        print(f"best constant action = {tally.constants[best] / n_rows:.6f} ({actions[best]})")
-        if self.rival is not None:
-            print(f"full information     = {self.rival_total / n_rows:.6f}")
-        print(f"time                 = {seconds:.2f} s")
-        for text in problems.shown:
-            print(f"skipped: {text}")
-        if problems.count > len(problems.shown):
-            print(f"skipped: {problems.count - len(problems.shown):,} more")
 
-    def draw(self, path: Path, name: str) -> None:
-        """The curve beside the best constant action and the full-information learner."""
-        from graphcb.figures.curves import save as save_figure
-        from graphcb.figures.progress import draw_progress
-
-        tally, actions = self.model.tally, self.model.reading.targets.actions
-        best = int(tally.constants.argmin())
-        values = np.array(self.points.values)
-        curves = {
-            "SquareCB.G": values[:, 0],
-            f"always {actions[best]}": values[:, 2 + best],
-            "full information": values[:, 1],
-        }
-        save_figure(draw_progress(self.points.rounds, curves, name), path)
-        print(f"figure: {path}")
-
-    def _print(
-        self, examples: Examples, played: Played, row: int, count: int, total: float
-    ) -> None:
-        actions, losses = self.model.reading.targets.actions, examples.losses[row]
+def print_progress(
+    model: Model, examples: Examples, played: Played, counts: NDArray[np.intp], totals: Floats
+) -> None:
+    """A line for each example whose count is a power of two; `totals` are sums of losses."""
+    actions = model.reading.targets.actions
+    for row in np.flatnonzero(counts & (counts - 1) == 0).tolist():
+        count, total, losses = int(counts[row]), float(totals[row]), examples.losses[row]
         context = examples.contexts[row]
         values = context[1] if isinstance(context, tuple) else context
-        best = some([actions[i] for i in np.flatnonzero(losses == losses.min())], 3, ",")
+        best = ",".join(actions[i] for i in np.flatnonzero(losses == losses.min()))
         print(
-            f"{total / count:<8.6f} {self.model.tally.since_last(count, total):<8.6f} "
+            f"{total / count:<8.6f} {model.tally.since_last(count, total):<8.6f} "
             f"{count:>15} {_cut(best):>16} {_cut(actions[played.actions[row]]):>16} "
             f"{np.count_nonzero(values):>8}"
         )
 
 
+def print_summary(comparison: Comparison, bad_rows: BadRows, seconds: float) -> None:
+    """The final losses, and the first of the rows that were skipped."""
+    name, loss = comparison.best_constant
+    print()
+    print("finished run")
+    print(f"examples             = {comparison.model.tally.count:,}")
+    if bad_rows.skip:
+        print(f"rows skipped         = {bad_rows.count:,}")
+    print(f"average loss         = {comparison.mean_loss:.6f}")
+    print(f"best constant action = {loss:.6f} ({name})")
+    if comparison.full_information_loss is not None:
+        print(f"full information     = {comparison.full_information_loss:.6f}")
+    print(f"time                 = {seconds:.2f} s")
+    for text in bad_rows.shown:
+        print(f"skipped: {text}")
+    if bad_rows.count > len(bad_rows.shown):
+        print(f"skipped: {bad_rows.count - len(bad_rows.shown):,} more")
+
+
+def save_figure(comparison: Comparison, path: Path, title: str) -> None:
+    """Draw the learner beside the best constant action and the full-information learner."""
+    from graphcb.figures.curves import draw_progress, save
+
+    rounds, curves = comparison.curves()
+    save(draw_progress(rounds, curves, title), path)
+    print(f"figure: {path}")
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= 16 else text[:13] + "..."
-
-
-def some(names: Any, at_most: int = 8, between: str = ", ") -> str:
-    """The first few names."""
-    return between.join(names[:at_most]) + (f"{between}..." if len(names) > at_most else "")

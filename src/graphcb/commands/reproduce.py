@@ -1,4 +1,4 @@
-"""`graphcb reproduce`: a figure of the paper from one command."""
+"""`graphcb reproduce`: the figures of the paper."""
 
 import argparse
 import os
@@ -21,11 +21,11 @@ def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "reproduce",
-        help="a figure of the paper from one command",
+        help="reproduce a figure of the paper",
         description=(
             "Runs an experiment over its grid and seeds, prints what the paper claims and what "
             "was measured, and writes DIR/FIGURE.csv, .png and .pdf. Finished runs are kept in "
-            "DIR/FIGURE.jsonl: a run that was interrupted goes on where it was."
+            "DIR/FIGURE.jsonl: start an interrupted command again, and it continues."
         ),
     )
     parser.add_argument(
@@ -33,23 +33,38 @@ def add_to(commands: Commands) -> None:
         nargs="+",
         metavar="FIGURE",
         help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive, all (these four), "
-        "bakery, spam, or a settings file of your own (.toml)",
+        "bakery, spam, or your own settings file (.toml)",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="few settings and seeds, data that needs no download"
+        "--quick",
+        action="store_true",
+        help="few settings and seeds, on data that needs no download",
     )
     parser.add_argument(
-        "--wide", action="store_true", help="values beyond the ends of the paper's grid as well"
+        "--wide", action="store_true", help="also try values beyond the ends of the paper's grid"
     )
-    parser.add_argument("--seeds", type=int, metavar="N", help="so many seeds instead of its own")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes"
+        "--seeds", type=int, metavar="N", help="number of seeds (default: the experiment's own)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="folder of the results (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="number of processes (default: one per core)",
     )
     parser.add_argument(
         "--engine",
         default="joblib",
-        help="joblib: processes here; ray: the cluster that RAY_ADDRESS names, or workers here",
+        help="joblib: local processes; ray: the cluster named by RAY_ADDRESS, or local workers "
+        "(default: %(default)s)",
     )
     parser.set_defaults(command=_reproduce)
 
@@ -80,7 +95,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _find_data(chosen: "Sequence[Experiment]") -> None:
-    """Say what is missing before anything is run."""
+    """Fail before the first run if data is missing."""
     from graphcb.datasets import DataNotFoundError
 
     for experiment in chosen:
@@ -88,7 +103,7 @@ def _find_data(chosen: "Sequence[Experiment]") -> None:
             for line in experiment.lines:
                 experiment.problem_of(line)
         except DataNotFoundError as problem:
-            raise DataNotFoundError(f"{problem}. With --quick no data is needed") from None
+            raise DataNotFoundError(f"{problem}. --quick needs no data") from None
 
 
 def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experiment":
@@ -127,7 +142,7 @@ def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "li
             if curves:
                 done = sum(int(curve.rounds[-1]) for curve in curves)
                 progress.advance(task, done)
-                progress.print(f"{experiment.name}: {len(curves)} runs were finished before")
+                progress.print(f"{experiment.name}: {len(curves)} runs were already finished")
 
         def run(curve: "Curve") -> None:
             nonlocal made
@@ -159,7 +174,7 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
     from rich.table import Table
 
     table = Table(
-        title=f"{experiment.name}: progressive validation loss, best setting of each line",
+        title=f"{experiment.name}: progressive validation loss with the best setting of each line",
         title_justify="left",
     )
     for column in ("agent", "line", "mean", "std", "learning rate", "c", "seeds"):
@@ -177,9 +192,7 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
     console = Console()
     console.print(table)
     if any(s.at_grid_end for s in summaries):
-        console.print(
-            "* at the end of the grid: a value beyond it may be better; --wide tries some"
-        )
+        console.print("* at the end of the grid: a value beyond it may be better; try --wide")
     for claim in experiment.claims:
         verdict = claim.judge(summaries)
         console.print(
@@ -198,7 +211,7 @@ def _print_costs(curves: "Sequence[Curve]", seconds: float, n_jobs: int) -> None
     }
     print(
         f"{len(curves):,} runs, {n_rounds:,} rounds, {total:.0f} s of work "
-        f"({1e6 * total / n_rounds:.1f} us a round): "
+        f"({1e6 * total / n_rounds:.1f} us per round): "
         + ", ".join(f"{name} {part / total:.0%}" for name, part in shares.items())
     )
-    print(f"this command took {seconds:.1f} s with {n_jobs} processes")
+    print(f"took {seconds:.1f} s with {n_jobs} processes")

@@ -1,10 +1,11 @@
-"""Real data, read from where the user has it; the package ships none."""
+"""Real data, read from the folder GRAPHCB_DATA; the package ships none."""
 
 from graphcb.datasets.bakery import Bakery, generate_bakery, load_bakery
 from graphcb.datasets.digits import load_digits
 from graphcb.datasets.location import DataNotFoundError
 from graphcb.datasets.rcv1 import TopicData, load_rcv1
-from graphcb.datasets.sms_spam import Messages, generate_messages, hash_words, load_sms_spam
+from graphcb.datasets.sms_spam import Messages, generate_messages, load_sms_spam
+from graphcb.hashing import hash_words
 
 __all__ = [
     "Bakery",

@@ -1,4 +1,4 @@
-"""A bakery chain: what each store sold of each product on each day, and what was known before."""
+"""A bakery chain: the daily sales of each store and product, and what was known beforehand."""
 
 import csv
 import gzip
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_count
+from graphcb.checks import as_count, listed
 from graphcb.datasets.location import find
 
 NAMES = (
@@ -33,7 +33,7 @@ FIRST_DAY = np.datetime64("2016-01-02")
 
 
 class Bakery(NamedTuple):
-    """Features (n, 13) as they are, one name a column, and the demand (n,)."""
+    """Features (n, 13), the name of each column, and the demand (n,)."""
 
     features: NDArray[np.float64]
     names: tuple[str, ...]
@@ -41,15 +41,15 @@ class Bakery(NamedTuple):
 
 
 def load_bakery() -> Bakery:
-    """The bakery's days from `GRAPHCB_DATA`/bakery, in the order of the files: store by store.
+    """The bakery data from `GRAPHCB_DATA`/bakery, in the order of the files: store by store.
 
-    Numbers are as in the file. What is written in words becomes a number: `date` the days since
-    1 January 1970, `weekday` 0 to 6 from Monday, `month` 1 to 12.
+    Numbers are as in the file. Words become numbers: `date` is the number of days since 1 January
+    1970, `weekday` is 0 to 6 from Monday, `month` is 1 to 12.
     """
     names, rows = _read("bakery_data.csv.gz")
     _, targets = _read("bakery_target.csv.gz")
     if tuple(names) != NAMES:
-        raise ValueError(f"bakery_data.csv.gz: must have the columns {', '.join(NAMES)}")
+        raise ValueError(f"bakery_data.csv.gz: must have the columns {listed(NAMES, at_most=13)}")
     features = np.empty((len(rows), len(NAMES)))
     demand = np.empty(len(rows))
     for line, (row, target) in enumerate(zip_longest(rows, targets), start=2):
@@ -65,16 +65,16 @@ def load_bakery() -> Bakery:
 
 
 def generate_bakery(n: int, rng: np.random.Generator) -> Bakery:
-    """A stand-in in the same form: made-up days of four stores and three products.
+    """A stand-in in the same form: generated days of four stores and three products.
 
-    Demand grows with the product, the store and the end of the week, and swings by a fifth.
+    Demand depends on the product, the store and the weekday, with noise of a fifth.
 
     >>> bakery = generate_bakery(100, np.random.default_rng(0))
     >>> bakery.features.shape, bakery.demand.shape
     ((100, 13), (100,))
     """
     size = as_count("n", n)
-    kind = np.arange(size) % 12  # a store and a product; the next dozen is the next day
+    kind = np.arange(size) % 12  # a store and a product; twelve rows are a day
     days = FIRST_DAY + np.arange(size) // 12
     months = days.astype("datetime64[M]").astype(int)
     weekday = (days.astype(int) + 3) % 7  # 1 January 1970 was a Thursday

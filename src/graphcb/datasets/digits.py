@@ -1,4 +1,4 @@
-"""Handwritten digits that come inside scikit-learn: real data without a download."""
+"""Handwritten digits that come with scikit-learn: real data without a download."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from graphcb.datasets.rcv1 import TopicData
 
 
 def load_digits() -> TopicData:
-    """1,797 pictures of 8 by 8 dots as rows of norm 1; loss 0 for the right digit, else 1."""
+    """1,797 images of 8 by 8 pixels as rows of norm 1; loss 0 for the right digit, else 1."""
     from scipy.sparse import csr_array
     from sklearn.datasets import load_digits
 

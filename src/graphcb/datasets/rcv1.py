@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from graphcb.checks import as_count
 from graphcb.datasets.location import find
 
-ROOTS = ("CCAT", "ECAT", "GCAT", "MCAT")  # the four topics above all others
-OTHERWISE = "install graphcb[sklearn] and have a network: scikit-learn's fetch_rcv1 downloads it"
+ROOTS = ("CCAT", "ECAT", "GCAT", "MCAT")  # the top of the topic hierarchy
+OTHERWISE = "install graphcb[sklearn] and let scikit-learn's fetch_rcv1 download it"
 
 
 class TopicData(NamedTuple):
@@ -24,8 +24,8 @@ class TopicData(NamedTuple):
 def load_rcv1(n_topics: int) -> TopicData:
     """The stories with at least one of the `n_topics` most frequent topics below the roots.
 
-    From `GRAPHCB_DATA`/rcv1 where that is set, else through scikit-learn's `fetch_rcv1`, which
-    downloads once and caches. Topics of equal frequency come in the order of their names.
+    Read from `GRAPHCB_DATA`/rcv1 if that is set, else by scikit-learn's `fetch_rcv1`, which
+    downloads the data once and caches it. Topics of equal frequency are ordered by name.
     """
     contexts, labels, names = _read_folder() if "GRAPHCB_DATA" in os.environ else _fetch()
     order = np.argsort(names)

@@ -1,9 +1,6 @@
-"""Text messages marked ham or spam, and words as numbers."""
+"""Text messages labelled ham or spam."""
 
-import re
-import zlib
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +27,7 @@ def load_sms_spam() -> Messages:
 
 
 def generate_messages(n: int, rng: np.random.Generator) -> Messages:
-    """A stand-in: short texts of made-up words, one in seven of them spam.
+    """A stand-in: short texts of generated words, one in seven of them spam.
 
     >>> messages = generate_messages(100, np.random.default_rng(0))
     >>> len(messages.texts), int(messages.is_spam.sum())
@@ -44,23 +41,3 @@ def generate_messages(n: int, rng: np.random.Generator) -> Messages:
         typical = rng.integers(0, 60, size=rng.integers(1, 4)) + (5000 if spam else 6000)
         texts.append(" ".join(f"w{word}" for word in [*common, *typical]))
     return Messages(tuple(texts), is_spam)
-
-
-def hash_words(texts: Iterable[str], n_features: int) -> Any:
-    """Words as a CSR array (n, n_features): rows of norm 1, a constant in the last column.
-
-    >>> hash_words(["free free prize"], 16).shape
-    (1, 16)
-    """
-    from scipy.sparse import csr_array
-
-    size = as_count("n_features", n_features, at_least=2)
-    rows, columns, values = [], [], []
-    for row, text in enumerate(texts):
-        words = {
-            zlib.crc32(w.encode()) % (size - 1) for w in re.findall(r"\w+|[£$!]", text.lower())
-        }
-        columns += [*sorted(words), size - 1]
-        values += [1.0 / np.sqrt(len(words) + 1.0)] * (len(words) + 1)
-        rows += [row] * (len(words) + 1)
-    return csr_array((values, (rows, columns)), shape=(max(rows) + 1, size))

@@ -2,15 +2,14 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphcb.decisions.log import DecisionLog, LoggedDecision
+from graphcb.files import atomic_write
 
 ROWS_AT_A_TIME = 10_000
 
@@ -26,18 +25,11 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     import pyarrow.parquet as pq
 
     schema = _schema(pa)
-    target, count = Path(path), 0
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    os.close(handle)
-    try:
-        with pq.ParquetWriter(name, schema) as writer:
-            for rows in _batches(log):
-                writer.write_table(pa.Table.from_pylist([_as_row(row) for row in rows], schema))
-                count += len(rows)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    count = 0
+    with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
+        for rows in _batches(log):
+            writer.write_table(pa.Table.from_pylist([_as_row(row) for row in rows], schema))
+            count += len(rows)
     return count
 
 

@@ -1,10 +1,13 @@
-"""Learning curves with a band of one standard deviation, in the layout of the paper."""
+"""Learning curves: the panels of the paper, and progress on the user's own data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from graphcb.experiments.curves import Summary
 
@@ -14,10 +17,19 @@ COLOURS = {
 }
 OTHERS = ("#006d2c", "#31a354", "#74c476")
 STYLES = ("-", "--", ":")
+PROGRESS_STYLES = (
+    ("#08519c", "-"),
+    ("#636363", "--"),
+    ("#31a354", "-."),
+    ("#e6550d", "-"),
+    ("#756bb1", ":"),
+    ("#a50f15", "--"),
+    ("#000000", ":"),
+)
 
 
 def draw_panels(panels: Sequence[tuple[str, Sequence[Summary]]]) -> Figure:
-    """One panel a title and its summaries, two side by side."""
+    """One panel for each title with its summaries, two panels side by side."""
     n_columns = min(2, len(panels))
     n_rows = -(-len(panels) // n_columns)
     figure = Figure(figsize=(6.5 * n_columns, 4.3 * n_rows), layout="constrained")
@@ -27,7 +39,7 @@ def draw_panels(panels: Sequence[tuple[str, Sequence[Summary]]]) -> Figure:
 
 
 def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
-    """Mean progressive validation loss against the round, one line an agent and line."""
+    """Mean progressive validation loss by round, with a band of one standard deviation."""
     drawn: dict[str, int] = {}
     for summary in summaries:
         position = drawn.setdefault(summary.agent, 0) % 3
@@ -43,21 +55,46 @@ def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
             linestyle=STYLES[position],
             label=f"{summary.agent}, {summary.line}: {summary.mean:.4f}",
         )
-    # The first rounds are far above everything that follows and would flatten it.
-    settled = [s.mean_curve[s.rounds >= s.rounds[-1] // 50] for s in summaries]
-    lowest = min(float(curve.min()) for curve in settled)
-    highest = max(float(curve.max()) for curve in settled)
-    axes.set_ylim(lowest - 0.1 * (highest - lowest), highest + 0.1 * (highest - lowest))
-    axes.set_xlim(0, None)
     axes.set_xlabel("round")
     axes.set_ylabel("progressive validation loss")
+    seeds = summaries[0].n_seeds
+    settled = [s.mean_curve[s.rounds >= s.rounds[-1] // 50] for s in summaries]
+    _finish(axes, title, f"final loss ({seeds} seeds, band: one std)", settled)
+
+
+def draw_progress(
+    rounds: Sequence[int], curves: Mapping[str, NDArray[np.float64]], title: str
+) -> Figure:
+    """Mean loss so far by number of examples, one line for each learner."""
+    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    for (name, curve), (colour, style) in zip(curves.items(), cycle(PROGRESS_STYLES), strict=False):
+        label = f"{name}: {curve[-1]:.4f}"
+        axes.plot(rounds, curve, color=colour, linestyle=style, label=label)
+    axes.set_xlabel("example")
+    axes.set_ylabel("mean loss so far")
+    _finish(
+        axes, title, "final mean loss", [curve[len(curve) // 50 :] for curve in curves.values()]
+    )
+    return figure
+
+
+def _finish(axes: Axes, title: str, legend: str, settled: Sequence[NDArray[np.float64]]) -> None:
+    """Limits, title and legend; `settled` are the curves without their first rounds.
+
+    The first rounds are far from everything that follows and would flatten it.
+    """
+    lowest = min(float(curve.min()) for curve in settled)
+    highest = max(float(curve.max()) for curve in settled)
+    margin = 0.1 * (highest - lowest) or 0.1
+    axes.set_ylim(lowest - margin, highest + margin)
+    axes.set_xlim(0, None)
     axes.set_title(title, size=10)
     axes.grid(alpha=0.3)
-    seeds = summaries[0].n_seeds
-    axes.legend(title=f"final loss ({seeds} seeds, band: one std)", fontsize=8, title_fontsize=8)
+    axes.legend(title=legend, fontsize=8, title_fontsize=8)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure in the format that the name asks for, without a date in the file."""
+    """Write the figure in the format of the file's suffix, without a date in it."""
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(path, dpi=160, metadata=metadata.get(path.suffix))

@@ -1,6 +1,6 @@
-"""What every format becomes: contexts, a loss for every action, and where it stood."""
+"""What every format becomes: examples, and the rows that cannot be used."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,16 +8,49 @@ from numpy.typing import NDArray
 
 from graphcb.graphs import FeedbackGraph
 
+SHOWN = 3
+
 
 class Examples(NamedTuple):
     """Some rows of a file.
 
-    `contexts` is a dense array (n, d) or a list of pairs (indices, values); `losses` is (n, K) in
-    the file's units; `lines` is where each row stands; `graphs` is one a row, or None where all
-    rounds have the same.
+    `contexts` is a dense array (n, d) or a list of pairs (indices, values). `losses` is (n, K) in
+    the units of the file. `lines` is the place of each row in the file. `graphs` has one graph
+    per row, or is None if all rounds have the same one.
     """
 
     contexts: Any
     losses: NDArray[np.float64]
     lines: Sequence[int]
     graphs: list[FeedbackGraph] | None = None
+
+
+class BadRows:
+    """Rows that cannot be used: the first one stops the run, or all are counted and skipped.
+
+    >>> bad_rows = BadRows("mail.csv", skip=True)
+    >>> bad_rows.report(3, "the cell is empty")
+    >>> bad_rows.count, bad_rows.shown
+    (1, ['mail.csv, line 3: the cell is empty'])
+    """
+
+    def __init__(self, name: str, *, place: str = "line", skip: bool = False) -> None:
+        self.name = name
+        self.place = place
+        self.skip = skip
+        self.count = 0
+        self.shown: list[str] = []
+
+    def report(self, line: int, text: str) -> None:
+        """Report one bad row."""
+        where = f"{self.name}, {self.place} {line}: {text}"
+        if not self.skip:
+            raise ValueError(f"{where} (use --on-error skip to leave out such rows)")
+        self.count += 1
+        if self.count <= SHOWN:
+            self.shown.append(where)
+
+    def report_all(self, texts: Mapping[int, str]) -> None:
+        """Report bad rows, given as texts by line, in the order of the file."""
+        for line in sorted(texts):
+            self.report(line, texts[line])

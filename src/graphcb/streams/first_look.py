@@ -1,25 +1,25 @@
-"""What must be known before the first row: which columns are numbers, which labels there are."""
+"""What must be known before the first row: which columns are numbers, and which labels exist."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphcb.streams.libsvm import labels_of
+from graphcb.checks import listed
 from graphcb.streams.source import FIRST_LOOK, Source
-from graphcb.streams.sparse import SparseExamples
-from graphcb.streams.table import MISSING, Cells, Floats, as_numbers, as_texts, reader_of
-from graphcb.streams.tabular import Columns, TableExamples
+from graphcb.streams.sparse import SparseExamples, costs_of, labels_of
+from graphcb.streams.tables import Cells, column_names, read_batches
+from graphcb.streams.tabular import MISSING, Columns, TableExamples, as_numbers, as_texts
 from graphcb.streams.targets import Targets, check_few, in_order
-from graphcb.streams.vw_text import costs_of
 
-PIECE = 4096
+BATCH = 4096
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user says of the data; None or empty where the file decides."""
+class ReadOptions:
+    """What the user says about the data; None or empty where the file decides."""
 
     label: str | None = None
     losses: tuple[str, ...] = ()
@@ -35,81 +35,80 @@ class Wishes:
             raise ValueError(f"`--bits` must be between 1 and 30, got {self.bits}")
 
 
-def first_look(source: Source, wishes: Wishes) -> TableExamples | SparseExamples:
+def first_look(source: Source, options: ReadOptions) -> TableExamples | SparseExamples:
     """How to read the source.
 
-    Whether a column holds numbers or words is decided by the first 10,000 rows: a stray word
-    later on is a mistake in that row and must not turn the column. The labels and the range of
-    the losses are taken from the whole file, which is read once for that, unless the wishes
-    name them; of the standard input only the first 10,000 rows can be read twice.
+    The first 10,000 rows decide whether a column holds numbers or words: a stray word later on is
+    an error in that row and must not change the column. The labels and the range of the losses
+    come from the options, or else from a first pass over the whole file. Only the first 10,000
+    rows of standard input can be read twice.
     """
     if source.format in ("csv", "parquet"):
-        return _look_at_table(source, wishes)
+        return _look_at_table(source, options)
     for option in ("label", "losses", "features", "categorical", "edges"):
-        if getattr(wishes, option):
+        if getattr(options, option):
             raise ValueError(f"`--{option}` is for CSV and Parquet, got it with {source.format}")
     if source.format == "libsvm":
-        if wishes.loss_range is not None:
+        if options.loss_range is not None:
             raise ValueError("`--loss-range` is for losses in the file, got it with labels")
-        actions = wishes.classes or in_order(_labels(source))
-        return SparseExamples("libsvm", Targets(actions), bits=wishes.bits)
-    actions, loss_range = _costs(source, wishes)
-    return SparseExamples("vw", Targets(actions, loss_range), bits=wishes.bits)
+        actions = options.classes or in_order(_labels(source))
+        return SparseExamples("libsvm", Targets(actions), bits=options.bits)
+    actions, loss_range = _costs(source, options)
+    return SparseExamples("vw", Targets(actions, loss_range), bits=options.bits)
 
 
-def _look_at_table(source: Source, wishes: Wishes) -> TableExamples:
-    names = reader_of(source).names(source)
-    if (wishes.label is None) == (not wishes.losses):
+def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
+    names = column_names(source)
+    if (options.label is None) == (not options.losses):
         raise ValueError(
             "give either --label COLUMN or --losses COLUMN,COLUMN,...; "
-            f"the columns are {', '.join(names)}"
+            f"the columns are {listed(names)}"
         )
-    if wishes.label is not None and wishes.loss_range is not None:
+    if options.label is not None and options.loss_range is not None:
         raise ValueError("`--loss-range` is for --losses, got it with --label")
-    if wishes.losses and wishes.classes:
+    if options.losses and options.classes:
         raise ValueError("`--classes` is for --label; with --losses each column is an action")
-    target = wishes.losses or (wishes.label or "",)
-    edges = () if wishes.edges is None else (wishes.edges,)
-    features = wishes.features or tuple(n for n in names if n not in (*target, *edges))
+    target = options.losses or (options.label or "",)
+    edges = () if options.edges is None else (options.edges,)
+    features = options.features or tuple(n for n in names if n not in (*target, *edges))
     for option, asked in (
-        ("losses" if wishes.losses else "label", target),
+        ("losses" if options.losses else "label", target),
         ("features", features),
-        ("categorical", wishes.categorical),
+        ("categorical", options.categorical),
         ("edges", edges),
     ):
         _check_names(option, asked, names)
     shown = [name for name in features if name in (*target, *edges)]
     if shown:
-        raise ValueError(f"`--features` must not hold what is to be learned, got {shown[0]!r}")
-    unused = [name for name in wishes.categorical if name not in features]
+        raise ValueError(f"`--features` must not name the label, losses or edges, got {shown[0]!r}")
+    unused = [name for name in options.categorical if name not in features]
     if unused:
         raise ValueError(f"`--categorical` must name features, got {unused[0]!r}")
-    words = set(wishes.categorical) | _columns_of_words(source, features)
+    words = set(options.categorical) | _columns_of_words(source, features)
     columns = Columns(
         tuple(name for name in features if name not in words),
         tuple(name for name in features if name in words),
-        wishes.label,
-        wishes.losses,
-        wishes.edges,
+        options.label,
+        options.losses,
+        options.edges,
     )
-    return TableExamples(columns, _targets(source, wishes), bits=wishes.bits)
+    return TableExamples(columns, _targets(source, options), bits=options.bits)
 
 
 def _check_names(option: str, asked: Sequence[str], names: Sequence[str]) -> None:
     for name in asked:
         if name not in names:
             raise ValueError(
-                f"`--{option}` must name a column of the file ({', '.join(names)}), got {name!r}"
+                f"`--{option}` must name a column of the file ({listed(names)}), got {name!r}"
             )
 
 
 def _columns_of_words(source: Source, features: Sequence[str]) -> set[str]:
-    """Those with a cell that is no number, and those with none at all, in the first rows."""
+    """The columns with a cell that is not a number in the first rows."""
     words: set[str] = set()
-    tables = reader_of(source).tables(source, features, FIRST_LOOK, first_look=True)
-    for table in islice(tables, 1):
+    for batch in islice(read_batches(source, features, FIRST_LOOK, first_look=True), 1):
         words |= {
-            name for name, cells in zip(features, table.columns, strict=True) if _are_words(cells)
+            name for name, cells in zip(features, batch.columns, strict=True) if _are_words(cells)
         }
     return words
 
@@ -121,24 +120,23 @@ def _are_words(cells: Cells) -> bool:
     return any(cells[row].strip() not in MISSING for row in wrong)
 
 
-def _targets(source: Source, wishes: Wishes) -> Targets:
-    reader = reader_of(source)
-    if wishes.label is not None:
-        if wishes.classes:
-            return Targets(wishes.classes)
+def _targets(source: Source, options: ReadOptions) -> Targets:
+    if options.label is not None:
+        if options.classes:
+            return Targets(options.classes)
         found: set[str] = set()
-        for table in reader.tables(source, (wishes.label,), PIECE, first_look=True):
-            found.update(as_texts(table.columns[0]))
-            check_few(found, f"`--label {wishes.label}`")
+        for batch in read_batches(source, (options.label,), BATCH, first_look=True):
+            found.update(as_texts(batch.columns[0]))
+            check_few(found, f"`--label {options.label}`")
         return Targets(in_order(found - {""}))
-    if wishes.loss_range is not None:
-        return Targets(wishes.losses, wishes.loss_range)
+    if options.loss_range is not None:
+        return Targets(options.losses, options.loss_range)
     low, high = np.inf, -np.inf
-    numbers = set(wishes.losses)
-    for table in reader.tables(source, wishes.losses, PIECE, numbers=numbers, first_look=True):
-        for cells in table.columns:
+    numbers = set(options.losses)
+    for batch in read_batches(source, options.losses, BATCH, numbers=numbers, first_look=True):
+        for cells in batch.columns:
             low, high = _widen(low, high, as_numbers(cells)[0])
-    return Targets(wishes.losses, _range(source, low, high))
+    return Targets(options.losses, _range(source, low, high))
 
 
 def _labels(source: Source) -> set[str]:
@@ -149,23 +147,23 @@ def _labels(source: Source) -> set[str]:
     return found
 
 
-def _costs(source: Source, wishes: Wishes) -> tuple[tuple[str, ...], tuple[float, float]]:
+def _costs(source: Source, options: ReadOptions) -> tuple[tuple[str, ...], tuple[float, float]]:
     """The actions of the first line that can be read, and the range of all costs."""
-    actions = wishes.classes
+    actions = options.classes
     low, high = np.inf, -np.inf
     for line in source.lines(first_look=True):
         try:
             costs = costs_of(line.partition("|")[0])
         except ValueError:
-            continue  # told with its line when the row is read
+            continue  # reported with its line when the row is read
         actions = actions or in_order(costs)
-        if actions and wishes.loss_range is not None:
-            return actions, wishes.loss_range
+        if actions and options.loss_range is not None:
+            return actions, options.loss_range
         low, high = _widen(low, high, np.array(list(costs.values())))
-    return actions, wishes.loss_range or _range(source, low, high)
+    return actions, options.loss_range or _range(source, low, high)
 
 
-def _widen(low: float, high: float, losses: Floats) -> tuple[float, float]:
+def _widen(low: float, high: float, losses: NDArray[np.float64]) -> tuple[float, float]:
     finite = losses[np.isfinite(losses)]
     if not finite.size:
         return low, high

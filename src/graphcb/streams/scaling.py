@@ -1,6 +1,6 @@
-"""Features brought to one size as they come by: a row is scaled by what was seen up to it.
+"""Features brought to one scale as they arrive: each row is scaled by the rows up to it.
 
-Both kernels go row by row in order, so the result does not depend on how the file was cut.
+Both kernels go row by row, so the result does not depend on how the file is cut into batches.
 """
 
 import math
@@ -18,10 +18,10 @@ CLIP = 4.0  # standard deviations
 
 @compiled
 def standardise(rows: Floats, means: Floats, squares: Floats, count: int, weight: float) -> None:
-    """Each cell less the mean of its column, in standard deviations times `weight`, in place.
+    """Replace each cell by its distance from the column's mean, in deviations times `weight`.
 
-    `means` and `squares` (sums of squared deviations, Welford's) go on from row to row; `count`
-    is how many rows they hold already. Values beyond CLIP deviations are cut off there.
+    `means` and `squares` (sums of squared deviations) are updated row by row by Welford's method;
+    `count` is the number of rows they hold already. Values are clipped at CLIP deviations.
     """
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -37,9 +37,9 @@ def standardise(rows: Floats, means: Floats, squares: Floats, count: int, weight
 
 @compiled
 def shrink(starts: Places, places: Places, values: Floats, largest: Floats) -> None:
-    """Each value over the largest size met at its place, and each row to norm 1, in place.
+    """Divide each value by the largest one seen at its place, then each row by its norm.
 
-    Row i is values[starts[i] : starts[i + 1]]. A zero stays a zero.
+    Row i is values[starts[i] : starts[i + 1]]. Zeros stay zeros.
     """
     for i in range(starts.size - 1):
         total = 0.0

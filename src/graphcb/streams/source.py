@@ -1,4 +1,4 @@
-"""Where examples come from: a file or the standard input, and in which format."""
+"""Where examples come from: a file or standard input, and its format."""
 
 import gzip
 import sys
@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Literal, cast, get_args
+
+from graphcb.checks import as_one_of, listed
 
 Format = Literal["csv", "parquet", "libsvm", "vw"]
 
@@ -25,11 +27,11 @@ _SUFFIXES: dict[str, Format] = {
 
 
 class Source:
-    """A file by its name, or "-" for the standard input; text may be gzipped (.gz).
+    """A file by its name, or "-" for standard input; text may be gzipped (.gz).
 
-    The format follows from the name unless it is given; the standard input is CSV unless it is.
-    A file can be read again from the start. The standard input cannot: its first rows are kept,
-    and a first look sees those alone.
+    Unless given, the format follows from the name; standard input is CSV. A file can be read
+    again from the start. Standard input cannot: its first rows are kept, and a first look sees
+    only those.
     """
 
     def __init__(
@@ -50,15 +52,15 @@ class Source:
         self._stdin = (stdin or sys.stdin) if self.is_stdin else None
         self._head: list[str] | None = None
         if not self.is_stdin and not self.path.is_file():
-            raise FileNotFoundError(f"`DATA` must name a file that is there, got {path!r}")
+            raise FileNotFoundError(f"`DATA` must be an existing file, got {path!r}")
 
     @property
     def place(self) -> str:
-        """What a row is counted in: the lines of a text, the rows of a Parquet file."""
+        """What rows are counted in: the lines of a text, the rows of a Parquet file."""
         return "row" if self.format == "parquet" else "line"
 
     def lines(self, *, first_look: bool = False) -> Iterator[str]:
-        """The lines of the text; at a first look, those that can be read again."""
+        """The lines of the text; in a first look, only those that can be read again."""
         if self._stdin is not None:
             if self._head is None:
                 self._head = list(islice(self._stdin, FIRST_LOOK))
@@ -69,7 +71,7 @@ class Source:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Say what is wrong with a file that cannot be read at all."""
+        """Turn the error of a file that cannot be read at all into one that says why."""
         try:
             yield
         except UnicodeDecodeError as reason:
@@ -83,19 +85,16 @@ class Source:
         return self.path.open(encoding="utf-8-sig", newline="")
 
     def _format(self, asked: str | None) -> Format:
-        known = get_args(Format)
         if asked is not None:
-            if asked not in known:
-                raise ValueError(f"`--format` must be one of {', '.join(known)}; got {asked!r}")
-            return cast(Format, asked)
+            return cast(Format, as_one_of("--format", asked, get_args(Format)))
         if self.is_stdin:
             return "csv"
         suffixes = [suffix for suffix in self.path.suffixes if suffix != ".gz"]
         suffix = suffixes[-1].lower() if suffixes else ""
         if suffix not in _SUFFIXES:
             raise ValueError(
-                f"`DATA` must end in {', '.join(_SUFFIXES)} (text may be gzipped: .csv.gz), "
-                f"got {str(self.path)!r}; or say what it is with --format"
+                f"`DATA` must end in {listed(_SUFFIXES)} (text may be gzipped: .csv.gz), "
+                f"got {str(self.path)!r}; or name its format with --format"
             )
         return _SUFFIXES[suffix]
 

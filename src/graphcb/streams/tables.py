@@ -1,29 +1,46 @@
-"""Comma- or tab-separated text.
+"""CSV and Parquet files, read as columns a few thousand rows at a time.
 
-Lines without a quote are split and turned into numbers by numpy's `loadtxt`, many at a time. A
-piece with a quote in it, or with anything that `loadtxt` refuses, goes through the standard
-library's csv, which knows where each row begins.
+CSV lines without a quote are split and converted to numbers by numpy's `loadtxt`. A batch with a
+quote in it, or with anything that `loadtxt` refuses, goes through the standard library's csv,
+which knows the line on which each row starts. Parquet files are read by pyarrow.
 """
 
 import csv
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.streams.source import Source
-from graphcb.streams.table import Cells, Table
+
+Cells = Sequence[str] | NDArray[np.float64]  # numbers if the reader knows them to be, else text
+
+
+class ColumnBatch(NamedTuple):
+    """Some rows of a table.
+
+    `columns` are those asked for, `lines` the place of each row in the file, and `broken` the
+    lines that hold no row, each with what is wrong with it.
+    """
+
+    columns: tuple[Cells, ...]
+    lines: Sequence[int]
+    broken: dict[int, str]
 
 
 def column_names(source: Source) -> tuple[str, ...]:
-    """The first line; "1", "2", ... for a file without a header."""
+    """The names in the first line or in the schema; "1", "2", ... for CSV without a header."""
+    if source.format == "parquet":
+        with _open_parquet(source) as file:
+            return tuple(file.schema_arrow.names)
     try:
-        first = next(_reader(source.lines(first_look=True), source), None)
+        first = next(_csv_reader(source.lines(first_look=True), source), None)
     except csv.Error as reason:
         raise ValueError(f"{source.name}, line 1: {reason}") from None
     if not first:
-        raise ValueError(f"{source.name}: must begin with the names of its columns, got nothing")
+        raise ValueError(f"{source.name}: must start with the names of its columns, got nothing")
     if not source.header:
         return tuple(str(i + 1) for i in range(len(first)))
     names = tuple(name.strip() for name in first)
@@ -35,35 +52,49 @@ def column_names(source: Source) -> tuple[str, ...]:
     return names
 
 
-def read_tables(
+def read_batches(
     source: Source,
     columns: Sequence[str],
     n_rows: int,
     *,
     numbers: Collection[str] = (),
     first_look: bool = False,
-) -> Iterator[Table]:
+) -> Iterator[ColumnBatch]:
     """The columns of about `n_rows` rows at a time.
 
-    Cells are text; those of the columns in `numbers` are numbers where all of them are.
+    Cells of CSV are text, except in the columns named in `numbers` if all of them in a batch are
+    numbers. Parquet knows the types of its columns and can always be read again, so it ignores
+    `numbers` and `first_look`.
     """
+    if source.format == "parquet":
+        return _read_parquet(source, columns, n_rows)
+    return _read_csv(source, columns, n_rows, numbers, first_look)
+
+
+def _read_csv(
+    source: Source,
+    columns: Sequence[str],
+    n_rows: int,
+    numbers: Collection[str],
+    first_look: bool,
+) -> Iterator[ColumnBatch]:
     names = column_names(source)
     text = source.lines(first_look=first_look)
     done = 0  # lines
     if source.header:
-        header = _reader(text, source)
+        header = _csv_reader(text, source)
         next(header)
         done = header.line_num
     while lines := list(islice(text, n_rows)):
         cells = _read_plain(lines, columns, names, numbers, source.delimiter)
         if cells is not None:
-            yield Table(cells, range(done + 1, done + 1 + len(lines)), {})
+            yield ColumnBatch(cells, range(done + 1, done + 1 + len(lines)), {})
             done += len(lines)
         else:
-            reader = _reader(chain(lines, text), source)
+            reader = _csv_reader(chain(lines, text), source)
             rows, starts, broken = _read_quoted(reader, len(lines), done, len(names))
             picked = [names.index(column) for column in columns]
-            yield Table(tuple([row[i] for row in rows] for i in picked), starts, broken)
+            yield ColumnBatch(tuple([row[i] for row in rows] for i in picked), starts, broken)
             done += reader.line_num
 
 
@@ -74,7 +105,7 @@ def _read_plain(
     numbers: Collection[str],
     delimiter: str,
 ) -> tuple[Cells, ...] | None:
-    """The columns of lines that have no quote, one row a line; None if it is not that simple."""
+    """The columns of lines without quotes, one row per line; None if it is not that simple."""
     if {line.count(delimiter) for line in lines} != {len(names) - 1} or '"' in "".join(lines):
         return None
     cells: dict[str, Cells] = {}
@@ -105,7 +136,7 @@ def _read_plain(
 def _read_quoted(
     reader: Any, n_lines: int, done: int, width: int
 ) -> tuple[list[list[str]], list[int], dict[int, str]]:
-    """Rows, the line at which each begins, and what is wrong with the others."""
+    """Rows, the line on which each starts, and what is wrong with the others."""
     rows: list[list[str]] = []
     starts: list[int] = []
     broken: dict[int, str] = {}
@@ -122,9 +153,55 @@ def _read_quoted(
             rows.append(row)
             starts.append(start)
         elif row:  # an empty line is no row
-            broken[start] = f"must have {width} cells as the first line, got {len(row)}"
+            broken[start] = f"must have {width} cells like the first line, got {len(row)}"
     return rows, starts, broken
 
 
-def _reader(lines: Iterator[str], source: Source) -> Any:
+def _csv_reader(lines: Iterator[str], source: Source) -> Any:
     return csv.reader(lines, delimiter=source.delimiter, strict=True)
+
+
+def _read_parquet(source: Source, columns: Sequence[str], n_rows: int) -> Iterator[ColumnBatch]:
+    done = 0
+    with _open_parquet(source) as file:
+        for batch in file.iter_batches(batch_size=n_rows, columns=list(dict.fromkeys(columns))):
+            lines = range(done + 1, done + 1 + batch.num_rows)
+            done += batch.num_rows
+            cells = tuple(_parquet_cells(batch.column(name), name) for name in columns)
+            yield ColumnBatch(cells, lines, {})
+
+
+def _open_parquet(source: Source) -> Any:
+    if source.is_stdin:
+        raise ValueError("a Parquet file must be named: it cannot be read from standard input")
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError:
+        raise ValueError(
+            f"{source.name}: reading Parquet needs pyarrow: pip install 'graphcb[parquet]'"
+        ) from None
+    try:
+        return ParquetFile(source.path)
+    except (ArrowInvalid, OSError) as reason:
+        raise ValueError(f"{source.name}: must be a Parquet file: {reason}") from None
+
+
+def _parquet_cells(column: Any, name: str) -> Cells:
+    """Missing numbers as NaN, missing texts as empty."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+        kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
+        return [cell or "" for cell in column.to_pylist()]
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return ["" if cell is None else str(cell) for cell in column.to_pylist()]
+    raise ValueError(
+        f"the column {name!r} must hold numbers or text, got {kind}; "
+        "leave it out by naming the other columns in --features"
+    )

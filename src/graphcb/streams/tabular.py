@@ -1,4 +1,4 @@
-"""From the columns of a table to examples: numbers standardised, words hashed, losses by label."""
+"""Columns of a table as examples: numbers standardised, words hashed, labels turned to losses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import listed
 from graphcb.graphs import FeedbackGraph
-from graphcb.streams.edges import parse_edges
-from graphcb.streams.examples import Examples
-from graphcb.streams.problems import Problems
+from graphcb.hashing import word_places
+from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.scaling import standardise
 from graphcb.streams.source import Source
-from graphcb.streams.table import Cells, Table, as_numbers, as_texts, reader_of
-from graphcb.streams.targets import Targets
-from graphcb.streams.words import word_places
+from graphcb.streams.tables import Cells, ColumnBatch, column_names, read_batches
+from graphcb.streams.targets import Targets, parse_edges
 
 Floats = NDArray[np.float64]
+
+MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "NULL", "?"})
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,19 @@ class Columns:
     losses: tuple[str, ...] = ()
     edges: str | None = None
 
+    def used(self) -> tuple[str, ...]:
+        """All columns that are read, in a fixed order."""
+        target = self.losses if self.label is None else (self.label,)
+        edges = () if self.edges is None else (self.edges,)
+        return (*self.numbers, *self.words, *target, *edges)
+
 
 class TableExamples:
-    """Reads tables as examples, and keeps what it has learned of the columns' sizes.
+    """Reads tables as examples, and keeps the mean and the deviation of each column.
 
-    Each column weighs about the same: a number in standard deviations from the mean so far, the
-    words of a cell together 1, and a constant, all divided so that a row has a norm of about 1.
+    Each column has about the same weight: a number is in standard deviations from the mean so
+    far, and the words of a cell together have norm 1. With a constant added, rows are divided to
+    have a norm of about 1.
     """
 
     def __init__(self, columns: Columns, targets: Targets, *, bits: int) -> None:
@@ -50,69 +58,63 @@ class TableExamples:
         self.squares = np.zeros(n_numbers)
         self.count = 0
 
-    def read(self, source: Source, problems: Problems) -> Iterator[Examples]:
+    def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
-        columns = self.columns
-        names = reader_of(source).names(source)
-        used = _used(columns)
+        names, used = column_names(source), self.columns.used()
         missing = [name for name in used if name not in names]
         if missing:
             raise ValueError(
-                f"{source.name}: must have the columns {', '.join(used)}; {missing[0]!r} is not "
-                f"among {', '.join(names)}"
+                f"{source.name}: must have the columns {listed(used)}; {missing[0]!r} is not "
+                f"among {listed(names)}"
             )
         width = max(len(self.targets.actions), len(used))
         n_rows = max(16, min(4096, 2**21 // width))
-        numbers = {*columns.numbers, *columns.losses}
-        for table in reader_of(source).tables(source, used, n_rows, numbers=numbers):
-            yield self._examples(columns, table, problems)
+        numbers = {*self.columns.numbers, *self.columns.losses}
+        for batch in read_batches(source, used, n_rows, numbers=numbers):
+            yield self._examples(batch, bad_rows)
 
-    def _examples(self, columns: Columns, table: Table, problems: Problems) -> Examples:
-        cells = dict(zip(_used(columns), table.columns, strict=True))
+    def _examples(self, batch: ColumnBatch, bad_rows: BadRows) -> Examples:
+        columns, lines = self.columns, batch.lines
+        cells = dict(zip(columns.used(), batch.columns, strict=True))
         wrong: dict[int, str] = {}
-        numbers = _numbers(columns.numbers, cells, len(table.lines), wrong)
+        numbers = _numbers(columns.numbers, cells, len(lines), wrong)
         words = {name: as_texts(cells[name]) for name in columns.words}
         for name, texts in words.items():
             _note(wrong, name, {row: "is missing" for row, text in enumerate(texts) if not text})
-        losses = self._losses(columns, cells, len(table.lines), wrong)
-        graphs = self._graphs(columns, cells, wrong)
-        lines = table.lines
-        problems.report_all(table.broken | {lines[row]: text for row, text in wrong.items()})
+        losses = self._losses(cells, len(lines), wrong)
+        graphs = self._graphs(cells, wrong)
+        bad_rows.report_all(batch.broken | {lines[row]: text for row, text in wrong.items()})
         if wrong:
             kept = [row for row in range(len(lines)) if row not in wrong]
             numbers, losses, lines = numbers[kept], losses[kept], [lines[i] for i in kept]
             words = {name: [texts[i] for i in kept] for name, texts in words.items()}
             graphs = graphs if graphs is None else [graphs[i] for i in kept]
-        seen = [graph for graph in graphs or [] if graph is not None]
-        return Examples(
-            self._contexts(numbers, words), losses, lines, None if graphs is None else seen
-        )
+        seen = None if graphs is None else [graph for graph in graphs if graph is not None]
+        return Examples(self._contexts(numbers, words), losses, lines, seen)
 
-    def _losses(
-        self, columns: Columns, cells: dict[str, Cells], n_rows: int, wrong: dict[int, str]
-    ) -> Floats:
-        if columns.label is None:
-            losses = _numbers(columns.losses, cells, n_rows, wrong)
-            for row, text in self.targets.check_range(losses).items():
-                wrong.setdefault(row, text)
-            return losses
-        losses, unknown = self.targets.of_label(as_texts(cells[columns.label]))
-        for row, text in unknown.items():
+    def _losses(self, cells: dict[str, Cells], n_rows: int, wrong: dict[int, str]) -> Floats:
+        if self.columns.label is None:
+            losses = _numbers(self.columns.losses, cells, n_rows, wrong)
+            bad = self.targets.check_range(losses)
+        else:
+            losses, bad = self.targets.of_label(as_texts(cells[self.columns.label]))
+        for row, text in bad.items():
             wrong.setdefault(row, text)
         return losses
 
     def _graphs(
-        self, columns: Columns, cells: dict[str, Cells], wrong: dict[int, str]
+        self, cells: dict[str, Cells], wrong: dict[int, str]
     ) -> list[FeedbackGraph | None] | None:
-        if columns.edges is None:
+        column = self.columns.edges
+        if column is None:
             return None
         graphs: list[FeedbackGraph | None] = []
-        for row, text in enumerate(as_texts(cells[columns.edges])):
+        for row, text in enumerate(as_texts(cells[column])):
             try:
                 graphs.append(parse_edges(text, self.targets.actions))
             except (ValueError, IndexError, TypeError) as reason:
                 graphs.append(None)
-                wrong.setdefault(row, f"in the column {columns.edges!r} {reason}")
+                wrong.setdefault(row, f"in the column {column!r} {reason}")
         return graphs
 
     def _contexts(self, numbers: Floats, words: dict[str, list[str]]) -> Any:
@@ -127,7 +129,7 @@ class TableExamples:
         for cells in zip(*words.values(), strict=True):
             before = len(places)
             for column, cell in zip(words, cells, strict=True):
-                found = word_places(cell, column, self.n_places)
+                found = word_places(cell, self.n_places, prefix=f"{column}=")
                 places += found
                 values += [self.weight / len(found) ** 0.5] * len(found)
             counts.append(len(places) - before)
@@ -135,7 +137,7 @@ class TableExamples:
 
 
 def _join(dense: Floats, counts: Any, places: list[int], values: list[float]) -> list[Any]:
-    """A pair (indices, values) a row: its numbers first, then its words, which follow them."""
+    """A pair (indices, values) for each row: its numbers, followed by its words."""
     width = dense.shape[1]
     starts = np.append(0, np.cumsum(width + counts)).astype(np.intp)
     numbers = (starts[:-1, None] + np.arange(width)).ravel()
@@ -152,16 +154,10 @@ def _join(dense: Floats, counts: Any, places: list[int], values: list[float]) ->
     ]
 
 
-def _used(columns: Columns) -> tuple[str, ...]:
-    target = columns.losses if columns.label is None else (columns.label,)
-    edges = () if columns.edges is None else (columns.edges,)
-    return (*columns.numbers, *columns.words, *target, *edges)
-
-
 def _numbers(
     names: Sequence[str], cells: dict[str, Cells], n_rows: int, wrong: dict[int, str]
 ) -> Floats:
-    """The named columns side by side (n, d); `wrong` gets the rows that have no number."""
+    """The named columns side by side (n, d); rows without a number are added to `wrong`."""
     numbers = np.empty((n_rows, len(names)))
     for j, name in enumerate(names):
         numbers[:, j], texts = as_numbers(cells[name])
@@ -171,5 +167,44 @@ def _numbers(
 
 def _note(wrong: dict[int, str], name: str, texts: dict[int, str]) -> None:
     for row, text in texts.items():
-        more = "; a column of words is named in --categorical" if "must be" in text else ""
+        more = "; name columns of words in --categorical" if "must be" in text else ""
         wrong.setdefault(row, f"the value of {name!r} {text}{more}")
+
+
+def as_texts(cells: Cells) -> list[str]:
+    """Cells as text without blanks around it; a missing number is an empty text."""
+    if isinstance(cells, np.ndarray):
+        return [_as_text(cell) for cell in cells.tolist()]
+    return [cell.strip() for cell in cells]
+
+
+def _as_text(cell: float) -> str:
+    """Whole numbers without a decimal point, as they are written in CSV files."""
+    if cell != cell:
+        return ""
+    return str(int(cell)) if cell.is_integer() else str(cell)
+
+
+def as_numbers(cells: Cells) -> tuple[Floats, dict[int, str]]:
+    """Cells as numbers, and what is wrong with each row that has none."""
+    try:
+        numbers = (
+            cells
+            if isinstance(cells, np.ndarray)
+            else np.fromiter(map(float, cells), np.float64, len(cells))
+        )
+    except ValueError:
+        numbers = np.fromiter(map(_as_number, cells), np.float64, len(cells))
+    wrong = {}
+    for row in np.flatnonzero(~np.isfinite(numbers)).tolist():
+        cell = cells[row]
+        missing = cell in MISSING if isinstance(cell, str) else cell != cell
+        wrong[row] = "is missing" if missing else f"must be a finite number, got {cell!r}"
+    return numbers, wrong
+
+
+def _as_number(cell: str | float) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")

@@ -1,9 +1,13 @@
-"""What the truth of a row is: labels or costs, as a loss for every action."""
+"""What a row says of the actions: their losses, by labels or costs, and what each reveals."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphcb.checks import listed
+from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
 
@@ -11,10 +15,10 @@ MANY_ACTIONS = 10_000
 
 
 class Targets:
-    """The actions by name, and the range of their losses.
+    """The names of the actions, and the range of their losses.
 
-    A label costs 0 for the action of that name and 1 for the others; costs are as in the file.
-    Losses go to the agent as shares of the range, so that one learning rate fits all units.
+    A label means loss 0 for the action of that name and 1 for the others; costs are taken from
+    the file. The agent sees losses as shares of the range, so one learning rate fits all units.
 
     >>> targets = Targets(("ham", "spam"))
     >>> targets.of_label(["spam", "ham"])[0].tolist()
@@ -26,7 +30,7 @@ class Targets:
         if twice:
             raise ValueError(f"each action must be named once, got {twice[0]!r} again")
         if len(actions) < 2:
-            raise ValueError(f"there must be at least two actions, got {', '.join(actions) or 0}")
+            raise ValueError(f"there must be at least two actions, got {listed(actions)}")
         low, high = loss_range
         if not -np.inf < low < high < np.inf:
             raise ValueError(f"`--loss-range` must be LOW,HIGH with LOW < HIGH, got {low},{high}")
@@ -35,7 +39,7 @@ class Targets:
         self.positions = {name: i for i, name in enumerate(self.actions)}
 
     def of_label(self, labels: Sequence[str]) -> tuple[Floats, dict[int, str]]:
-        """Losses (n, K) of rows with one label each, and what is wrong with a row."""
+        """Losses (n, K) of rows with one label each, and what is wrong with bad rows."""
         known = np.fromiter((self.positions.get(x, -1) for x in labels), np.int64, len(labels))
         losses = np.ones((len(labels), len(self.actions)))
         losses[np.arange(len(labels)), known] = 0.0
@@ -43,7 +47,7 @@ class Targets:
         return losses, {row: self._unknown(labels[row]) for row in unknown}
 
     def of_labels(self, labels: Sequence[Sequence[str]]) -> tuple[Floats, dict[int, str]]:
-        """The same where a row has several labels, or none."""
+        """The same for rows with several labels each, or none."""
         losses = np.ones((len(labels), len(self.actions)))
         wrong = {}
         for row, names in enumerate(labels):
@@ -68,15 +72,14 @@ class Targets:
     def _unknown(self, name: str) -> str:
         if not name:
             return "the label is missing"
-        known = ", ".join(self.actions[:10]) + (", ..." if len(self.actions) > 10 else "")
         return (
-            f"the label {name!r} was never seen before; it must be one of {known}; "
+            f"the label must be one of {listed(self.actions)}; got {name!r}; "
             "name all labels with --classes"
         )
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Numbers by size, otherwise by the alphabet: the order of the actions unless it is given.
+    """Names in numerical order if all are numbers, else in alphabetical order.
 
     >>> in_order({"10", "9"}), in_order({"b", "10"})
     (('9', '10'), ('10', 'b'))
@@ -89,9 +92,43 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_few(names: set[str], what: str) -> None:
-    """Refuse labels that are rather a number or a name of the row."""
+    """Refuse values that are too many to be labels, such as an identifier of the row."""
     if len(names) > MANY_ACTIONS:
         raise ValueError(
-            f"{what} has more than {MANY_ACTIONS:,} different values, too many to be labels; "
-            "is it another column? If not, name them all with --classes"
+            f"{what} has more than {MANY_ACTIONS:,} different values, too many for labels; "
+            "is it the wrong column? If not, name all labels with --classes"
         )
+
+
+@lru_cache(maxsize=1024)
+def parse_edges(text: str, actions: tuple[str, ...]) -> FeedbackGraph:
+    """A graph from edges such as "a>a a>b b>b:0.5": played, revealed, and with what probability.
+
+    Actions go by their names. Rows with the same edges get the same object, so what is known of
+    a graph is computed once.
+
+    >>> parse_edges("no>no yes>no yes>yes:0.5", ("no", "yes")).matrix.tolist()
+    [[1.0, 0.0], [1.0, 0.5]]
+    """
+    positions = {name: i for i, name in enumerate(actions)}
+    edges = [_parse_edge(edge, positions) for edge in text.split()]
+    graph = FeedbackGraph.from_edges(len(actions), edges)
+    hidden = graph.unobservable_actions
+    if hidden.size:
+        raise ValueError(f"some action must reveal {actions[hidden[0]]!r}, got the edges {text!r}")
+    return graph
+
+
+def _parse_edge(edge: str, positions: dict[str, int]) -> tuple[int, int, float]:
+    played, arrow, rest = edge.partition(">")
+    revealed, _, chance = rest.partition(":")
+    if not arrow or played not in positions or revealed not in positions:
+        raise ValueError(
+            "an edge must be played>revealed or played>revealed:probability with the names "
+            f"{listed(positions)}; got {edge!r}"
+        )
+    try:
+        probability = float(chance) if chance else 1.0
+    except ValueError:
+        probability = float("nan")
+    return positions[played], positions[revealed], probability

@@ -1,0 +1,125 @@
+"""The learner of `graphcb run`: built as the options say, or loaded from a file."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from graphcb.agents import SquareCBG
+from graphcb.checks import as_count, as_one_of, listed
+from graphcb.experiments.progressive import CLASSES, Model, Player
+from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.files import read_graph
+from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, OnlineRidge, Oracle
+from graphcb.saving import load
+from graphcb.streams import ReadOptions, Source, SparseExamples, TableExamples, first_look
+
+# Oracle by name: the class, and its learning rate (for losses and contexts of size 1).
+ORACLES: dict[str, tuple[Any, float | None]] = {
+    "logistic": (LogisticOGD, 4.0),
+    "linear": (LinearOGD, 0.1),
+    "adagrad": (LinearAdaGrad, 0.1),
+    "ridge": (OnlineRidge, None),
+}
+# What a model file decides; with --load each of these options must be None.
+IN_MODEL = (
+    "label",
+    "losses",
+    "features",
+    "categorical",
+    "edges",
+    "classes",
+    "loss_range",
+    "bits",
+    "graph",
+    "oracle",
+    "learning_rate",
+    "gamma",
+    "method",
+    "seed",
+)
+
+
+def build_model(source: Source, options: argparse.Namespace) -> Model:
+    """A new model, from the options and a first look at the file."""
+    reading = first_look(
+        source,
+        ReadOptions(
+            label=options.label,
+            losses=options.losses or (),
+            features=options.features or (),
+            categorical=options.categorical or (),
+            edges=options.edges,
+            classes=options.classes or (),
+            loss_range=options.loss_range,
+            bits=18 if options.bits is None else options.bits,
+        ),
+    )
+    if options.edges is not None and options.graph is not None:
+        raise ValueError("give either --graph or --edges, which has a graph for each row; got both")
+    graph = None
+    if options.edges is None:
+        graph = _graph(options.graph or "bandit", reading.targets.actions)
+    agent = build_agent(options, reading)
+    loss_range = reading.targets.loss_range
+    return Model(reading, Player(agent, graph, seed=seed_of(options), loss_range=loss_range))
+
+
+def build_agent(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> SquareCBG:
+    """SquareCB.G with the oracle, gamma and method of the options."""
+    oracle = _oracle(options, len(reading.targets.actions), reading)
+    return SquareCBG(oracle, gamma=options.gamma, method=options.method or "auto")
+
+
+def seed_of(options: argparse.Namespace) -> int:
+    """The seed of the draws."""
+    return 0 if options.seed is None else as_count("--seed", options.seed, at_least=0)
+
+
+def load_model(options: argparse.Namespace) -> Model:
+    """The model of an earlier run, with the options of that run."""
+    for name in IN_MODEL:
+        if getattr(options, name) is not None:
+            raise ValueError(
+                f"`--{name.replace('_', '-')}` must not be given with --load: "
+                "the model keeps the options it was made with"
+            )
+    model = load(options.load, classes=CLASSES)
+    if not isinstance(model, Model):
+        raise ValueError(
+            f"{options.load}: must be a model written by `graphcb run --save`, "
+            f"got a {type(model).__name__}"
+        )
+    return model
+
+
+def _oracle(
+    options: argparse.Namespace, n_actions: int, reading: TableExamples | SparseExamples
+) -> Oracle:
+    kind, rate = ORACLES[as_one_of("--oracle", options.oracle or "logistic", ORACLES)]
+    asked = options.learning_rate
+    oracle: Oracle
+    if rate is None:
+        if asked is not None:
+            raise ValueError("`--learning-rate` must not be given with --oracle ridge: it has none")
+        if not (isinstance(reading, TableExamples) and reading.n_places == 0):
+            raise ValueError(
+                "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
+                "square of the number of features; use logistic, or leave out words with --features"
+            )
+        oracle = kind(n_actions, reading.n_features)
+    else:
+        rate = rate if asked is None else asked
+        oracle = kind(n_actions, reading.n_features, learning_rate=rate)
+    return oracle
+
+
+def _graph(text: str, actions: tuple[str, ...]) -> FeedbackGraph:
+    """The graph by its name; a family without a size has as many actions as the data."""
+    is_complete = ":" in text or Path(text).suffix
+    graph = read_graph(text if is_complete else f"{text}:{len(actions)}")
+    if graph.n_actions != len(actions):
+        raise ValueError(
+            f"`--graph {text}` must have {len(actions)} actions, one for each of "
+            f"{listed(actions)}; got {graph.n_actions}"
+        )
+    return graph

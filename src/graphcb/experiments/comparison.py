@@ -1,0 +1,66 @@
+"""A learner's score on the user's data, beside what it could be compared with."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents import Agent
+from graphcb.experiments.progressive import Model, Played, Player, Points
+from graphcb.graphs.families import full_information
+from graphcb.streams import Examples
+
+Floats = NDArray[np.float64]
+
+
+class Comparison:
+    """Sums of losses: the model's, each constant action's, and a full-information learner's.
+
+    `rival` is an agent like the model's. It plays the same examples with the same draws, but sees
+    the losses of all actions. Without one, only the model and the constant actions are scored.
+    """
+
+    def __init__(self, model: Model, rival: Agent | None = None, *, seed: int = 0) -> None:
+        self.model = model
+        self.rival: Player | None = None
+        if rival is not None:
+            graph = full_information(len(model.reading.targets.actions))
+            self.rival = Player(rival, graph, seed=seed, loss_range=model.player.loss_range)
+        self.rival_total = 0.0
+        self._points = Points()
+
+    def add(self, examples: Examples, played: Played) -> tuple[NDArray[np.intp], Floats]:
+        """Count what the model played; gives the counts (n,) and sums (n,) after each row."""
+        counts, totals, constants = self.model.tally.add(played, examples.losses)
+        if self.rival is not None and len(counts):
+            losses = self.rival.play(examples).losses
+            fulls = np.cumsum(np.append(self.rival_total, losses))[1:]
+            self.rival_total = float(fulls[-1])
+            sums = np.column_stack((totals, fulls, constants))
+            self._points.add(counts, sums / counts[:, None])
+        return counts, totals
+
+    @property
+    def mean_loss(self) -> float:
+        """The model's mean loss."""
+        return self.model.tally.total / self.model.tally.count
+
+    @property
+    def best_constant(self) -> tuple[str, float]:
+        """The name and the mean loss of the best constant action."""
+        tally, actions = self.model.tally, self.model.reading.targets.actions
+        best = int(tally.constants.argmin())
+        return actions[best], float(tally.constants[best] / tally.count)
+
+    @property
+    def full_information_loss(self) -> float | None:
+        """The mean loss of the rival, if there is one."""
+        return None if self.rival is None else self.rival_total / self.model.tally.count
+
+    def curves(self) -> tuple[list[int], dict[str, Floats]]:
+        """Rounds, and the mean loss up to each of them by name, for a figure."""
+        values = np.array(self._points.values)
+        best = int(self.model.tally.constants.argmin())
+        return self._points.rounds, {
+            "SquareCB.G": values[:, 0],
+            f"always {self.best_constant[0]}": values[:, 2 + best],
+            "full information": values[:, 1],
+        }
