@@ -124,7 +124,7 @@ def test_reproduce_writes_a_table_a_figure_and_what_holds(short, capsys):
     assert "holds: SquareCB.G is better" in text
     assert "DOES NOT HOLD: SquareCB is better" in text
     assert "16 runs, 4,800 rounds" in text
-    assert "* at the end of the grid: a value beyond it may be better; --wide tries some" in text
+    assert "* at the end of the grid: a value beyond it may be better; try --wide" in text
 
 
 def test_reproduce_goes_on_and_widens(short, capsys):
@@ -133,7 +133,7 @@ def test_reproduce_goes_on_and_widens(short, capsys):
     capsys.readouterr()
     assert main([*arguments, "--wide", "--seeds", "3"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "one: 8 runs were finished before" in text
+    assert "one: 8 runs were already finished" in text
     assert "18 runs" in text
 
 
@@ -142,7 +142,7 @@ def test_missing_data_is_said_with_both_ways_before_anything_runs(tmp_path, caps
     arguments = ["reproduce", "inventory-fixed", "rcv1-graphs", "--out", str(tmp_path / "new")]
     assert main(arguments) == 2
     message = capsys.readouterr().err
-    assert "rcv1/rcv1_28k_X.npz is not there" in message
+    assert "which does not contain rcv1/rcv1_28k_X.npz" in message
     assert "fetch_rcv1" in message
     assert "--quick" in message
     assert not (tmp_path / "new").exists()

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. One file a command in `graphcb.commands`."""
+"""The command line: parse, call, print. Each command is a file in `graphcb.commands`."""
 
 import argparse
 import sys

@@ -122,7 +122,10 @@ def test_an_experiment_of_your_own_is_one_file(tmp_path):
     [
         (("title", "titel"), "own.toml: must have 'title'"),
         (("[grid]\n", "[gird]\n"), "own.toml: must have 'grid'"),
-        (("seeds = 2", "seeds = 2\nsedes = 3"), "own.toml: does not know what sedes is"),
+        (
+            ("seeds = 2", "seeds = 2\nsedes = 3"),
+            "own.toml: must not have sedes, which is not a setting",
+        ),
         (("alpha = 1.0\n", ""), "own.toml: .*alpha"),
         (("[problem]", "[problem"), "own.toml: .*line 8"),
     ],
@@ -137,18 +140,24 @@ def test_lines_need_names_and_claims_need_lines():
     with pytest.raises(ValueError, match=r"got 'SquareCB\.G, five' twice"):
         parse("own", OWN + line, "own.toml")
     claim = '[[claims]]\ntext = "a"\nkind = "flat"\nlines = ["six"]\n'
-    with pytest.raises(ValueError, match="a claim is about 'six', which is no line"):
+    with pytest.raises(ValueError, match="a claim must be about lines of the file, got 'six'"):
         parse("own", OWN + claim, "own.toml")
-    with pytest.raises(ValueError, match='"kind" of a claim must be one of flat, increasing'):
+    with pytest.raises(ValueError, match=r"`claims.kind` must be one of flat, increasing"):
         parse("own", OWN + claim.replace("flat", "round"), "own.toml")
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (("synthetic-inventory", "weather"), '"kind" of the problem must be one of .*weather'),
-        (("levels = 5", "leaves = 5"), "the options of the problem 'synthetic-inventory' do not"),
-        (("SquareCB.G", "SquareCB.H"), '`agent` of a line must be "SquareCB.G" or "SquareCB"'),
+        (("synthetic-inventory", "weather"), "`problem.kind` must be one of .*weather"),
+        (
+            ("levels = 5", "leaves = 5"),
+            "the problem 'synthetic-inventory' does not take these options",
+        ),
+        (
+            ("SquareCB.G", "SquareCB.H"),
+            "`lines.agent` must be one of SquareCB.G, SquareCB; got 'SquareCB.H'",
+        ),
         (("alpha = 1.0", 'alpha = "independence_number"'), "where the graph changes"),
     ],
 )

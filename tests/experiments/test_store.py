@@ -68,7 +68,7 @@ def test_one_writer_at_a_time(tmp_path):
     store = Store(tmp_path / "runs.jsonl", "1.0")
     with (
         store.writing(),
-        pytest.raises(ValueError, match="is being written by another run"),
+        pytest.raises(ValueError, match="is being written by another process"),
         Store(store.path, "1.0").writing(),
     ):
         pass

@@ -19,5 +19,5 @@ def test_results_come_one_by_one():
 def test_bad_arguments():
     with pytest.raises(ValueError, match="`n_jobs` must be at least 1, got 0"):
         sweep(abs, [1], n_jobs=0)
-    with pytest.raises(ValueError, match='`engine` must be "joblib" or "ray", got \'dask\''):
+    with pytest.raises(ValueError, match="`engine` must be one of joblib, ray; got 'dask'"):
         sweep(abs, [1], engine="dask")

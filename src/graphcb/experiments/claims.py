@@ -1,4 +1,4 @@
-"""What can be claimed of a panel, one function a kind: measured, and does it hold."""
+"""Claims about a panel: each kind is a function that measures it and says whether it holds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphcb.checks import as_one_of
 from graphcb.experiments.curves import Summary
 
 
@@ -21,7 +22,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about some lines, named "agent, line"; the numbers are those that its kind needs."""
+    """A claim about some lines, named "agent, line"; each kind uses some of the numbers."""
 
     text: str
     kind: str
@@ -31,13 +32,10 @@ class Claim:
     rounds: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(
-                f'"kind" of a claim must be one of {", ".join(KINDS)}, got {self.kind!r}'
-            )
+        as_one_of("claims.kind", self.kind, KINDS)
 
     def judge(self, summaries: Sequence[Summary]) -> Verdict:
-        """Hold the claim against what was measured."""
+        """Compare the claim with what was measured."""
         by_label = {f"{s.agent}, {s.line}": s for s in summaries}
         return KINDS[self.kind](self, [by_label[label] for label in self.lines])
 
@@ -64,7 +62,7 @@ def _not_above(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The first line ends below the second by more than either standard deviation."""
+    """The first line ends below the second by more than the larger standard deviation."""
     first, second = lines
     margin = second.mean - first.mean
     measured = f"by {margin:.4f}, deviations {first.deviation:.4f}, {second.deviation:.4f}"
@@ -72,7 +70,7 @@ def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 def _gap_removed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The second line takes more than a share of the gap from the third down to the first."""
+    """The second line closes more than a share of the gap between the third and the first."""
     best, middle, worst = lines
     share = (worst.mean - middle.mean) / (worst.mean - best.mean)
     return Verdict(claim.text, f"{share:.0%} of the gap", share > claim.more_than)
@@ -85,7 +83,7 @@ def _lower_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 def _steadier_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The mean loss over the first `rounds` differs less between seeds for the first line."""
+    """The mean loss over the first `rounds` varies less between seeds for the first line."""
     first, second = (float(s.deviation_curve[_last(s, claim.rounds)]) for s in lines)
     measured = f"deviation {first:.4f} against {second:.4f}"
     return Verdict(claim.text, measured, first < second)

@@ -1,4 +1,4 @@
-"""Learning curves of many runs, and what to say of them: best settings, means, spreads."""
+"""Learning curves of many runs, and their summary: best settings, means, deviations."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """All that decides one run. `line` names the curve it belongs to, such as "K = 101"."""
+    """What defines one run. `line` names the curve it belongs to, such as "K = 101"."""
 
     agent: str
     line: str
@@ -26,7 +26,7 @@ class Setting(NamedTuple):
 
 
 class Seconds(NamedTuple):
-    """How long a run took: in the oracle, in the exploration, and in all."""
+    """How long a run took: in the oracle, in the exploration, and in total."""
 
     oracle: float = 0.0
     exploration: float = 0.0
@@ -46,8 +46,8 @@ class Summary(NamedTuple):
     """The best setting of one agent on one line, over all seeds.
 
     `mean` and `deviation` are those of the final loss; `mean_curve` and `deviation_curve`
-    those at each of `rounds`. `at_grid_end` names the parameters whose best value is the
-    last or first of those tried.
+    those at each of `rounds`. `at_grid_end` names the parameters whose best value is the first
+    or last of those tried.
     """
 
     agent: str
@@ -64,7 +64,7 @@ class Summary(NamedTuple):
 
 
 def record(setting: Setting, trace: Trace, seconds: float, n_points: int = 100) -> Curve:
-    """Keep `n_points` equally spaced rounds of a run that took so long, the last one included."""
+    """Keep `n_points` equally spaced rounds of a run, the last one included."""
     ends = np.linspace(0, trace.losses.size, n_points + 1)[1:]
     rounds = np.unique(np.ceil(ends).astype(np.int64))
     spent = Seconds(trace.seconds[0], trace.seconds[1], seconds)
@@ -120,7 +120,7 @@ def _at_grid_end(
 
 
 def write_csv(runs: Sequence[tuple[Mapping[str, Any], Curve]], path: Path) -> None:
-    """One line a run and recorded round, with everything that decided the run."""
+    """One line for each recorded round of each run, with everything that defines the run."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*runs[0][0], "round", "mean_loss"])

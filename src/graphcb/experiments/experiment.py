@@ -1,4 +1,4 @@
-"""An experiment is data: a settings file says what is run, swept over and claimed."""
+"""An experiment is data: a settings file says what is run, over which grid, and what is claimed."""
 
 import time
 import tomllib
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcb.agents import Agent, SquareCB, SquareCBG
+from graphcb.checks import as_one_of, listed
 from graphcb.environments import KnownLosses
 from graphcb.experiments import problems
 from graphcb.experiments.claims import Claim
@@ -24,7 +25,7 @@ FOLDER = "settings"
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of the figure: an agent, and how its problem differs from that of the others."""
+    """One curve of the figure: an agent, and how its problem differs from the panel's."""
 
     agent: str
     name: str
@@ -35,7 +36,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One panel. `quick` and `wide` hold what those modes change, `in_paper` where it stands."""
+    """One panel. `quick` and `wide` hold what those modes change, `in_paper` its place there."""
 
     name: str
     title: str
@@ -63,7 +64,7 @@ class Experiment:
         )
 
     def widened(self) -> "Experiment":
-        """With values beyond the ends of the paper's grid as well."""
+        """With additional values beyond the ends of the grid."""
         rates = {*self.learning_rates, *self.wide.get("learning_rate", ())}
         return replace(
             self,
@@ -88,7 +89,7 @@ class Experiment:
         )
 
     def problem_of(self, line: Line) -> problems.Problem:
-        """Where the rounds of a line come from; data is read once a process."""
+        """Where the rounds of a line come from; data is read once per process."""
         return problems.build({**self.problem, **line.options}, self.n_rounds)
 
     def n_rounds_of(self, setting: Setting) -> int:
@@ -96,7 +97,7 @@ class Experiment:
         return self.problem_of(self.line(setting)).environment.n_rounds
 
     def identity(self, setting: Setting) -> dict[str, Any]:
-        """All that decides a run, data included: equal identities, equal results."""
+        """Everything that defines a run, data included: equal identities give equal results."""
         line = self.line(setting)
         problem = self.problem_of(line)
         return {
@@ -121,7 +122,7 @@ class Experiment:
 
 
 def _alpha(alpha: Any, problem: problems.Problem) -> Any:
-    """A number or "n_actions" as it is; the graph's own for "independence_number"."""
+    """A number or "n_actions" unchanged; for "independence_number", that of the graph."""
     if alpha != "independence_number":
         return alpha
     environment = problem.environment
@@ -131,16 +132,14 @@ def _alpha(alpha: Any, problem: problems.Problem) -> Any:
 
 
 def _agent(line: Line, oracle: Oracle, schedule: SquareRoot) -> Agent:
-    if line.agent == "SquareCB.G":
-        return SquareCBG(oracle, gamma=schedule, method=line.method)  # type: ignore[arg-type]
-    if line.agent == "SquareCB":
+    if as_one_of("lines.agent", line.agent, ("SquareCB.G", "SquareCB")) == "SquareCB":
         return SquareCB(oracle, gamma=schedule)
-    raise ValueError(f'`agent` of a line must be "SquareCB.G" or "SquareCB", got {line.agent!r}')
+    return SquareCBG(oracle, gamma=schedule, method=line.method)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=1)
 def names() -> tuple[str, ...]:
-    """The experiments that come with the package, those of the paper first, in its order.
+    """The experiments of the package, those of the paper first, in its order.
 
     >>> names()[:2]
     ('rcv1-graphs', 'rcv1-random')
@@ -151,7 +150,7 @@ def names() -> tuple[str, ...]:
 
 
 def read(name: str) -> Experiment:
-    """An experiment by its name, or from a settings file of your own.
+    """An experiment by its name, or from your own settings file.
 
     >>> read("rcv1-graphs").cs
     (8.0, 16.0, 32.0, 64.0, 128.0)
@@ -161,8 +160,8 @@ def read(name: str) -> Experiment:
     file = resources.files(__package__).joinpath(FOLDER, f"{name}.toml")
     if not file.is_file():
         raise ValueError(
-            f"`FIGURE` must be one of {', '.join(names())}, all, or a settings file of your own "
-            f"(.toml), got {name!r}"
+            f"`FIGURE` must be one of {listed(names())}, all, or your own settings file (.toml); "
+            f"got {name!r}"
         )
     return parse(name, file.read_text(encoding="utf-8"), f"{name}.toml")
 
@@ -191,7 +190,7 @@ def parse(name: str, text: str, file: str) -> Experiment:
     except (TypeError, ValueError) as reason:
         raise ValueError(f"{file}: {reason}") from None
     if table:
-        raise ValueError(f"{file}: does not know what {', '.join(table)} is")
+        raise ValueError(f"{file}: must not have {listed(table)}, which is not a setting")
     _check(experiment, file)
     return experiment
 
@@ -205,8 +204,8 @@ def _check(experiment: Experiment, file: str) -> None:
     labels = [f"{line.agent}, {line.name}" for line in experiment.lines]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
-        raise ValueError(f"{file}: each line must have a name of its own, got {min(twice)!r} twice")
+        raise ValueError(f"{file}: each line must have its own name, got {min(twice)!r} twice")
     for claim in experiment.claims:
         unknown = [label for label in claim.lines if label not in labels]
         if unknown:
-            raise ValueError(f"{file}: a claim is about {unknown[0]!r}, which is no line")
+            raise ValueError(f"{file}: a claim must be about lines of the file, got {unknown[0]!r}")

@@ -1,15 +1,16 @@
-"""The problems that settings files name: where rounds come from, and the oracle for them."""
+"""The problems that settings files can name: an environment, and the oracle for it."""
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb import datasets
+from graphcb.checks import as_one_of
 from graphcb.datasets.bakery import Bakery
 from graphcb.environments import (
     Environment,
@@ -37,15 +38,15 @@ FLAGS_AND_NUMBERS = (
 
 
 class Problem(NamedTuple):
-    """Rounds, an oracle for a learning rate, and a fingerprint of the data behind them."""
+    """An environment, an oracle for a learning rate, and a fingerprint of the data."""
 
     environment: Environment
     oracle: Callable[[float], Oracle]
     fingerprint: str
 
 
-class Table(NamedTuple):
-    """Data for `KnownLosses`."""
+class LossTable(NamedTuple):
+    """Data for `KnownLosses`, and its fingerprint."""
 
     contexts: SparseTable
     losses: Any
@@ -53,7 +54,7 @@ class Table(NamedTuple):
 
 
 def build(options: Mapping[str, Any], n_rounds: int | None) -> Problem:
-    """The problem of these options; `kind` names it.
+    """The problem described by the options; `kind` names it.
 
     >>> build({"kind": "synthetic-inventory", "levels": 5}, 100).environment.n_rounds
     100
@@ -64,13 +65,11 @@ def build(options: Mapping[str, Any], n_rounds: int | None) -> Problem:
 @lru_cache(maxsize=16)
 def _build(options: str, n_rounds: int | None) -> Problem:
     arguments = json.loads(options)
-    kind = arguments.pop("kind", None)
-    if kind not in KINDS:
-        raise ValueError(f'"kind" of the problem must be one of {", ".join(KINDS)}, got {kind!r}')
+    kind = as_one_of("problem.kind", arguments.pop("kind", None), KINDS)
     try:
         return KINDS[kind](n_rounds=n_rounds, **arguments)
     except TypeError as reason:
-        raise ValueError(f"the options of the problem {kind!r} do not fit: {reason}") from None
+        raise ValueError(f"the problem {kind!r} does not take these options: {reason}") from None
 
 
 def _synthetic_inventory(*, n_rounds: int | None, levels: Any) -> Problem:
@@ -78,12 +77,10 @@ def _synthetic_inventory(*, n_rounds: int | None, levels: Any) -> Problem:
     return _newsvendor(environment, environment.n_features, "drawn from the seed")
 
 
-def _bakery(*, n_rounds: int | None, levels: Any) -> Problem:
-    return _recorded(*_bakery_arrays("recorded"), n_rounds, levels)
-
-
-def _generated_bakery(*, n_rounds: int | None, levels: Any) -> Problem:
-    return _recorded(*_bakery_arrays("generated"), n_rounds, levels)
+def _bakery(source: str, *, n_rounds: int | None, levels: Any) -> Problem:
+    contexts, demands, fingerprint = _bakery_arrays(source)
+    environment = RecordedDemand(contexts[:n_rounds], demands[:n_rounds], _as_levels(levels))
+    return _newsvendor(environment, environment.n_features, fingerprint)
 
 
 def _rcv1(*, n_rounds: int | None, n_topics: int, graph: Any) -> Problem:
@@ -94,23 +91,19 @@ def _digits(*, n_rounds: int | None, graph: Any) -> Problem:
     return _logistic(_digits_table(), graph, n_rounds)
 
 
-def _spam(*, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
-    return _logistic(_spam_table(review_cost, "recorded"), graph, n_rounds)
-
-
-def _generated_spam(*, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
-    return _logistic(_spam_table(review_cost, "generated"), graph, n_rounds)
+def _spam(source: str, *, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
+    return _logistic(_spam_table(review_cost, source), graph, n_rounds)
 
 
 KINDS: Mapping[str, Callable[..., Problem]] = MappingProxyType(
     {
         "synthetic-inventory": _synthetic_inventory,
-        "bakery": _bakery,
-        "generated-bakery": _generated_bakery,
+        "bakery": partial(_bakery, "recorded"),
+        "generated-bakery": partial(_bakery, "generated"),
         "rcv1": _rcv1,
         "digits": _digits,
-        "spam": _spam,
-        "generated-spam": _generated_spam,
+        "spam": partial(_spam, "recorded"),
+        "generated-spam": partial(_spam, "generated"),
     }
 )
 
@@ -123,14 +116,7 @@ def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> 
     )
 
 
-def _recorded(
-    contexts: Any, demands: Any, fingerprint: str, n_rounds: int | None, levels: Any
-) -> Problem:
-    environment = RecordedDemand(contexts[:n_rounds], demands[:n_rounds], _as_levels(levels))
-    return _newsvendor(environment, environment.n_features, fingerprint)
-
-
-def _logistic(table: Table, graph: Any, n_rounds: int | None) -> Problem:
+def _logistic(table: LossTable, graph: Any, n_rounds: int | None) -> Problem:
     n_actions, n_features = table.losses.shape[1], table.contexts.n_features
     environment = KnownLosses(
         table.contexts, table.losses, _as_graph(graph, n_actions), n_rounds=n_rounds
@@ -159,19 +145,19 @@ def _as_graph(graph: Any, n_actions: int) -> FeedbackGraph | RandomSelfAware:
 
 
 @lru_cache(maxsize=2)
-def _rcv1_table(n_topics: int) -> Table:
+def _rcv1_table(n_topics: int) -> LossTable:
     data = datasets.load_rcv1(n_topics)
     return _table(data.contexts, data.losses)
 
 
 @lru_cache(maxsize=1)
-def _digits_table() -> Table:
+def _digits_table() -> LossTable:
     data = datasets.load_digits()
     return _table(data.contexts, data.losses)
 
 
 @lru_cache(maxsize=2)
-def _spam_table(review_cost: float, source: str) -> Table:
+def _spam_table(review_cost: float, source: str) -> LossTable:
     if source == "recorded":
         messages = datasets.load_sms_spam()
     else:
@@ -180,14 +166,14 @@ def _spam_table(review_cost: float, source: str) -> Table:
     return _table(datasets.hash_words(messages.texts, N_WORDS), losses)
 
 
-def _table(contexts: Any, losses: Any) -> Table:
+def _table(contexts: Any, losses: Any) -> LossTable:
     table = SparseTable(contexts.tocsr())
-    return Table(table, losses, _fingerprint(table.indices, table.values, losses))
+    return LossTable(table, losses, _fingerprint(table.indices, table.values, losses))
 
 
 @lru_cache(maxsize=2)
 def _bakery_arrays(source: str) -> tuple[Any, Any, str]:
-    """Contexts and demands in the order of the days, and their fingerprint."""
+    """Contexts and demands ordered by day, and their fingerprint."""
     if source == "recorded":
         bakery = datasets.load_bakery()
     else:
@@ -199,7 +185,7 @@ def _bakery_arrays(source: str) -> tuple[Any, Any, str]:
 
 
 def _encode(bakery: Bakery) -> Any:
-    """One column a category, numbers divided by their largest size, rows at most of norm 1."""
+    """Categories one-hot encoded, numbers divided by their largest, rows of norm at most 1."""
     columns = {name: bakery.features[:, i] for i, name in enumerate(bakery.names)}
     categories = [
         columns[name][:, None] == np.unique(columns[name])[None, :] for name in CATEGORIES

@@ -1,4 +1,4 @@
-"""All runs of an experiment: those in the store as they are, the others made now."""
+"""All runs of an experiment: finished ones from the store, the others run now."""
 
 from collections.abc import Callable
 
@@ -17,9 +17,9 @@ def finish(
     on_start: Callable[[list[Curve]], None] = lambda found: None,
     on_run: Callable[[Curve], None] = lambda curve: None,
 ) -> list[Curve]:
-    """The curves of all settings, in their order; each new one is in the store at once.
+    """The curves of all settings, in their order; each new one is stored as soon as it is done.
 
-    `on_start` is told the runs that were found in the store, `on_run` each one that is made.
+    `on_start` is called with the runs that were found in the store, `on_run` with each new one.
     """
     settings = experiment.settings()
     identities = [experiment.identity(setting) for setting in settings]
@@ -28,7 +28,7 @@ def finish(
         finished = store.read()
         todo = [i for i, key in enumerate(keys) if key not in finished]
         on_start([finished[key] for key in keys if key in finished])
-        # One run of each agent here first: workers then find its compiled loop on the disk.
+        # First one run of each agent in this process: workers then find its compiled loop on disk.
         agents = [settings[i].agent for i in todo]
         first = [i for n, i in enumerate(todo) if settings[i].agent not in agents[:n]]
         rest = [i for i in todo if i not in first]

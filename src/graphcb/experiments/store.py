@@ -1,4 +1,4 @@
-"""Results that are only ever added to: one line of JSON a finished run."""
+"""An append-only file of results: one line of JSON for each finished run."""
 
 import json
 import os
@@ -13,11 +13,11 @@ from graphcb.experiments.curves import Curve, Seconds, Setting
 
 
 class Store:
-    """A file of finished runs, each with all that decided it.
+    """A file of finished runs, each with everything that defines it.
 
-    A run is kept under its identity, so that runs with other settings, data or versions of the
-    package may lie in the same file and never mix. A line counts once it is complete: what a
-    killed process has left half-written is dropped when the next one opens the file.
+    Runs are keyed by their identity, so runs with other settings, data or versions of the package
+    can share the file and never mix. Only complete lines count: a line left half-written by a
+    killed process is dropped when the file is next opened for writing.
     """
 
     def __init__(self, path: Path, version: str) -> None:
@@ -32,7 +32,7 @@ class Store:
         return dict(self._read_line(number, line) for number, line in enumerate(lines, start=1))
 
     def about(self, identity: dict[str, Any]) -> dict[str, Any]:
-        """What is kept of a run beside its results."""
+        """What is stored of a run besides its results."""
         return {**identity, "version": self.version}
 
     def key(self, identity: dict[str, Any]) -> str:
@@ -41,7 +41,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator["Writer"]:
-        """Add runs; one writer at a time."""
+        """Open the file to add runs; one writer at a time."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
             _lock(file, self.path)
@@ -57,8 +57,8 @@ class Store:
             return json.dumps(row["run"], sort_keys=True), curve
         except (KeyError, TypeError, ValueError) as reason:
             raise ValueError(
-                f"{self.path}, line {number}: must be a finished run, but {reason!r}; "
-                "remove that line, and the run is made again"
+                f"{self.path}, line {number}: must be a finished run, got {reason!r}; "
+                "remove the line, and the run is repeated"
             ) from None
 
 
@@ -70,7 +70,7 @@ class Writer:
         self._store = store
 
     def add(self, identity: dict[str, Any], curve: Curve) -> None:
-        """Write one run; when this returns it is on the disk."""
+        """Write one run; it is on disk when this returns."""
         row = {
             "run": self._store.about(identity),
             "rounds": curve.rounds.tolist(),
@@ -91,12 +91,12 @@ def _lock(file: IO[bytes], path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise ValueError(
-            f"{path} is being written by another run; wait for it, or use another --out"
+            f"{path} is being written by another process; wait for it, or use another --out"
         ) from None
 
 
 def _drop_torn_line(file: IO[bytes]) -> None:
-    """Cut what comes after the last line break."""
+    """Remove what follows the last line break."""
     file.seek(0)
     whole = file.read().rfind(b"\n") + 1
     file.truncate(whole)

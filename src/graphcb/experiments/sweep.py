@@ -1,47 +1,43 @@
-"""Many runs side by side, handed back as they finish: on one machine, or on a Ray cluster."""
+"""Many runs in parallel, returned as they finish: on one machine, or on a Ray cluster."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
-from graphcb.checks import as_count
+from graphcb.checks import as_count, as_one_of
 
-Setting = TypeVar("Setting")
+Task = TypeVar("Task")
 Result = TypeVar("Result")
 Engine = Literal["joblib", "ray"]
 
-RETRIES = 5  # of a run whose worker was lost
+RETRIES = 5  # of a run whose worker is lost
 
 
 def sweep(
-    play: Callable[[Setting], Result],
-    settings: Sequence[Setting],
+    play: Callable[[Task], Result],
+    settings: Sequence[Task],
     *,
     n_jobs: int = 1,
     engine: Engine = "joblib",
 ) -> Iterator[tuple[int, Result]]:
     """`(i, play(settings[i]))` for every i, in the order in which they finish.
 
-    "joblib" shares the runs among `n_jobs` processes here; "ray" hands one task a run to the
-    cluster that RAY_ADDRESS names, or to one of `n_jobs` workers started here, and makes a run
-    again whose worker was lost.
+    "joblib" distributes the runs over `n_jobs` local processes. "ray" sends each run as a task to
+    the cluster named by RAY_ADDRESS, or else to `n_jobs` local workers, and repeats a run whose
+    worker was lost.
 
     >>> sorted(sweep(str.upper, ["a", "b"]))
     [(0, 'A'), (1, 'B')]
     """
     jobs = as_count("n_jobs", n_jobs)
-    if engine not in ("joblib", "ray"):
-        raise ValueError(f'`engine` must be "joblib" or "ray", got {engine!r}')
-    if engine == "ray":
+    if as_one_of("engine", engine, get_args(Engine)) == "ray":
         return _on_ray(play, settings, jobs)
     if jobs == 1 or len(settings) <= 1:
         return (_play_one(play, i, setting) for i, setting in enumerate(settings))
     return _on_joblib(play, settings, jobs)
 
 
-def _play_one(
-    play: Callable[[Setting], Result], number: int, setting: Setting
-) -> tuple[int, Result]:
+def _play_one(play: Callable[[Task], Result], number: int, setting: Task) -> tuple[int, Result]:
     return number, play(setting)
 
 
