@@ -1,0 +1,49 @@
+"""What the documents point at exists, and the decision notes are numbered without a gap."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DECISIONS = ROOT / "docs" / "decisions"
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "benchmarks" / "RESULTS.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+PATH = re.compile(r"\b(?:src|tests|benchmarks|docs)/[\w/.-]*\.(?:py|md|toml|png)\b")
+
+
+def notes():
+    return [path.name for path in sorted(DECISIONS.glob("*.md"))]
+
+
+def test_decision_notes_are_numbered_without_a_gap_or_a_repetition():
+    numbers = [int(re.match(r"\d{4}(?=-[a-z0-9-]+\.md$)", name)[0]) for name in notes()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_each_decision_note_starts_with_its_number():
+    for name in notes():
+        first = (DECISIONS / name).read_text(encoding="utf-8").splitlines()[0]
+        assert first.startswith(f"# {name[:4]}: "), name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_paths_in_documents_exist(document):
+    text = document.read_text(encoding="utf-8")
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    files = [document.parent / link for link in links if link and "://" not in link]
+    files += [ROOT / path for path in PATH.findall(text)]
+    assert [str(file) for file in files if not file.exists()] == []
+
+
+def test_decision_notes_named_anywhere_exist():
+    known = {name[:4] for name in notes()}
+    sources = [path for room in ("src", "benchmarks", "docs") for path in (ROOT / room).rglob("*")]
+    for path in [*DOCUMENTS, *(path for path in sources if path.suffix in (".py", ".md"))]:
+        named = re.findall(r"decisions/(\d{4})", path.read_text(encoding="utf-8"))
+        assert set(named) <= known, path
