@@ -27,12 +27,12 @@ def test_spam_review(tmp_path, monkeypatch, capsys):
 def test_stock_levels(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     costs = load("stock_levels").main(tmp_path / "stock.png")
-    assert costs["SquareCB.G"] < costs["sees its own level alone"]
+    assert costs["SquareCB.G"] < costs["sees only its own level"]
     assert costs["SquareCB.G"] < 0.8 * costs["always 0.8 of usual"]
     assert (tmp_path / "stock.png").stat().st_size > 10_000
     out = capsys.readouterr().out
-    assert "made-up bakery: 19,620 decisions after 365 days of history" in out
-    assert f"SquareCB.G: {costs['SquareCB.G']:.4f} a day" in out
+    assert "generated bakery: 19,620 decisions after 365 days of history" in out
+    assert f"SquareCB.G: {costs['SquareCB.G']:.4f} per day" in out
 
 
 def test_llm_cascade(tmp_path, capsys):
@@ -40,11 +40,11 @@ def test_llm_cascade(tmp_path, capsys):
     always = min(costs[f"always {model}"] for model in ("large", "medium", "small"))
     assert costs["SquareCB.G"] < 0.85 * always
     assert costs["SquareCB.G"] < costs["epsilon-greedy, 10 %"]
-    assert costs["knows every chance"] < costs["SquareCB.G"]
+    assert costs["knows the expected losses"] < costs["SquareCB.G"]
     assert (tmp_path / "cascade.png").stat().st_size > 10_000
     out = capsys.readouterr().out
     assert "8,000 questions; convex program: no closed form is proven for this graph" in out
-    assert f"SquareCB.G: {costs['SquareCB.G']:.4f} a question (large " in out
+    assert f"SquareCB.G: {costs['SquareCB.G']:.4f} per question (large " in out
 
 
 def test_sklearn_pipeline(tmp_path, capsys):

@@ -1,14 +1,14 @@
 """An LLM cascade: which of three models should answer a question?
 
 Every question goes to the small model first, which is nearly free. Asking the large one costs most,
-and its answer shows whether the smaller ones were right; an answer that is sent out without
-it shows nothing. So action 0 (large) reveals all losses and the others none. A wrong answer costs
-1, a call what it costs. Questions and models are simulated. Hard questions go to the large model
-in any case and teach something on the way, so that greedy is not punished here: it does best.
+and its answer shows whether the smaller ones were right. An answer given without it shows nothing.
+So action 0 (large) reveals all losses, and the others reveal none. A wrong answer costs 1, and
+each call has its price. Questions and models are simulated. Hard questions go to the large model
+anyway, which teaches the agent at no extra cost, so greedy does best here.
 
-The costs, the features and the oracle were settled after trying others. With topic, length and
-confidence side by side and LogisticOGD at a rate of 1, SquareCB.G lost to epsilon-greedy (0.2827
-to 0.2741): this is an illustration of the graph, no comparison of agents.
+The costs, the features and the oracle were chosen after trying others. With topic, length and
+confidence as plain columns and LogisticOGD at a rate of 1, SquareCB.G lost to epsilon-greedy
+(0.2827 to 0.2741). This example illustrates the graph; it does not compare agents.
 
     python docs/examples/llm_cascade.py [figure.png]
 """
@@ -32,12 +32,12 @@ TOPIC_DIFFICULTY = np.array([-2.0, 0.0, 1.5, 3.0])
 
 
 def simulate(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Contexts (n, 12), losses (n, 3), and what they are on average (n, 3)."""
+    """Contexts (n, 12), losses (n, 3), and expected losses (n, 3)."""
     topic = rng.integers(0, len(TOPICS), size=n)
     length = rng.normal(size=n)
     difficulty = TOPIC_DIFFICULTY[topic] + length + 0.5 * rng.normal(size=n)
     wrong = 1.0 / (1.0 + np.exp(2.0 * (SKILLS - difficulty[:, None])))
-    confidence = -difficulty + rng.normal(size=n)  # what the small model says of itself
+    confidence = -difficulty + rng.normal(size=n)  # as stated by the small model
     topics = np.eye(len(TOPICS))[topic]
     contexts = np.column_stack((topics, topics * length[:, None], topics * confidence[:, None]))
     losses = CALL_COSTS + (rng.random((n, 3)) < wrong)
@@ -67,10 +67,10 @@ def main(figure: Path | None = None, n_questions: int = 20_000) -> dict[str, flo
     for action, model in enumerate(MODELS):
         curves[f"always {model}"] = np.cumsum(losses[:, action]) / rounds
     best = losses[np.arange(n_questions), expected.argmin(axis=1)]
-    curves["knows every chance"] = np.cumsum(best) / rounds
+    curves["knows the expected losses"] = np.cumsum(best) / rounds
     for name, curve in curves.items():
         calls = ", ".join(f"{m} {s:.0%}" for m, s in zip(MODELS, asked.get(name, ()), strict=False))
-        print(f"{name}: {curve[-1]:.4f} a question{f' ({calls})' if calls else ''}")
+        print(f"{name}: {curve[-1]:.4f} per question{f' ({calls})' if calls else ''}")
     if figure is not None:
         save(draw_progress(rounds.tolist(), curves, "Which model answers? (simulated)"), figure)
         print(f"figure: {figure}")

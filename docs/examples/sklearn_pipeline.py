@@ -1,9 +1,9 @@
-"""Contexts through a scikit-learn pipeline: preprocessing that is fitted once, then decides live.
+"""Contexts from a scikit-learn pipeline that is fitted once and then used in every round.
 
-Handwritten digits are to be read, and only the guess that was made is judged (a bandit). A pipeline
-scales the pixels and adds random features, so that a linear oracle can tell shapes apart. It is
-fitted on a first batch without labels, as it would be on yesterday's log; from then on each context
-goes through it one by one.
+The task is to read handwritten digits, and only the guess that was made is judged (a bandit). A
+pipeline scales the pixels and adds random features, so that a linear oracle can tell shapes apart.
+It is fitted on a first batch without labels, as it would be on yesterday's log. After that it
+transforms one context at a time.
 
     python docs/examples/sklearn_pipeline.py [figure.png]
 
@@ -24,11 +24,11 @@ from graphcb.figures.curves import draw_progress, save
 from graphcb.oracles import LogisticOGD
 
 N_FITTED = 200
-N_PASSES = 2  # the digits are few, so they come by twice
+N_PASSES = 2  # there are few digits, so each is shown twice
 
 
 def read_digits(pipeline: Pipeline, figures: np.ndarray, digits: np.ndarray) -> np.ndarray:
-    """The mean loss after each round; the pipeline is fitted, the agent starts from nothing."""
+    """The mean loss after each round, of an untrained agent behind a fitted pipeline."""
     graph = graphs.bandit(10)
     n_features = pipeline.transform(figures[:1]).shape[1]
     agent = SquareCBG(LogisticOGD(10, n_features, learning_rate=8.0))

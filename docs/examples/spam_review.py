@@ -1,11 +1,11 @@
-"""Spam review: only the messages that are sent to review show what they were.
+"""Spam review: only a message that is sent to review shows whether it was spam.
 
-Action 0 sends a message to review, which costs a little and reveals the truth; action 1 delivers
-it, which costs nothing for ham, a lot for spam, and reveals nothing. That is apple tasting.
+Action 0 sends a message to review, which costs a little and reveals the truth. Action 1 delivers
+it, which costs nothing for ham, a lot for spam, and reveals nothing. This is apple tasting.
 
     python docs/examples/spam_review.py [figure.png]
 
-Uses the SMS spam collection from GRAPHCB_DATA, or generated messages where it is absent.
+Uses the SMS spam collection from GRAPHCB_DATA, or generated messages if that is not set.
 """
 
 import sys
@@ -52,13 +52,13 @@ def main(figure: Path | None = None) -> dict[str, float]:
     contexts = hash_words(messages.texts, N_FEATURES)
     environment = KnownLosses(contexts, losses, graphs.apple_tasting())
     print(f"{source}: {len(losses):,} messages, {messages.is_spam.mean():.1%} spam")
-    print(f"deliver everything: {messages.is_spam.mean():.4f} a message")
+    print(f"deliver everything: {messages.is_spam.mean():.4f} per message")
     curves = {}
     for name, agent in agents().items():
         rows = list(run(agent, environment, seed=0))
         curves[name] = [row.mean_loss for row in rows]
         reviewed = np.mean([row.action == REVIEW for row in rows])
-        print(f"{name}: {curves[name][-1]:.4f} a message, {reviewed:.1%} reviewed")
+        print(f"{name}: {curves[name][-1]:.4f} per message, {reviewed:.1%} reviewed")
     if figure is not None:
         draw(curves, source, figure)
     return {name: curve[-1] for name, curve in curves.items()}

@@ -1,12 +1,13 @@
 """Stock levels: how many to bake for tomorrow, when a sold-out shelf hides the demand.
 
-A level shows what it and every lower level would have cost, and nothing of the higher ones. The
-first year is history and tells what is usual in each store; from then on each row is a decision:
-a level in units of that usual, at 0.25 a unit left over and 1 a unit missing.
+A level shows what it and every lower level would have cost, and nothing about higher levels. The
+first year is history and gives the usual demand of each store and product. After that, each row
+is a decision: a level relative to the usual demand, at a cost of 0.25 per unit left over and 1 per
+unit missing.
 
     python docs/examples/stock_levels.py [figure.png]
 
-Uses the bakery's sales from GRAPHCB_DATA, or made-up ones where they are absent.
+Uses the bakery data from GRAPHCB_DATA, or generated data if that is not set.
 """
 
 import sys
@@ -22,13 +23,13 @@ from graphcb.figures.curves import draw_progress, save
 from graphcb.newsvendor import stock_costs
 from graphcb.oracles import LinearOGD
 
-LEVELS = np.linspace(0.0, 1.5, 16)  # of what is usual in the store
+LEVELS = np.linspace(0.0, 1.5, 16)  # relative to the usual demand
 HISTORY_DAYS = 365
 HOLDING, MISSING = 0.25, 1.0
 
 
 def prepare(bakery: Bakery) -> tuple[np.ndarray, np.ndarray]:
-    """Contexts and costs of each level by date; the first year sets the units and is left out."""
+    """Contexts and the costs of each level, by date, without the first year."""
     column = dict(zip(bakery.names, bakery.features.T, strict=True))
     history = column["date"] < column["date"].min() + HISTORY_DAYS
     shelf = 1000.0 * column["store"] + column["product"]
@@ -45,7 +46,7 @@ def prepare(bakery: Bakery) -> tuple[np.ndarray, np.ndarray]:
 
 
 def features(column: dict[str, np.ndarray]) -> np.ndarray:
-    """Days, months, stores and products one by one, flags and weather, rows of size about 1."""
+    """Categories one-hot encoded, flags and weather, in rows of norm about 1."""
     parts = [
         column[name] == value
         for name in ("weekday", "month", "store", "product")
@@ -62,18 +63,18 @@ def main(figure: Path | None = None) -> dict[str, float]:
     try:
         bakery, source = load_bakery(), "bakery"
     except DataNotFoundError:
-        bakery, source = generate_bakery(24_000, np.random.default_rng(0)), "made-up bakery"
+        bakery, source = generate_bakery(24_000, np.random.default_rng(0)), "generated bakery"
     contexts, costs = prepare(bakery)
     n_rounds, n_levels = costs.shape
     print(f"{source}: {n_rounds:,} decisions after {HISTORY_DAYS} days of history")
     curves = {}
     for name, graph in (
         ("SquareCB.G", graphs.inventory(n_levels)),
-        ("sees its own level alone", graphs.bandit(n_levels)),
+        ("sees only its own level", graphs.bandit(n_levels)),
     ):
-        # The best for SquareCB.G of LogisticOGD (rates 1 to 8) and LinearOGD (0.05, 0.1) on real
-        # data. Not for the other: with LogisticOGD at 4 (loss_range up to 1.5) it reaches 0.0894,
-        # and SquareCB.G 0.0899, so there the graph brings nothing.
+        # On real data this is the best choice for SquareCB.G among LogisticOGD (rates 1 to 8) and
+        # LinearOGD (0.05, 0.1), but not for the other: with LogisticOGD at a rate of 4 (loss_range
+        # up to 1.5) that one reaches 0.0894 and SquareCB.G 0.0899, so the graph gains nothing.
         oracle = LinearOGD(n_levels, contexts.shape[1], learning_rate=0.05)
         environment = KnownLosses(contexts, costs, graph, shuffle=False)
         rows = run(SquareCBG(oracle), environment, seed=0)
@@ -82,7 +83,7 @@ def main(figure: Path | None = None) -> dict[str, float]:
     rounds = np.arange(1, n_rounds + 1)
     curves[f"always {LEVELS[best]:.1f} of usual"] = np.cumsum(costs[:, best]) / rounds
     for name, curve in curves.items():
-        print(f"{name}: {curve[-1]:.4f} a day")
+        print(f"{name}: {curve[-1]:.4f} per day")
     if figure is not None:
         save(draw_progress(rounds.tolist(), curves, f"Stock levels: {source}"), figure)
         print(f"figure: {figure}")

@@ -50,7 +50,10 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--losses", type=_names, metavar="COLUMNS", help="each action's losses in its own column"
     )
     group.add_argument(
-        "--features", type=_names, metavar="COLUMNS", help="default: all other columns"
+        "--features",
+        type=_names,
+        metavar="COLUMNS",
+        help="columns to learn from (default: all others)",
     )
     group.add_argument(
         "--categorical",
@@ -104,7 +107,9 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--learning-rate", type=float, metavar="RATE", help="learning rate of the oracle"
     )
-    group.add_argument("--gamma", type=float, help="a number (default: chosen during the run)")
+    group.add_argument(
+        "--gamma", type=float, help="a number; larger explores less (default: automatic)"
+    )
     group.add_argument("--method", help="auto, closed-form or solver (default: auto)")
     group.add_argument("--seed", type=int, help="seed of the draws (default: 0)")
     group.add_argument("--load", type=Path, metavar="MODEL", help="continue with a saved model")
@@ -113,7 +118,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output files")
     group.add_argument(
-        "--save", type=Path, metavar="MODEL", help="the model, to be continued with --load"
+        "--save", type=Path, metavar="MODEL", help="the model, for a later run with --load"
     )
     group.add_argument(
         "--predictions",
