@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def part(begin, end):
 
 def score(comparison, cuts=(0, 7, 7, 200, 300)):
     played = []
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in pairwise(cuts):
         piece = comparison.model.player.play(part(begin, end))
         comparison.add(part(begin, end), piece)
         played.append(piece.losses)
