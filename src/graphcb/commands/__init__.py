@@ -1,1 +1,1 @@
-"""One file a command of the command line: its options, what it calls, what it prints."""
+"""The commands of the command line, one file each: options, what is called, what is printed."""

@@ -1,6 +1,7 @@
 """The learner of `graphcb run`: built as the options say, or loaded from a file."""
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,54 +21,29 @@ ORACLES: dict[str, tuple[Any, float | None]] = {
     "adagrad": (LinearAdaGrad, 0.1),
     "ridge": (OnlineRidge, None),
 }
+READING = tuple(field.name for field in fields(ReadOptions))
 # What a model file decides; with --load each of these options must be None.
-IN_MODEL = (
-    "label",
-    "losses",
-    "features",
-    "categorical",
-    "edges",
-    "classes",
-    "loss_range",
-    "bits",
-    "graph",
-    "oracle",
-    "learning_rate",
-    "gamma",
-    "method",
-    "seed",
-)
+IN_MODEL = (*READING, "graph", "oracle", "learning_rate", "gamma", "method", "seed")
 
 
 def build_model(source: Source, options: argparse.Namespace) -> Model:
     """A new model, from the options and a first look at the file."""
-    reading = first_look(
-        source,
-        ReadOptions(
-            label=options.label,
-            losses=options.losses or (),
-            features=options.features or (),
-            categorical=options.categorical or (),
-            edges=options.edges,
-            classes=options.classes or (),
-            loss_range=options.loss_range,
-            bits=18 if options.bits is None else options.bits,
-        ),
-    )
+    given = {name: value for name in READING if (value := getattr(options, name)) is not None}
+    reading = first_look(source, ReadOptions(**given))
     if options.edges is not None and options.graph is not None:
         raise ValueError("give either --graph or --edges, which has a graph for each row; got both")
-    graph = None
-    if options.edges is None:
-        graph = _graph(options.graph or "bandit", reading.targets.actions)
+    targets = reading.targets
+    graph = _graph(options.graph or "bandit", targets.actions) if options.edges is None else None
     agent = build_agent(options, reading)
-    loss_range = reading.targets.loss_range
-    return Model(reading, Player(agent, graph, seed=seed_of(options), loss_range=loss_range))
+    player = Player(agent, graph, seed=seed_of(options), loss_range=targets.loss_range)
+    return Model(reading, player)
 
 
 def build_agent(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> SquareCBG:
     """SquareCB.G with the oracle, gamma and method of the options."""
-    oracle = _oracle(options, len(reading.targets.actions), reading)
-    return SquareCBG(oracle, gamma=options.gamma, method=options.method or "auto")
+    return SquareCBG(
+        _oracle(options, reading), gamma=options.gamma, method=options.method or "auto"
+    )
 
 
 def seed_of(options: argparse.Namespace) -> int:
@@ -92,24 +68,20 @@ def load_model(options: argparse.Namespace) -> Model:
     return model
 
 
-def _oracle(
-    options: argparse.Namespace, n_actions: int, reading: TableExamples | SparseExamples
-) -> Oracle:
+def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> Oracle:
     kind, rate = ORACLES[as_one_of("--oracle", options.oracle or "logistic", ORACLES)]
-    asked = options.learning_rate
-    oracle: Oracle
-    if rate is None:
-        if asked is not None:
+    settings = {}
+    if rate is not None:
+        settings["learning_rate"] = rate if options.learning_rate is None else options.learning_rate
+    else:
+        if options.learning_rate is not None:
             raise ValueError("`--learning-rate` must not be given with --oracle ridge: it has none")
         if not (isinstance(reading, TableExamples) and reading.n_places == 0):
             raise ValueError(
                 "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
                 "square of the number of features; use logistic, or leave out words with --features"
             )
-        oracle = kind(n_actions, reading.n_features)
-    else:
-        rate = rate if asked is None else asked
-        oracle = kind(n_actions, reading.n_features, learning_rate=rate)
+    oracle: Oracle = kind(len(reading.targets.actions), reading.n_features, **settings)
     return oracle
 
 

@@ -14,21 +14,17 @@ from graphcb.streams import BadRows, Examples
 Floats = NDArray[np.float64]
 
 
-def print_new_model(model: Model) -> None:
-    """The actions, the graph, and how SquareCB.G plays on it."""
+def print_start(model: Model, path: Path | None) -> None:
+    """What is known before the first row, and the head of the table; `path` if it was loaded."""
     actions, player = model.reading.targets.actions, model.player
-    print(f"{len(actions)} actions: {listed(actions)}")
-    if player.graph is None:
-        print("graph: one per row")
+    if path is not None:
+        print(f"model: {path}, {model.tally.count:,} examples so far")
     else:
-        print(f"graph: {player.graph!r}")
-        if isinstance(player.agent, SquareCBG):
+        print(f"{len(actions)} actions: {listed(actions)}")
+        print(f"graph: {'one per row' if player.graph is None else repr(player.graph)}")
+        if player.graph is not None and isinstance(player.agent, SquareCBG):
             print(f"SquareCB.G by {player.agent.explain(player.graph)}")
     print()
-
-
-def print_header() -> None:
-    """The head of the table of progress."""
     print("average  since            example          current          current  current")
     print("loss     last             counter            label           action features")
 

@@ -150,14 +150,8 @@ def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "li
             speed = made / (time.perf_counter() - start)
             progress.update(task, advance=int(curve.rounds[-1]), speed=f"{speed:,.0f} rounds/s")
 
-        curves = finish(
-            experiment,
-            store,
-            n_jobs=options.jobs,
-            engine=options.engine,
-            on_start=found,
-            on_run=run,
-        )
+        workers = {"n_jobs": options.jobs, "engine": options.engine}
+        curves = finish(experiment, store, **workers, on_start=found, on_run=run)
     summaries = summarise(curves)
     runs = [(store.about(experiment.identity(curve.setting)), curve) for curve in curves]
     write_csv(runs, options.out / f"{experiment.name}.csv")
@@ -193,25 +187,19 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
     console.print(table)
     if any(s.at_grid_end for s in summaries):
         console.print("* at the end of the grid: a value beyond it may be better; try --wide")
-    for claim in experiment.claims:
-        verdict = claim.judge(summaries)
-        console.print(
-            f"{'holds' if verdict.holds else 'DOES NOT HOLD'}: {verdict.text} ({verdict.measured})"
-        )
+    for verdict in (claim.judge(summaries) for claim in experiment.claims):
+        answer = "holds" if verdict.holds else "DOES NOT HOLD"
+        console.print(f"{answer}: {verdict.text} ({verdict.measured})")
 
 
 def _print_costs(curves: "Sequence[Curve]", seconds: float, n_jobs: int) -> None:
     n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
-    spent = [sum(part) for part in zip(*(curve.seconds for curve in curves), strict=True)]
-    oracle, exploration, total = spent
-    shares = {
-        "oracle": oracle,
-        "exploration": exploration,
-        "the rest": total - oracle - exploration,
-    }
+    seconds_of = zip(*(curve.seconds for curve in curves), strict=True)
+    oracle, exploration, total = map(sum, seconds_of)
+    rest = total - oracle - exploration
     print(
         f"{len(curves):,} runs, {n_rounds:,} rounds, {total:.0f} s of work "
-        f"({1e6 * total / n_rounds:.1f} us per round): "
-        + ", ".join(f"{name} {part / total:.0%}" for name, part in shares.items())
+        f"({1e6 * total / n_rounds:.1f} us per round): oracle {oracle / total:.0%}, "
+        f"exploration {exploration / total:.0%}, the rest {rest / total:.0%}"
     )
     print(f"took {seconds:.1f} s with {n_jobs} processes")

@@ -8,17 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from graphcb.commands import progress
 from graphcb.commands.command import Commands
 from graphcb.commands.learner import ORACLES, build_agent, build_model, load_model, seed_of
-from graphcb.commands.progress import (
-    print_header,
-    print_new_model,
-    print_progress,
-    print_summary,
-    save_figure,
-)
 from graphcb.experiments.comparison import Comparison
-from graphcb.experiments.progressive import Model, Played, Player
+from graphcb.experiments.progressive import Played, Player
 from graphcb.files import atomic_write
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
@@ -43,9 +37,7 @@ def add_to(commands: Commands) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is in the file")
-    group.add_argument(
-        "--label", metavar="COLUMN", help="the right action: it has loss 0, all others 1"
-    )
+    group.add_argument("--label", metavar="COLUMN", help="the right action: loss 0, all others 1")
     group.add_argument(
         "--losses", type=_names, metavar="COLUMNS", help="each action's losses in its own column"
     )
@@ -81,14 +73,10 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--bits", type=int, help="hash words and sparse features to 2^BITS places (default: 18)"
     )
-    group.add_argument(
-        "--format", help="csv, parquet, libsvm or vw (default: by the name of the file)"
-    )
+    group.add_argument("--format", help="csv, parquet, libsvm or vw (default: by the file name)")
     group.add_argument("--delimiter", help="character between the cells of CSV (default: comma)")
     group.add_argument(
-        "--no-header",
-        action="store_true",
-        help="the CSV file has no column names: columns are 1, 2, ...",
+        "--no-header", action="store_true", help="CSV without column names: they are 1, 2, ..."
     )
     group.add_argument(
         "--on-error",
@@ -104,9 +92,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
         "--graph", help="a family (bandit, cops-and-robbers, ...) or a file (default: bandit)"
     )
     group.add_argument("--oracle", help=f"{', '.join(ORACLES)} (default: logistic)")
-    group.add_argument(
-        "--learning-rate", type=float, metavar="RATE", help="learning rate of the oracle"
-    )
+    group.add_argument("--learning-rate", type=float, metavar="RATE", help="of the oracle")
     group.add_argument(
         "--gamma", type=float, help="a number; larger explores less (default: automatic)"
     )
@@ -117,9 +103,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output files")
-    group.add_argument(
-        "--save", type=Path, metavar="MODEL", help="the model, for a later run with --load"
-    )
+    group.add_argument("--save", type=Path, metavar="MODEL", help="the model, for --load")
     group.add_argument(
         "--predictions",
         type=Path,
@@ -144,38 +128,28 @@ def _run(options: argparse.Namespace) -> None:
     _check_outputs(options)
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     with source.explained():
-        model = _start(source, options)
+        model = build_model(source, options) if options.load is None else load_model(options)
+        progress.print_start(model, options.load)
         rival = build_agent(options, model.reading) if options.plot else None
         comparison = Comparison(model, rival, seed=seed_of(options))
-        print_header()
         start = time.perf_counter()
         with _predictions(options.predictions) as predictions:
             for examples in model.reading.read(source, bad_rows):
                 played = _play(model.player, examples, bad_rows)
                 counts, totals = comparison.add(examples, played)
-                print_progress(model, examples, played, counts, totals)
+                progress.print_progress(model, examples, played, counts, totals)
                 if predictions is not None:
                     _write(predictions, examples, played, model.reading.targets.actions)
     if model.tally.count == 0:
         raise ValueError(f"{source.name}: must have at least one row that can be used, got none")
-    print_summary(comparison, bad_rows, time.perf_counter() - start)
+    progress.print_summary(comparison, bad_rows, time.perf_counter() - start)
     if options.save is not None:
         save(model, options.save)
         print(f"model: {options.save}")
     if options.predictions is not None:
         print(f"predictions: {options.predictions}")
     if options.plot is not None:
-        save_figure(comparison, options.plot, source.name)
-
-
-def _start(source: Source, options: argparse.Namespace) -> Model:
-    if options.load is None:
-        model = build_model(source, options)
-        print_new_model(model)
-    else:
-        model = load_model(options)
-        print(f"model: {options.load}, {model.tally.count:,} examples so far\n")
-    return model
+        progress.save_figure(comparison, options.plot, source.name)
 
 
 def _play(player: Player, examples: Examples, bad_rows: BadRows) -> Played:

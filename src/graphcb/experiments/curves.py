@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,15 +72,10 @@ def record(setting: Setting, trace: Trace, seconds: float, n_points: int = 100) 
 
 def summarise(curves: Iterable[Curve]) -> list[Summary]:
     """Best learning rate and c of each agent and line, by the mean final loss over seeds."""
-
-    def cell(curve: Curve) -> tuple[str, str]:
-        return curve.setting.agent, curve.setting.line
-
-    # Sorting is stable, so cells keep the order of their first run.
-    curves = list(curves)
-    order = {key: i for i, key in reversed(list(enumerate(map(cell, curves))))}
-    curves.sort(key=lambda curve: order[cell(curve)])
-    return [_best(agent, line, list(group)) for (agent, line), group in groupby(curves, cell)]
+    groups: dict[tuple[str, str], list[Curve]] = {}  # in the order of their first run
+    for curve in curves:
+        groups.setdefault((curve.setting.agent, curve.setting.line), []).append(curve)
+    return [_best(agent, line, group) for (agent, line), group in groups.items()]
 
 
 def _best(agent: str, line: str, curves: Sequence[Curve]) -> Summary:

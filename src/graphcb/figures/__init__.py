@@ -1,1 +1,1 @@
-"""Pictures, each a pure function of what it shows; the only room that imports matplotlib."""
+"""Figures, each a pure function of its data; the only room that imports matplotlib."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +76,11 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
         ("categorical", options.categorical),
         ("edges", edges),
     ):
-        _check_names(option, asked, names)
+        unknown = [name for name in asked if name not in names]
+        if unknown:
+            raise ValueError(
+                f"`--{option}` must name a column of the file ({listed(names)}), got {unknown[0]!r}"
+            )
     shown = [name for name in features if name in (*target, *edges)]
     if shown:
         raise ValueError(f"`--features` must not name the label, losses or edges, got {shown[0]!r}")
@@ -95,22 +98,11 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     return TableExamples(columns, _targets(source, options), bits=options.bits)
 
 
-def _check_names(option: str, asked: Sequence[str], names: Sequence[str]) -> None:
-    for name in asked:
-        if name not in names:
-            raise ValueError(
-                f"`--{option}` must name a column of the file ({listed(names)}), got {name!r}"
-            )
-
-
 def _columns_of_words(source: Source, features: Sequence[str]) -> set[str]:
     """The columns with a cell that is not a number in the first rows."""
-    words: set[str] = set()
-    for batch in islice(read_batches(source, features, FIRST_LOOK, first_look=True), 1):
-        words |= {
-            name for name, cells in zip(features, batch.columns, strict=True) if _are_words(cells)
-        }
-    return words
+    batch = next(read_batches(source, features, FIRST_LOOK, first_look=True), None)
+    columns = zip(features, batch.columns, strict=True) if batch is not None else ()
+    return {name for name, cells in columns if _are_words(cells)}
 
 
 def _are_words(cells: Cells) -> bool:
