@@ -35,7 +35,7 @@ def _replay(options: argparse.Namespace) -> None:
             if checkpoint.position == state.position:
                 if checkpoint.agent != to_bytes(state.agent):
                     raise ValueError(
-                        f"{log.storage.location}: the checkpoint at event {checkpoint.position} differs "
+                        f"{log.storage.location}: the checkpoint at event {state.position} differs "
                         "from what the log leads to; the log is right: run DELETE FROM "
                         "graphcb_checkpoints on it"
                     )

@@ -11,9 +11,9 @@ from graphcb.decisions import records
 from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
 from graphcb.decisions.identifiers import Identifier, as_identifier, pick
-from graphcb.decisions.storage import Storage, open_storage, without_password
+from graphcb.decisions.storage import open_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
+from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.graphs import FeedbackGraph
 
 
@@ -56,7 +56,8 @@ class DecisionLog:
     """The decisions of a policy, read from a SQLite file or a PostgreSQL URL.
 
     Iterating gives each `LoggedDecision` in turn, as of the moment the iteration started. The
-    policy may continue to write. A file on a network drive is not safe: SQLite needs its locks.
+    policy may continue to write. `start` tells how the log began: agent, seed, version of graphcb.
+    A file on a network drive is not safe: SQLite needs its locks.
 
     >>> import tempfile, pathlib, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
@@ -69,51 +70,41 @@ class DecisionLog:
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         self.location = os.fspath(location)
-        self._storage = open_storage(self.location, writes=False)
+        self.storage = open_storage(self.location, writes=False)
         try:
-            self._start = records.read_start(self._storage)
+            self.start = records.read_start(self.storage)
         except BaseException:
-            self._storage.close()
+            self.storage.close()
             raise
-        self._graphs = StoredGraphs(self._storage)
+        self._graphs = StoredGraphs(self.storage)
 
     def __repr__(self) -> str:
         return f"DecisionLog({without_password(self.location)!r})"
 
     @property
-    def storage(self) -> Storage:
-        """The connection, for other rooms that read rows as they are stored."""
-        return self._storage
-
-    @property
-    def start(self) -> LogStart:
-        """How the log began: agent, seed, version of graphcb."""
-        return self._start
-
-    @property
     def n_events(self) -> int:
         """The number of decisions and feedbacks."""
-        return records.last_position(self._storage)
+        return records.last_position(self.storage)
 
     @property
     def n_decisions(self) -> int:
         """The number of decisions."""
-        return records.count(self._storage, DecisionRow, self.n_events)
+        return records.count(self.storage, DecisionRow, self.n_events)
 
     @property
     def n_feedbacks(self) -> int:
         """The number of decisions that have feedback."""
-        return records.count(self._storage, FeedbackRow, self.n_events)
+        return records.count(self.storage, FeedbackRow, self.n_events)
 
     def __iter__(self) -> Iterator[LoggedDecision]:
-        for decision, feedback in records.read_pairs(self._storage, self.n_events):
+        for decision, feedback in records.read_pairs(self.storage, self.n_events):
             yield self._logged(decision, feedback)
 
     def _logged(self, row: DecisionRow, feedback: FeedbackRow | None) -> LoggedDecision:
         actions = decode(row.actions)
         return LoggedDecision(
             row.position,
-            decision_id(self._start.name, row.position),
+            decision_id(self.start.name, row.position),
             row.made_at,
             decode(row.context),
             self._graphs.read(row.graph),
@@ -128,7 +119,7 @@ class DecisionLog:
 
     def close(self) -> None:
         """Close the file or the connection."""
-        self._storage.close()
+        self.storage.close()
 
     def __enter__(self) -> "DecisionLog":
         return self

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from graphcb.decisions.writer import LogWriter
 from graphcb.graphs import FeedbackGraph
 
 Losses = Mapping[Any, float]
+NewFeedback = tuple[DecisionRow, NDArray[np.int64], NDArray[np.float64]]
 
 
 class Policy:
@@ -183,7 +184,7 @@ class Policy:
 
     def _check(
         self, losses: Mapping[str, Losses]
-    ) -> "tuple[list[_NewFeedback], list[Acknowledgement]]":
+    ) -> tuple[list[NewFeedback], list[Acknowledgement]]:
         """The feedbacks that are new, and the receipts of all; nothing has changed yet."""
         name, shown = self._log.start.name, self._log.shown
         positions = [position_of(text, name, shown) for text in losses]
@@ -200,17 +201,9 @@ class Policy:
             if position in known:
                 receipts.append(_second(text, known[position], indices, values))
             else:
-                new.append(_NewFeedback(row, indices, values))
+                new.append((row, indices, values))
                 receipts.append(Acknowledgement(text, True, "counted"))
         return new, receipts
-
-
-class _NewFeedback(NamedTuple):
-    """A feedback that passed all checks and has no predecessor."""
-
-    decision: DecisionRow
-    action_indices: NDArray[np.int64]
-    losses: NDArray[np.float64]
 
 
 def _second(

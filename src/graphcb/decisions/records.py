@@ -15,9 +15,7 @@ from graphcb.decisions.tables import (
     DecisionRow,
     FeedbackRow,
     LogStart,
-    checksum,
     select,
-    select_unchecked,
 )
 
 PAGE = 1000
@@ -64,8 +62,7 @@ def _where_in(
 
 def read_checkpoints(storage: Storage) -> list[CheckpointRow]:
     """The checkpoints that are intact, newest first."""
-    rows = select_unchecked(storage, CheckpointRow, "ORDER BY position DESC")
-    return [row for row in rows if checksum(row) == row.checksum]
+    return select(storage, CheckpointRow, "ORDER BY position DESC")
 
 
 def last_position(storage: Storage) -> int:

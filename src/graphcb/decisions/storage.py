@@ -1,5 +1,6 @@
 """What a log needs of a database: statements, transactions, and one kind of error."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, Protocol
@@ -87,9 +88,7 @@ def without_password(location: str) -> str:
     scheme, separator, rest = location.partition("://")
     if not separator:
         return location
-    authority, slash, path = rest.partition("/")
-    user, at, host = authority.rpartition("@")
-    if "@" in path and not at:  # a "/" in the password
-        user, at, host, slash, path = authority, "@", path.rpartition("@")[2], "", ""
-    shown = f"{host}{slash}{path}".partition("?")[0]
-    return f"{scheme}://{user.partition(':')[0]}{at}{shown}"
+    parts = re.fullmatch(r"(?:([^:/?]*)(?::[^/]*)?@)?([^/?@]*(?:/[^?@]*)?)(?:\?.*)?", rest)
+    if parts is None:  # such as a "/" in the password: show nothing that might belong to it
+        return f"{scheme}://{re.split('[:/?@]', rest)[0]}"
+    return f"{scheme}://{'' if parts[1] is None else parts[1] + '@'}{parts[2]}"

@@ -5,9 +5,8 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from graphcb.evaluation.terms import Floats
 
 # The smallest bet, 2^-30, is the best one after about 10^18 decisions.
 N_BETS = 30

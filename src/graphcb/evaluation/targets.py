@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents import Agent, Greedy
 from graphcb.decisions import LoggedDecision
 from graphcb.decisions.identifiers import Identifiers, as_identifier
 from graphcb.decisions.transition import answer
+from graphcb.evaluation.terms import Floats
 from graphcb.oracles import Oracle
 from graphcb.saving import load
 
-Floats = NDArray[np.float64]
 Target = Callable[[LoggedDecision], Floats]
 FORMS = "uniform, logged, constant:ACTION, MODEL.npz or greedy:MODEL.npz"
 
