@@ -98,6 +98,11 @@ TABLE_OF: dict[type[Any], str] = {
     CheckpointRow: "graphcb_checkpoints",
     GraphRow: "graphcb_graphs",
 }
+_INSERT = {
+    kind: f"INSERT INTO {table} ({', '.join(kind._fields)}) "
+    f"VALUES ({', '.join('?' for _ in kind._fields)})"
+    for kind, table in TABLE_OF.items()
+}
 
 
 def create_tables(storage: Storage) -> None:
@@ -108,10 +113,7 @@ def create_tables(storage: Storage) -> None:
 
 def insert(storage: Storage, rows: Sequence[StoredRow]) -> None:
     """Add rows of one kind with their checksums."""
-    kind = type(rows[0])
-    marks = ", ".join("?" for _ in kind._fields)
-    sql = f"INSERT INTO {TABLE_OF[kind]} ({', '.join(kind._fields)}) VALUES ({marks})"
-    storage.execute_many(sql, [(*row[:-1], checksum(row)) for row in rows])
+    storage.execute_many(_INSERT[type(rows[0])], [(*row[:-1], checksum(row)) for row in rows])
 
 
 def select(storage: Storage, kind: type[Any], where: str = "", *parameters: Any) -> list[Any]:

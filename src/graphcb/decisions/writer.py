@@ -96,7 +96,8 @@ class LogWriter:
     @contextmanager
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
-        pending = Pending(self.storage, self.state())
+        state = self.state()  # first, as it may reconnect
+        pending = Pending(self.storage, state)
         self._state = None
         try:
             with transaction(self.storage):
