@@ -46,6 +46,16 @@ def test_it_replays_bit_for_bit(old, capsys):
     assert "the checkpoint contains the same model" in capsys.readouterr().out
 
 
+def test_a_checkpoint_without_an_attribute_that_is_newer_still_agrees(old, monkeypatch, capsys):
+    def learn(self, context, actions, losses):
+        self.newer = 1.0
+        self.oracle.update(context, actions, losses)
+
+    monkeypatch.setattr(SquareCBG, "learn", learn)
+    assert main(["replay", str(old[0])]) == 0
+    assert "the checkpoint contains the same model" in capsys.readouterr().out
+
+
 def test_it_is_read_by_identifier(old):
     path, _ = old
     with DecisionLog(path) as log:
