@@ -69,7 +69,7 @@ def logged(location: str, durability: Durability, batch: int, chunks: int) -> tu
         def decide() -> None:
             for begin in range(0, CHUNK, batch):
                 made = policy.decide_many(rows[begin : begin + batch], GRAPH)
-                waiting.append([(d.decision_id, d.action) for d in made])
+                waiting.append([(d.decision_id, d.action_index) for d in made])
 
         def learn() -> None:
             for _ in range(CHUNK // batch):

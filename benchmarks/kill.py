@@ -75,15 +75,15 @@ def work(log: str, events: Plan, acknowledge: Callable[[str], None]) -> bytes:
     """Go on with the plan where the log stops, to its end."""
     policy = Policy(log, agent(), seed=7, checkpoint_every=50)
     with DecisionLog(log) as reader:
-        known = {row.position: (row.decision_id, row.action) for row in reader}
+        known = {row.position: (row.decision_id, row.action_index) for row in reader}
         answered = [row.position for row in reader if row.feedback is not None]
     for position in answered[-3:]:  # a caller that never got its receipt sends again
         _send_again(policy, known, position)
     for position, (kind, decision) in enumerate(events[policy.n_events :], policy.n_events + 1):
         if kind == "decide":
             made = policy.decide(context(position), graph(position))
-            known[position] = made.decision_id, made.action
-            acknowledge(f"decide {position} {made.action} {made.probability.hex()}")
+            known[position] = made.decision_id, made.action_index
+            acknowledge(f"decide {position} {made.action_index} {made.probability.hex()}")
         else:
             name, action = known[decision]
             receipt = policy.feedback(name, losses(decision, action))
@@ -179,7 +179,7 @@ def _decision_line(row: LoggedDecision) -> Line:
         "decide",
         row.context.tobytes(),
         row.graph.to_json(),
-        row.action,
+        row.action_index,
         row.probabilities.tobytes(),
         row.gamma,
         row.model_version,

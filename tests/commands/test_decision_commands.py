@@ -39,7 +39,7 @@ def test_replay_rebuilds_the_model(log, tmp_path, capsys):
     assert code == 0
     assert "80 decisions and 70 feedbacks in" in out
     assert "every decision came out as it was logged, bit for bit" in out
-    assert "the checkpoint holds the same model" in out
+    assert "the checkpoint contains the same model" in out
     assert to_bytes(graphcb.load(tmp_path / "model.npz")) == state
 
 
@@ -49,12 +49,12 @@ def test_replay_tells_of_damage_and_of_a_wrong_checkpoint(log, capsys):
         database.execute("DELETE FROM graphcb_checkpoints")
         database.commit()
     other = graphcb.Uniform()
-    from graphcb.decisions import records
-    from graphcb.decisions.storage import open_storage
+    from graphcb.decisions.storage import open_storage, transaction
+    from graphcb.decisions.tables import CheckpointRow, insert
 
     storage = open_storage(str(path), writes=True)
-    with storage.transaction():
-        records.add(storage, records.CheckpointRow(150, 70, to_bytes(other)))
+    with transaction(storage):
+        insert(storage, [CheckpointRow(150, 70, to_bytes(other))])
     storage.close()
     code, _, error = run(capsys, "replay", path)
     assert code == 2
@@ -64,7 +64,7 @@ def test_replay_tells_of_damage_and_of_a_wrong_checkpoint(log, capsys):
         database.commit()
     code, _, error = run(capsys, "replay", path)
     assert code == 2
-    assert "damaged: the checksum of graphcb_decisions, position 1, does not fit" in error
+    assert "damaged: the checksum of graphcb_decisions, position 1, does not match" in error
 
 
 def test_export(log, tmp_path, capsys):
@@ -103,15 +103,17 @@ def test_evaluate_says_what_the_log_cannot_tell(tmp_path, capsys):
         policy.feedback(decision.decision_id, {decision.action: 0.5})
     code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform")
     assert code == 0
-    assert "50.0% of this policy's play is on actions whose loss could not have been seen" in out
+    assert (
+        "50.0% of this policy's play is on actions whose loss could not have been revealed" in out
+    )
     path = tmp_path / "b.db"
     with Policy(path, graphcb.Uniform(), seed=0) as policy:
         decision = policy.decide([1.0], graphs.cops_and_robbers(2))
         policy.feedback(decision.decision_id, {1 - decision.action: 0.5})
     code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform")
     assert code == 0
-    assert "plain: 100.0% of this policy's play is on actions that do not show their own" in out
-    assert "doubly robust: the agent of this log has no oracle that can be read here" in out
+    assert "plain: 100.0% of this policy's play is on actions that do not reveal their own" in out
+    assert "doubly robust: the agent of this log has no oracle that graphcb can read" in out
 
 
 class Mine(graphcb.Uniform):
@@ -126,15 +128,15 @@ def test_evaluate_a_log_of_somebody_elses_agent(tmp_path, capsys):
     code, out, _ = run(capsys, "evaluate", path, "--policy", "constant:1")
     assert code == 0
     assert "with the graph 0.2500" in out
-    assert "no oracle that can be read here" in out
+    assert "no oracle that graphcb can read" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["replay", "no.db"], "a log must be a file that is there, got 'no.db'"),
-        (["log", "export", "no.db", "--parquet", "a"], "a log must be a file that is there"),
-        (["evaluate", "no.db", "--policy", "uniform"], "a log must be a file that is there"),
+        (["replay", "no.db"], "a log must be a file that exists, got 'no.db'"),
+        (["log", "export", "no.db", "--parquet", "a"], "a log must be a file that exists"),
+        (["evaluate", "no.db", "--policy", "uniform"], "a log must be a file that exists"),
         (["evaluate", "no.db", "--policy", "best"], "`policy` must be uniform, logged, constant:A"),
         (["replay", "mysql://x"], "must be a file or a URL postgresql://user@host/database"),
     ],

@@ -110,7 +110,7 @@ class TestAgent:
         with Policy(tmp_path / "log.db", build(agent), durability="process-kill") as policy:
             for _ in range(30):
                 decision = policy.decide(rng.normal(size=3), graphs.inventory(6), LEVELS)
-                seen = {a: abs(LEVELS[a] - 0.4) for a in range(decision.action + 1)}
+                seen = {a: abs(a - 0.4) for a in LEVELS[: decision.action_index + 1]}
                 policy.feedback(decision.decision_id, seen)
             state = to_bytes(policy.agent)
         with DecisionLog(tmp_path / "log.db") as log:

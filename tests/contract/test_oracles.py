@@ -174,7 +174,8 @@ def test_a_log_of_decisions_leads_to_the_same_bits(build, actions, tmp_path):
             x = rng.random(FEATURES)
             decision = policy.decide(x, graphcb.graphs.cops_and_robbers(4), actions)
             losses = truth(x, actions, actions)
-            seen = {a: losses[a] for a in range(4) if a != decision.action}
+            pairs = zip(decision.actions, losses, strict=True)
+            seen = {a: loss for a, loss in pairs if a != decision.action}
             policy.feedback(decision.decision_id, seen)
         state = to_bytes(policy.agent)
     with graphcb.DecisionLog(tmp_path / "log.db") as log:

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -14,13 +16,15 @@ def test_every_row_with_its_feedback(new_log, tmp_path):
     location = new_log()
     with Policy(location, graphcb.Uniform(), seed=0) as policy:
         made = [policy.decide(x, graphs.inventory(2), [10, 20]) for x in contexts]
-        seen = {a: 0.5 * a for a in range(made[1].action + 1)}
+        seen = {a: 0.05 * a for a in [10, 20][: made[1].action_index + 1]}
         policy.feedback(made[1].decision_id, seen)
     with DecisionLog(location) as log:
         assert export_parquet(log, tmp_path / "a.parquet") == 5
     table = pq.read_table(tmp_path / "a.parquet").to_pylist()
     assert [row["decision_id"] for row in table] == [d.decision_id for d in made]
-    assert [row["action"] for row in table] == [d.action for d in made]
+    assert [json.loads(row["action_json"]) for row in table] == [d.action for d in made]
+    assert [row["action_index"] for row in table] == [d.action_index for d in made]
+    assert {d.action for d in made} == {10, 20}
     assert [row["context"] for row in table] == [[0.25, 0.5], [2.0], [3.0], None, None]
     assert [row["context_indices"] for row in table] == [None, [1], [1], None, None]
     assert [row["context_json"] for row in table] == [None, None, None, '{"text": "hello"}', None]
@@ -28,7 +32,8 @@ def test_every_row_with_its_feedback(new_log, tmp_path):
     assert table[0]["actions_json"] == "[10, 20]"
     assert table[0]["probabilities"] == [0.5, 0.5]
     assert table[0]["reveal_probabilities"] == [1.0, 0.5]
-    assert table[1]["feedback_actions"] == list(seen)
+    assert json.loads(table[1]["feedback_actions_json"]) == list(seen)
+    assert table[1]["feedback_action_indices"] == list(range(len(seen)))
     assert table[1]["feedback_losses"] == list(seen.values())
     assert table[1]["feedback_position"] == 6
     assert [row["feedback_at"] is None for row in table] == [True, False, True, True, True]

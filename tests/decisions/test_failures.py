@@ -72,11 +72,13 @@ class TestFullDisk:
     def test_nothing_half_written_and_on_it_goes_once_there_is_room(self, tmp_path):
         whole = begin(tmp_path / "whole.db", 60)
         with Policy(tmp_path / "full.db", new_agent(), seed=1) as policy:
-            connection = policy._storage._connection
+            connection = policy._log.storage._connection
             (pages,) = connection.execute("PRAGMA page_count").fetchone()
             connection.execute(f"PRAGMA max_page_count = {pages + 1}")
             played = []
-            with pytest.raises(LogError, match=r"full.db: the disk is full; make room and go on"):
+            with pytest.raises(
+                LogError, match=r"full.db: the disk is full; make room and continue"
+            ):
                 played.extend(one_round(policy, number) for number in range(60))
             assert 0 < len(played) < 60
             events = policy.n_events
@@ -131,14 +133,14 @@ except LogError as problem:
     def test_a_checkpoint_that_has_no_room_is_done_without(self, tmp_path):
         with Policy(tmp_path / "a.db", new_agent(), seed=1, checkpoint_every=5) as policy:
             one_round(policy, 0)
-            plain = policy._storage.execute
+            plain = policy._log.storage.execute
 
             def execute(sql, parameters=()):
                 if "graphcb_checkpoints" in sql:
                     raise LogError("the disk is full")
                 return plain(sql, parameters)
 
-            policy._storage.execute = execute
+            policy._log.storage.execute = execute
             played = [one_round(policy, number) for number in range(1, 10)]
             state = to_bytes(policy.agent)
         assert len(played) == 9
@@ -164,10 +166,10 @@ class TestRights:
         begin(path)
         read_only = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
         with closing(read_only), Policy(path) as policy:
-            kept, policy._storage._connection = policy._storage._connection, read_only
+            kept, policy._log.storage._connection = policy._log.storage._connection, read_only
             with pytest.raises(LogError, match="the file cannot be written; make it and"):
                 policy.decide([0.5], GRAPH)
-            policy._storage._connection = kept
+            policy._log.storage._connection = kept
             assert policy.n_events == 10
 
     def test_it_can_be_read_from_a_folder_that_may_not_be_written(self, open_folder):
@@ -177,11 +179,11 @@ class TestRights:
             assert [tuple(row.probabilities) for row in log] == played
 
     def test_a_folder_that_is_not_there(self, tmp_path):
-        with pytest.raises(LogError, match="check that its folder is there and writable"):
+        with pytest.raises(LogError, match="check that its folder exists and is writable"):
             Policy(tmp_path / "no" / "a.db", new_agent())
 
     def test_a_log_that_is_not_there(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"must be a file that is there, got '.*a\.db'"):
+        with pytest.raises(FileNotFoundError, match=r"must be a file that exists, got '.*a\.db'"):
             DecisionLog(tmp_path / "a.db")
         assert list(tmp_path.iterdir()) == []
 
@@ -198,9 +200,7 @@ class TestDamage:
     def test_a_database_of_something_else(self, tmp_path):
         change(tmp_path / "a.db", "CREATE TABLE customers (name TEXT)")
         before = (tmp_path / "a.db").read_bytes()
-        with pytest.raises(
-            ValueError, match="with the tables customers; a log needs a file of its"
-        ):
+        with pytest.raises(ValueError, match="with the tables customers; a log needs its own file"):
             Policy(tmp_path / "a.db", new_agent())
         with pytest.raises(ValueError, match="holds no decision log"):
             DecisionLog(tmp_path / "a.db")
@@ -220,15 +220,15 @@ class TestDamage:
         [
             (
                 "UPDATE graphcb_feedbacks SET losses = zeroblob(16) WHERE position = 4",
-                "the checksum of graphcb_feedbacks, position 4, does not fit",
+                "the checksum of graphcb_feedbacks, position 4, does not match",
             ),
             (
                 "UPDATE graphcb_decisions SET made_at = 0.0 WHERE position = 5",
-                "the checksum of graphcb_decisions, position 5, does not fit",
+                "the checksum of graphcb_decisions, position 5, does not match",
             ),
             ("UPDATE graphcb_graphs SET description = '{}'", "the checksum of graphcb_graphs"),
             ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 1"),
-            ("DELETE FROM graphcb_log", "it must begin once, got 0"),
+            ("DELETE FROM graphcb_log", "graphcb_log must have one row, got 0"),
             ("DELETE FROM graphcb_feedbacks WHERE position = 4", "event 4 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position = 5", "event 5 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position < 5", "event 1 is missing"),
@@ -267,7 +267,9 @@ class TestOneWriter:
     def test_the_second_gets_a_clear_error_and_readers_go_on(self, tmp_path):
         path = tmp_path / "a.db"
         with Policy(path, new_agent(), seed=1) as policy:
-            with pytest.raises(LogError, match="another policy writes to this log, and a log has"):
+            with pytest.raises(
+                LogError, match="another policy is writing to this log, and a log has"
+            ):
                 Policy(path)
             with DecisionLog(path) as log:
                 for number in range(3):
@@ -285,7 +287,7 @@ class TestOneWriter:
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
             assert done.returncode == 1
             assert "LogError" in done.stderr
-            assert "another policy writes to this log" in done.stderr
+            assert "another policy is writing to this log" in done.stderr
             one_round(policy, 1)
             assert policy.n_events == 4
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, random_array
 import graphcb
 from graphcb import Decision, DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, ReplayError, replay
-from graphcb.decisions.replaying import uniform_at
+from graphcb.decisions.transition import uniform_at
 from graphcb.oracles import (
     LinearOGD,
     LogisticOGD,
@@ -67,7 +67,7 @@ class TestDecision:
                     decision.probabilities, twin.act(context(number), COPS)
                 )
                 assert decision.gamma == 5.0 * np.sqrt(number + 1)
-                assert decision.probability == decision.probabilities[decision.action]
+                assert decision.probability == decision.probabilities[decision.action_index]
                 assert decision.model_version == number
                 seen = losses(COPS, decision.action, number)
                 policy.feedback(decision.decision_id, seen)
@@ -145,8 +145,14 @@ class TestFeedback:
         ("seen", "kind", "text"),
         [
             ({0: 0.5}, ValueError, r"actions that playing 0 can reveal \(1, 2, 3\), got action 0"),
-            ({4: 0.5}, IndexError, "`action in losses` must be between 0 and 3"),
-            ({"1": 0.5}, TypeError, "`action in losses` must be a whole number, got '1'"),
+            (
+                {4: 0.5},
+                ValueError,
+                r"`action in losses` must be one of the actions decided on \(0, 1, 2, 3\), got 4",
+            ),
+            ({"one": 0.5}, ValueError, r"decided on \(0, 1, 2, 3\), got 'one'"),
+            ({None: 0.5}, ValueError, r"decided on \(0, 1, 2, 3\), got None"),
+            ({1: 0.5, "1": 0.5}, ValueError, "`losses` must name each action once, got 1 twice"),
             ({1: float("nan")}, ValueError, "`losses` must be finite, got nan for action 1"),
             ({1: "high"}, TypeError, "`losses` must be numbers, got 'high' for action 1"),
             ([0.5], TypeError, r"`losses` must be a mapping \{action: loss, ...\}, got list"),
@@ -178,7 +184,7 @@ class TestFeedback:
             name = made.split("-")[0]
             with pytest.raises(LookupError, match=f"decision '{name}-2' is not in the log"):
                 policy.feedback(f"{name}-2", {})
-            with pytest.raises(LookupError, match="decision '00000000-1' is of another log"):
+            with pytest.raises(LookupError, match="decision '00000000-1' is from another log"):
                 policy.feedback("00000000-1", {})
             for wrong in ("seven", f"{name}-07", f"{name}-1 ", 1, None):
                 with pytest.raises(LookupError, match=f"such as '{name}-7', got {wrong!r}"):
@@ -205,7 +211,7 @@ class TestRestart:
             with Policy(location, new_agent(), seed=5, checkpoint_every=checkpoint_every) as policy:
                 parts += play(policy, range(begin, begin + 8), waiting)
                 if begin % 16 == 0:
-                    policy._checkpoint = lambda *_: None  # as if it had been killed
+                    policy._log._checkpoint = lambda *_: None  # as if it had been killed
         assert parts == whole
         with DecisionLog(location) as log:
             assert to_bytes(replay(log).agent) == state
@@ -258,16 +264,16 @@ class TestRestart:
         with Policy(location) as policy:
             assert policy.n_events == 8
         other = SquareCBG(LinearOGD(4, 3, learning_rate=0.2))
-        text = "`agent` must be as it was when the log began, or left out, got one that differs"
+        text = "`agent` must be as it was when the log was created, or left out, got one that"
         with pytest.raises(ValueError, match=text):
             Policy(location, other)
-        with pytest.raises(ValueError, match="`seed` must be 4 as the log began with it"):
+        with pytest.raises(ValueError, match="`seed` must be 4, with which the log was created"):
             Policy(location, seed=5)
         with Policy(location, new_agent(), seed=4):
             pass
 
     def test_a_new_log_needs_an_agent_that_can_be_saved(self, new_log, tmp_path):
-        with pytest.raises(ValueError, match="`agent` must be given to begin a new log"):
+        with pytest.raises(ValueError, match="`agent` must be given to create a log"):
             Policy(new_log())
         oracle = SharedLinearOGD(1, lambda context, actions: np.ones((len(actions), 1)))
         with pytest.raises(TypeError, match=r"`Greedy.oracle.features` must be made of numbers"):
@@ -297,7 +303,7 @@ class TestRestart:
 
     def test_a_log_that_does_not_come_out_the_same_is_refused(self, tmp_path, monkeypatch):
         with Policy(tmp_path / "a.db", new_agent(), seed=5) as policy:
-            policy._checkpoint = lambda *_: None
+            policy._log._checkpoint = lambda *_: None
             play(policy, range(10), [])
         monkeypatch.setattr(LinearOGD, "update", lambda *_: None)  # another version, say
         text = r"decision \d+ does not come out as it was logged .*differ by up to 0\.\d+.*graphcb"
@@ -358,9 +364,11 @@ class TestForms:
                 decision = policy.decide([0.1 * day], graphs.inventory(6), levels)
                 p = twin.act([0.1 * day], graphs.inventory(6), levels)
                 np.testing.assert_array_equal(decision.probabilities, p)
-                seen = {a: abs(levels[a] - 0.4) for a in range(decision.action + 1)}
+                sold = levels[: decision.action_index + 1]
+                seen = {level: abs(level - 0.4) for level in sold}
+                assert decision.action == sold[-1]
                 policy.feedback(decision.decision_id, seen)
-                twin.learn([0.1 * day], levels[: decision.action + 1], list(seen.values()))
+                twin.learn([0.1 * day], sold, list(seen.values()))
             assert to_bytes(policy.agent) == to_bytes(twin)
 
     def test_an_agent_of_ones_own_on_texts(self, tmp_path):
@@ -517,7 +525,7 @@ class TestProcess:
         with Policy(tmp_path / "a.db", new_agent(), seed=5) as policy:
             waiting = []
             play(policy, range(5), waiting)
-            plain = policy._storage.execute
+            plain = policy._log.storage.execute
 
             def execute(sql, parameters=()):
                 if sql == "COMMIT" and moment == "before":
@@ -527,13 +535,13 @@ class TestProcess:
                     raise KeyboardInterrupt
                 return rows
 
-            policy._storage.execute = execute
+            policy._log.storage.execute = execute
             number, decision = waiting[0]
             seen = losses(MIXED[number % 3], decision.action, number)
             events = policy.n_events
             with pytest.raises(KeyboardInterrupt):
                 policy.feedback(decision.decision_id, seen)
-            policy._storage.execute = plain
+            policy._log.storage.execute = plain
             assert policy.n_events == events + (moment == "after")
             assert policy.feedback(decision.decision_id, seen).counted == (moment == "before")
             state = to_bytes(policy.agent)
@@ -541,10 +549,10 @@ class TestProcess:
 
     def test_a_forked_child_may_not_write(self, tmp_path):
         with Policy(tmp_path / "a.db", new_agent()) as policy:
-            policy._process = os.getpid() + 1  # as a child finds it
+            policy._log._process = os.getpid() + 1  # as a child finds it
             with pytest.raises(LogError, match=r"belongs to process \d+, not to this one"):
                 policy.decide(context(0), COPS)
-            policy._process = os.getpid()
+            policy._log._process = os.getpid()
             policy.decide(context(0), COPS)
 
     def test_closed_is_closed(self, tmp_path):

@@ -33,7 +33,7 @@ def run(server, statement):
 
 
 def again(policy):
-    policy.feedback(f"{policy._start.name}-1", {})
+    policy.feedback(f"{policy._log.start.name}-1", {})
 
 
 @pytest.mark.parametrize("first", [lambda policy: one_round(policy, 5), again])
@@ -77,7 +77,7 @@ def test_the_log_and_the_texts_do_not_show_the_password(server):
     with Policy(url, new_agent()) as policy:
         with pytest.raises(LogError, match="another policy") as busy:
             Policy(url)
-        with pytest.raises(LookupError, match="is of another log") as unknown:
+        with pytest.raises(LookupError, match="is from another log") as unknown:
             policy.feedback("00000000-1", {})
     with pytest.raises(LogError, match="this policy is closed") as closed:
         policy.decide([0.5], GRAPH)
@@ -92,7 +92,7 @@ def test_a_user_who_may_only_read(server):
         one_round(policy, 0)
     read_only = url + "%20-cdefault_transaction_read_only%3Don"
     with Policy(read_only) as policy:
-        with pytest.raises(LogError, match="the database cannot be written by this user"):
+        with pytest.raises(LogError, match="this user cannot write to the database"):
             one_round(policy, 1)
         assert policy.n_events == 2
 
@@ -103,7 +103,7 @@ def test_each_refusal_of_the_database_has_its_text():
 
     full = _explain(psycopg.errors.DiskFull("no space"), "here")
     assert isinstance(full, LogError)
-    assert str(full).startswith("here: the disk is full; make room and go on")
+    assert str(full).startswith("here: the disk is full; make room and continue")
     damaged = _explain(psycopg.errors.DataCorrupted("bad page"), "here")
     assert isinstance(damaged, ValueError)
     assert str(damaged) == "here: damaged: bad page"
@@ -132,7 +132,7 @@ def test_a_server_that_is_not_there():
 def test_durability_is_what_was_asked_for(server, durability, set_to):
     url = server.url(f"durable_{set_to}") + "%20-csynchronous_commit%3Doff"
     with Policy(url, new_agent(), durability=durability) as policy:
-        assert policy._storage.execute("SHOW synchronous_commit") == [(set_to,)]
+        assert policy._log.storage.execute("SHOW synchronous_commit") == [(set_to,)]
 
 
 def test_killed_again_and_again_and_nothing_lost(server):

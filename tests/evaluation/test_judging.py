@@ -20,10 +20,11 @@ def row(graph, p, action, seen, position=1, context=None):
     feedback = None
     if seen is not None:
         actions = np.array(sorted(seen), dtype=np.int64)
-        feedback = LoggedFeedback(position + 1, 0.0, actions, np.array([seen[a] for a in actions]))
+        losses = np.array([seen[a] for a in actions])
+        feedback = LoggedFeedback(position + 1, 0.0, actions, actions, losses)
     return LoggedDecision(
-        position, f"0badcafe-{position}", 0.0, context, graph, None, action, np.array(p), None, 0,
-        feedback,
+        position, f"0badcafe-{position}", 0.0, context, graph, None, action, action, np.array(p),
+        None, 0, feedback,
     )  # fmt: skip
 
 
@@ -132,7 +133,7 @@ def test_what_is_left_out_and_what_is_not():
     assert found.graph.value == pytest.approx((1.0 / 0.5 + 0.0 + 0.0) / 3)
     with pytest.raises(ValueError, match="got 1 decisions, 1 of them without feedback and 0 with"):
         evaluate(made[1:2], uniform)
-    with pytest.raises(ValueError, match="must have decisions with feedback to judge by, got 0"):
+    with pytest.raises(ValueError, match="must have decisions with complete feedback, got 0"):
         evaluate([], uniform)
 
 
@@ -153,7 +154,7 @@ def test_a_target_that_is_no_distribution():
     made = [row(graphs.bandit(3), [0.2, 0.3, 0.5], 0, {0: 0.5})]
     with pytest.raises(ValueError, match="`probabilities` must sum to 1"):
         evaluate(made, lambda _: np.ones(3))
-    with pytest.raises(IndexError, match="`action` must be between 0 and 2"):
+    with pytest.raises(ValueError, match=r"one of the actions decided on \(0, 1, 2\), got 3"):
         evaluate(made, constant(3))
 
 
@@ -216,10 +217,44 @@ class TestTargets:
         np.testing.assert_array_equal(read_target("logged")(made), [0.2, 0.3, 0.5])
         np.testing.assert_array_equal(read_target("constant:2")(made), [0, 0, 1])
         graphcb.save(LinearOGD(3, 2), tmp_path / "o.npz")
-        with pytest.raises(ValueError, match=r"must hold an agent, got a LinearOGD; .* greedy:"):
+        with pytest.raises(ValueError, match=r"must contain an agent, got a LinearOGD; .* greedy:"):
             read_target(str(tmp_path / "o.npz"))
-        for text in ("best", "constant:x", "constant:-1"):
+        for text in ("best", "constant:", "constant"):
             with pytest.raises(ValueError, match=r"`policy` must be uniform, logged, constant:A"):
                 read_target(text)
-        with pytest.raises(FileNotFoundError, match=r"name a model that is there, got 'no.npz'"):
+        with pytest.raises(FileNotFoundError, match=r"name a model that exists, got 'no.npz'"):
             read_target("no.npz")
+
+    @pytest.mark.parametrize("text", ["constant:2", "constant:0", "constant:1"])
+    def test_a_constant_is_named_as_feedback_names_it(self, text, tmp_path):
+        losses = {2: 0.9, 0: 0.1, 1: 0.5}
+        with Policy(tmp_path / "a.db", graphcb.Uniform(), seed=0) as policy:
+            for actions in ([2, 0, 1], None, [1, 2, 0]):
+                made = policy.decide(None, graphs.full_information(3), actions)
+                policy.feedback(made.decision_id, losses)
+        action = int(text[-1])
+        with DecisionLog(tmp_path / "a.db") as log:
+            for target in (read_target(text), constant(action), constant(str(action))):
+                assert evaluate(log, target).graph.value == pytest.approx(losses[action])
+
+    def test_a_constant_stock_level_or_name(self):
+        made = row(graphs.full_information(2), [0.5, 0.5], 0, {0: 0.25, 1: 0.75})
+        for actions, text in (
+            (np.array([0.0, 0.5]), "constant:0.5"),
+            (["s", "a:b"], "constant:a:b"),
+        ):
+            named = made._replace(actions=actions)
+            assert evaluate([named], read_target(text)).graph.value == 0.75
+        with pytest.raises(ValueError, match=r"decided on \(0\.0, 0\.5\), got '1'"):
+            evaluate([made._replace(actions=np.array([0.0, 0.5]))], read_target("constant:1"))
+
+    def test_the_oracle_of_the_doubly_robust_estimate_learns_by_identifier(self, tmp_path):
+        oracle = LinearOGD(3, 1, learning_rate=0.5)
+        with Policy(tmp_path / "a.db", graphcb.Uniform(), seed=0) as policy:
+            for _ in range(40):
+                made = policy.decide([1.0], graphs.full_information(3), [2, 0, 1])
+                policy.feedback(made.decision_id, {0: 0.0, 1: 0.5, 2: 1.0})
+        with DecisionLog(tmp_path / "a.db") as log:
+            found = evaluate(log, constant(2), oracle=oracle)
+        assert found.doubly_robust.value == pytest.approx(1.0)
+        assert found.graph.value == 1.0

@@ -1,4 +1,4 @@
-"""`graphcb evaluate`: the loss of another policy, estimated from a decision log."""
+"""`graphcb evaluate`: the loss of a policy, estimated from the decision log of another."""
 
 import argparse
 from collections.abc import Iterator
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "evaluate", help="judge a policy on a decision log before deploying it"
+        "evaluate", help="estimate a policy's loss from a decision log before deploying it"
     )
     parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
     parser.add_argument(
         "--policy",
         required=True,
         metavar="POLICY",
-        help="uniform, logged (what wrote the log), constant:ACTION, MODEL.npz (an agent written "
-        "by graphcb.save, played as it stands), greedy:MODEL.npz (its best prediction)",
+        help="uniform, logged (the policy that wrote the log), constant:ACTION (an identifier, as "
+        "in feedback), MODEL.npz (an agent written by graphcb.save, as it is) or greedy:MODEL.npz "
+        "(the action with its smallest prediction)",
     )
     parser.add_argument(
         "--after",
         type=int,
         default=0,
         metavar="EVENT",
-        help="judge on later decisions only: those a model was not trained on",
+        help="use later decisions only: those that a model was not trained on",
     )
     parser.add_argument(
         "--loss-range",
@@ -38,7 +39,7 @@ def add_to(commands: Commands) -> None:
         nargs=2,
         default=(0.0, 1.0),
         metavar=("LOW", "HIGH"),
-        help="what losses can be (default: 0 1)",
+        help="smallest and largest possible loss (default: 0 1)",
     )
     parser.add_argument("--confidence", type=float, default=0.95, help="default: %(default)g")
     parser.set_defaults(command=_evaluate)
@@ -62,12 +63,12 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
-    """The oracle that the log began with, if there is one that can be read here."""
+    """The oracle with which the log was created, if graphcb can read it."""
     from graphcb.saving import from_bytes
 
     try:
-        agent = from_bytes(log.start.agent, where=log.location)
-    except ValueError:  # of a class that is not of graphcb
+        agent = from_bytes(log.start.agent, where=log.storage.location)
+    except ValueError:  # a class that is not part of graphcb
         return None
     oracle: Oracle | None = getattr(agent, "oracle", None)
     return oracle
@@ -100,15 +101,16 @@ def _print(found: "Evaluation", options: argparse.Namespace) -> None:
     if found.unseen_share > 0.0:
         print(
             f"{found.unseen_share:.1%} of this policy's play is on actions whose loss could not "
-            "have been seen: only the doubly robust estimate is left, which trusts the oracle there"
+            "have been revealed: only the doubly robust estimate is left, which relies on the "
+            "oracle there"
         )
     elif found.plain is None:
         print(
             f"plain: {found.plain_unseen_share:.1%} of this policy's play is on actions that do "
-            "not show their own loss when played"
+            "not reveal their own loss"
         )
     if found.doubly_robust is None:
-        print("doubly robust: the agent of this log has no oracle that can be read here")
+        print("doubly robust: the agent of this log has no oracle that graphcb can read")
 
 
 def _cells(estimate: "Estimate | None") -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""`graphcb log`: what a decision log holds, and how to hand it on."""
+"""`graphcb log`: a decision log in a form that other programs read."""
 
 import argparse
 from pathlib import Path
@@ -8,12 +8,12 @@ from graphcb.commands.command import Commands
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("log", help="hand a decision log on to others")
+    parser = commands.add_parser("log", help="export a decision log")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write all decisions and feedbacks to one file")
     export.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
     export.add_argument(
-        "--parquet", type=Path, required=True, metavar="FILE", help="where the rows go"
+        "--parquet", type=Path, required=True, metavar="FILE", help="the file to write"
     )
     export.set_defaults(command=_export)
 

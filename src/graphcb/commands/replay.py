@@ -1,4 +1,4 @@
-"""`graphcb replay`: rebuild the model of a log from its first event on."""
+"""`graphcb replay`: rebuild the model of a log from its first event."""
 
 import argparse
 import time
@@ -10,7 +10,7 @@ from graphcb.commands.command import Commands
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "replay", help="rebuild the model of a decision log and check every decision in it"
+        "replay", help="rebuild the model of a decision log and check every decision"
     )
     parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
     parser.add_argument("--save", type=Path, metavar="MODEL", help="write the model to a file")
@@ -20,26 +20,30 @@ def add_to(commands: Commands) -> None:
 def _replay(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog, replay
     from graphcb.decisions.records import read_checkpoints
-    from graphcb.saving import save, to_bytes
+    from graphcb.saving import from_bytes, save, to_bytes
 
     with DecisionLog(options.log) as log:
         start = time.perf_counter()
-        model = replay(log)
+        state = replay(log)
         seconds = time.perf_counter() - start
-        n_decisions = model.position - model.n_feedbacks
+        n_decisions = state.position - state.n_feedbacks
         print(
-            f"{n_decisions:,} decisions and {model.n_feedbacks:,} feedbacks in {seconds:.1f} s: "
+            f"{n_decisions:,} decisions and {state.n_feedbacks:,} feedbacks in {seconds:.1f} s: "
             "every decision came out as it was logged, bit for bit"
         )
         for checkpoint in read_checkpoints(log.storage):
-            if checkpoint.position == model.position:
-                if checkpoint.agent != to_bytes(model.agent):
+            if checkpoint.position == state.position:
+                stored = from_bytes(checkpoint.agent, where=log.storage.location)
+                # An older version may have stored fewer attributes: those it has must agree.
+                newer = vars(state.agent).keys() - vars(stored).keys()
+                vars(stored).update((k, v) for k, v in vars(state.agent).items() if k in newer)
+                if to_bytes(stored) != to_bytes(state.agent):
                     raise ValueError(
-                        f"{options.log}: the checkpoint at event {checkpoint.position} differs "
+                        f"{log.storage.location}: the checkpoint at event {state.position} differs "
                         "from what the log leads to; the log is right: run DELETE FROM "
                         "graphcb_checkpoints on it"
                     )
-                print("the checkpoint holds the same model")
+                print("the checkpoint contains the same model")
     if options.save is not None:
-        save(model.agent, options.save)
+        save(state.agent, options.save)
         print(f"model: {options.save}")

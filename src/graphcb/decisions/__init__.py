@@ -1,10 +1,11 @@
-"""Decisions that last: a policy that decides and learns, and the log that is its memory."""
+"""Durable decisions: a policy that decides and learns, and the log from which it is rebuilt."""
 
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.log import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.decisions.policy import Policy
 from graphcb.decisions.replaying import ReplayError, replay
 from graphcb.decisions.storage import LogError
+from graphcb.decisions.transition import PolicyState
 
 __all__ = [
     "Acknowledgement",
@@ -14,6 +15,7 @@ __all__ = [
     "LoggedDecision",
     "LoggedFeedback",
     "Policy",
+    "PolicyState",
     "ReplayError",
     "replay",
 ]

@@ -1,9 +1,9 @@
 """Contexts and identifiers of actions as bytes, and back, with every bit.
 
-One letter tells the form, little-endian numbers follow: `n` nothing, `f` float64 numbers, `i`
-int64 numbers, `p` a pair (int64 indices, float64 values), `s` a sparse row (its width, then a
-pair), `j` a JSON text. What is decoded is what an agent sees, also the first time, so that it
-sees the same when the log is replayed.
+One letter gives the form, and little-endian numbers follow: `n` nothing, `f` float64 numbers,
+`i` int64 numbers, `p` a pair (int64 indices, float64 values), `s` a sparse row (its width, then
+a pair), `j` a JSON text. An agent always gets what was decoded, the first time as well, so that
+it gets the same when the log is replayed.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
-FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or what JSON can hold"
+FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
 
 
 def encode(value: Any, name: str) -> bytes:
@@ -27,7 +27,7 @@ def encode(value: Any, name: str) -> bytes:
         return b"n"
     if isinstance(value, tuple):
         return b"p" + _pair_bytes(value, name)
-    sparse = sys.modules.get("scipy.sparse")  # whoever hands in a sparse row has imported it
+    sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
     if sparse is not None and sparse.issparse(value):
         return _sparse_bytes(value, name)
     if isinstance(value, np.ndarray | list):
@@ -38,7 +38,7 @@ def encode(value: Any, name: str) -> bytes:
 
 
 def decode(content: bytes) -> Any:
-    """What `encode` was given, in its plain form: arrays for lists, int64 and float64."""
+    """What `encode` was given, with lists of numbers as int64 or float64 arrays."""
     kind = content[:1]
     if kind == b"f":
         return numbers(content, FLOAT, 1)
@@ -56,7 +56,7 @@ def decode(content: bytes) -> Any:
 
 
 def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) -> NDArray[Any]:
-    """A writable array of the numbers between two places."""
+    """A writable array of the numbers between two offsets."""
     stop = len(content) if end is None else end
     return np.frombuffer(content, dtype, (stop - begin) // 8, begin).copy()
 

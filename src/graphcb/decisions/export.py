@@ -1,8 +1,7 @@
-"""A log as a Parquet file: one row a decision, with its feedback beside it."""
+"""A log as a Parquet file: one row per decision, with its feedback in the same row."""
 
 import json
 import os
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -15,21 +14,23 @@ ROWS_AT_A_TIME = 10_000
 
 
 def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
-    """Write all decisions to a Parquet file and give their number; needs pyarrow.
+    """Write all decisions to a Parquet file and return their number; needs pyarrow.
 
-    The file appears whole or not at all, and memory does not grow with the log. A context of
-    numbers is in `context`, the indices of a sparse one in `context_indices`; any other is in
-    `context_json`.
+    The file appears complete or not at all, and memory does not grow with the log. A context of
+    numbers is in `context`, the indices of a sparse one in `context_indices`, any other context
+    in `context_json`. Identifiers of actions, which may be numbers or texts, are in the columns
+    that end in `_json`; `action_index` and `feedback_action_indices` are places in
+    `probabilities`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = _schema(pa)
-    count = 0
+    count, rows = 0, iter(log)
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
-        for rows in _batches(log):
-            writer.write_table(pa.Table.from_pylist([_as_row(row) for row in rows], schema))
-            count += len(rows)
+        while batch := [_as_row(row) for row in islice(rows, ROWS_AT_A_TIME)]:
+            writer.write_table(pa.Table.from_pylist(batch, schema))
+            count += len(batch)
     return count
 
 
@@ -45,7 +46,8 @@ def _schema(pa: Any) -> Any:
         "context_json": text,
         "graph": text,
         "actions_json": text,
-        "action": whole,
+        "action_json": text,
+        "action_index": whole,
         "probability": number,
         "probabilities": numbers,
         "reveal_probabilities": numbers,
@@ -53,21 +55,15 @@ def _schema(pa: Any) -> Any:
         "model_version": whole,
         "feedback_position": whole,
         "feedback_at": time,
-        "feedback_actions": wholes,
+        "feedback_actions_json": text,
+        "feedback_action_indices": wholes,
         "feedback_losses": numbers,
     }
     return pa.schema(list(columns.items()))
 
 
-def _batches(log: DecisionLog) -> Iterator[list[LoggedDecision]]:
-    rows = iter(log)
-    while batch := list(islice(rows, ROWS_AT_A_TIME)):
-        yield batch
-
-
 def _as_row(row: LoggedDecision) -> dict[str, Any]:
     values, indices, text = _context_columns(row.context)
-    actions = row.actions.tolist() if isinstance(row.actions, np.ndarray) else row.actions
     seen = row.feedback
     return {
         "decision_id": row.decision_id,
@@ -77,22 +73,29 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "context_indices": indices,
         "context_json": text,
         "graph": row.graph.remember("json", lambda graph: graph.to_json()),
-        "actions_json": None if actions is None else json.dumps(actions),
-        "action": row.action,
-        "probability": row.probabilities[row.action],
+        "actions_json": None if row.actions is None else _as_json(row.actions),
+        "action_json": _as_json(row.action),
+        "action_index": row.action_index,
+        "probability": row.probabilities[row.action_index],
         "probabilities": row.probabilities,
         "reveal_probabilities": row.graph.reveal_probabilities(row.probabilities),
         "gamma": row.gamma,
         "model_version": row.model_version,
         "feedback_position": None if seen is None else seen.position,
         "feedback_at": None if seen is None else round(1e6 * seen.received_at),
-        "feedback_actions": None if seen is None else seen.actions,
+        "feedback_actions_json": None if seen is None else _as_json(seen.actions),
+        "feedback_action_indices": None if seen is None else seen.action_indices,
         "feedback_losses": None if seen is None else seen.losses,
     }
 
 
+def _as_json(identifiers: Any) -> str:
+    plain = identifiers.tolist() if isinstance(identifiers, np.ndarray) else identifiers
+    return json.dumps(plain)
+
+
 def _context_columns(context: Any) -> tuple[Any, Any, str | None]:
-    """Numbers, indices of a sparse row, and JSON for what is no row of numbers."""
+    """Numbers, indices if the row is sparse, and JSON for anything else."""
     if context is None:
         return None, None, None
     if isinstance(context, np.ndarray):

@@ -1,31 +1,32 @@
 """A log in a PostgreSQL database: the same tables, reached by a URL through psycopg."""
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 
-from graphcb.decisions.storage import Durability, LogError, Types, without_password
+from graphcb.decisions.storage import ColumnTypes, Durability, LogError, without_password
 
 _ONE_WRITER = "SELECT pg_try_advisory_lock(hashtextextended('graphcb ' || current_schema(), 0))"
 
 _HAS_LOG = "SELECT to_regclass(quote_ident(current_schema()) || '.graphcb_log') IS NOT NULL"
 
-# Seconds that a server may take to notice that the process of the writer before has ended.
+# Seconds that a server may take to notice that the previous writer's process has ended.
 PATIENCE = 1.0
 
 
 class PostgreSQLStorage:
     """One connection; the writer holds an advisory lock that ends with its connection.
 
-    The tables are those of the first schema of the search path: one log a schema. Another is
-    reached by `?options=-csearch_path%3Dname` at the end of the URL. A pooler that shares one
-    connection among clients breaks the lock: connect to the server itself.
+    The tables are in the first schema of the search path: one log per schema. To use another
+    schema, end the URL with `?options=-csearch_path%3Dname`. A pooler that shares one connection
+    among clients breaks the lock: connect to the server directly.
     """
 
-    types = Types(whole="BIGINT", real="DOUBLE PRECISION", bytes="BYTEA")
+    types = ColumnTypes(whole="BIGINT", real="DOUBLE PRECISION", bytes="BYTEA")
+    begin = "BEGIN"
 
     def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
         self.location = without_password(location)
@@ -33,8 +34,8 @@ class PostgreSQLStorage:
             self._connection = psycopg.connect(location, autocommit=True, client_encoding="utf8")
         except psycopg.Error as problem:
             raise LogError(
-                f"{self.location}: the server cannot be reached; check the URL and that it runs "
-                f"({problem})"
+                f"{self.location}: the server cannot be reached; check the URL, and that the "
+                f"server is running ({problem})"
             ) from None
         try:
             self._prepare(writes, durability)
@@ -52,16 +53,19 @@ class PostgreSQLStorage:
                 time.sleep(0.02)
                 continue
             raise LogError(
-                f"{self.location}: another policy writes to this log, and a log has one writer; "
-                "stop that one, or read with DecisionLog"
+                f"{self.location}: another policy is writing to this log, and a log has one "
+                "writer; stop that one, or read with DecisionLog"
             )
         if durability == "process-kill":
             self.execute("SET synchronous_commit = off")
         elif self.execute("SHOW synchronous_commit")[0][0] == "off":
             self.execute("SET synchronous_commit = on")
 
+    def __repr__(self) -> str:
+        return f"PostgreSQLStorage({self.location!r})"
+
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and give its rows."""
+        """Run one statement and return its rows."""
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), parameters)
             return cursor.fetchall() if cursor.description is not None else []
@@ -69,35 +73,23 @@ class PostgreSQLStorage:
             raise _explain(problem, self.location) from problem
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run one statement for each row of parameters, without waiting for each."""
+        """Run one statement for each row of parameters, in a pipeline."""
         try:
             with self._connection.cursor() as cursor:
                 cursor.executemany(sql.replace("?", "%s").encode(), rows)
         except psycopg.Error as problem:
             raise _explain(problem, self.location) from problem
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Begin, commit at the end, undo on any exception."""
-        self.execute("BEGIN")
-        try:
-            yield
-            self.execute("COMMIT")
-        except BaseException:
-            with suppress(psycopg.Error):
-                self._connection.execute("ROLLBACK")
-            raise
-
     def has_log(self) -> bool:
-        """Whether the schema has the tables of a log."""
+        """Whether the schema contains the tables of a log."""
         return self.execute(_HAS_LOG)[0][0] is True
 
     def is_usable(self) -> bool:
-        """Whether the connection stands; the lock went with it if not."""
+        """Whether the connection is alive; if not, the lock is gone with it."""
         return not (self._connection.closed or self._connection.broken)
 
     def close(self) -> None:
-        """Let the next writer in and close the connection."""
+        """Release the writer's lock and close the connection."""
         with suppress(psycopg.Error):
             self._connection.execute("SELECT pg_advisory_unlock_all()")
         self._connection.close()
@@ -105,11 +97,11 @@ class PostgreSQLStorage:
 
 def _explain(problem: psycopg.Error, location: str) -> Exception:
     if isinstance(problem, psycopg.errors.DiskFull):
-        remedy = "the disk is full; make room and go on: what was acknowledged is in the log"
+        remedy = "the disk is full; make room and continue: what was acknowledged is in the log"
     elif isinstance(
         problem, psycopg.errors.ReadOnlySqlTransaction | psycopg.errors.InsufficientPrivilege
     ):
-        remedy = "the database cannot be written by this user; ask for the right to"
+        remedy = "this user cannot write to the database; ask for the right to"
     elif isinstance(problem, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted):
         return ValueError(f"{location}: damaged: {problem}")
     elif isinstance(problem, psycopg.OperationalError):

@@ -1,21 +1,20 @@
 """A log in a SQLite file: write-ahead log, one writer, many readers."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphcb.decisions.storage import Durability, LogError, Types
+from graphcb.decisions.storage import ColumnTypes, Durability, LogError
 
-# Names that SQLite gives its errors, and what to tell the user.
+# SQLite's names for its errors, and what to tell the user.
 _REMEDIES = {
-    "SQLITE_FULL": "the disk is full; make room and go on: what was acknowledged is in the log",
+    "SQLITE_FULL": "the disk is full; make room and continue: what was acknowledged is in the log",
     "SQLITE_READONLY": "the file cannot be written; make it and its folder writable",
-    "SQLITE_CANTOPEN": "the file cannot be opened; check that its folder is there and writable",
+    "SQLITE_CANTOPEN": "the file cannot be opened; check that its folder exists and is writable",
     "SQLITE_PERM": "the file cannot be opened; check its permissions",
-    "SQLITE_BUSY": "the file is locked by a program that is not graphcb; close that",
-    "SQLITE_IOERR": "the disk refused; what was acknowledged before is in the log",
+    "SQLITE_BUSY": "the file is locked by a program other than graphcb; close that program",
+    "SQLITE_IOERR": "the disk failed; what was acknowledged before is in the log",
 }
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA")
 
@@ -23,11 +22,12 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA")
 class SQLiteStorage:
     """One connection; the writer holds a lock that ends with its process.
 
-    The lock is an exclusive transaction on an empty SQLite file beside the log, so readers never
-    meet it and the operating system lets go of it however the process ends.
+    The lock is an exclusive transaction on an empty SQLite file beside the log. Readers never see
+    it, and the operating system releases it however the process ends.
     """
 
-    types = Types(whole="INTEGER", real="REAL", bytes="BLOB")
+    types = ColumnTypes(whole="INTEGER", real="REAL", bytes="BLOB")
+    begin = "BEGIN IMMEDIATE"
 
     def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
         self.location = location
@@ -46,8 +46,11 @@ class SQLiteStorage:
                 raise _explain(problem, location) from problem
             raise
 
+    def __repr__(self) -> str:
+        return f"SQLiteStorage({self.location!r})"
+
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and give its rows."""
+        """Run one statement and return its rows."""
         try:
             return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as problem:
@@ -60,29 +63,16 @@ class SQLiteStorage:
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Begin at once, commit at the end, undo on any exception."""
-        self.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                with suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-            raise
-
     def has_log(self) -> bool:
-        """Whether the file has the tables of a log."""
+        """Whether the file contains the tables of a log."""
         return "graphcb_log" in _tables(self._connection)
 
     def is_usable(self) -> bool:
-        """A file stays open."""
+        """Always: a file stays open."""
         return True
 
     def close(self) -> None:
-        """Close the file, then let the next writer in."""
+        """Close the file, then release the writer's lock."""
         self._connection.close()
         if self._lock is not None:
             self._lock.close()
@@ -90,12 +80,12 @@ class SQLiteStorage:
 
 def _connect_to_read(path: Path, location: str) -> sqlite3.Connection:
     if not path.is_file():
-        raise FileNotFoundError(f"a log must be a file that is there, got {location!r}")
+        raise FileNotFoundError(f"a log must be a file that exists, got {location!r}")
     try:
         return _open_to_read(path, "mode=ro")
     except sqlite3.OperationalError:
-        # A folder that cannot be written has no place for the readers' shared memory; without
-        # a writer's files beside it, the log is at rest and can be read as it is.
+        # In a read-only folder there is no place for the readers' shared memory. If there is no
+        # write-ahead log either, nobody is writing, and the file can be read as it is.
         if path.with_name(f"{path.name}-wal").exists():
             raise
         return _open_to_read(path, "immutable=1")
@@ -119,8 +109,8 @@ def _connect_to_write(path: Path, location: str, durability: Durability) -> sqli
         tables = _tables(connection)
         if tables and "graphcb_log" not in tables:
             raise ValueError(
-                f"{location}: a SQLite file of something else, with the tables "
-                f"{', '.join(sorted(tables)[:5])}; a log needs a file of its own"
+                f"{location}: a SQLite file that is not a log, with the tables "
+                f"{', '.join(sorted(tables)[:5])}; a log needs its own file"
             )
         connection.execute("PRAGMA journal_mode=WAL")
         synchronous = "FULL" if durability == "power-loss" else "NORMAL"
@@ -141,7 +131,7 @@ def _lock(path: Path, location: str) -> sqlite3.Connection:
         lock.close()
         if problem.sqlite_errorname.startswith("SQLITE_BUSY"):
             raise LogError(
-                f"{location}: another policy writes to this log, and a log has one writer; "
+                f"{location}: another policy is writing to this log, and a log has one writer; "
                 "stop that one, or read with DecisionLog"
             ) from None
         raise

@@ -1,18 +1,19 @@
-"""What a log asks of a database, and the one error it gives when it is refused."""
+"""What a log needs of a database: statements, transactions, and one kind of error."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, Protocol
 
 Durability = Literal["power-loss", "process-kill"]
 
 
 class LogError(OSError):
-    """The database refused: full, read-only, written by another process, out of reach."""
+    """The database refused: it is full, read-only, out of reach, or has another writer."""
 
 
-class Types(NamedTuple):
-    """What a database calls whole numbers, real numbers and bytes."""
+class ColumnTypes(NamedTuple):
+    """A database's names for whole numbers, real numbers and bytes."""
 
     whole: str
     real: str
@@ -23,35 +24,45 @@ class Storage(Protocol):
     """A connection to the database of one log. SQL is written with `?` for parameters."""
 
     location: str
-    types: Types
+    types: ColumnTypes
+    begin: str
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and give its rows."""
+        """Run one statement and return its rows."""
         ...
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run one statement for each row of parameters."""
         ...
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing: durable when the block has ended, undone when it raises."""
-        ...
-
     def has_log(self) -> bool:
-        """Whether the tables of a log are there."""
+        """Whether the tables of a log exist."""
         ...
 
     def is_usable(self) -> bool:
-        """Whether it can be asked again after an error; if not it has to be opened anew."""
+        """Whether it still works after an error; if not, it has to be opened again."""
         ...
 
     def close(self) -> None:
-        """Let go of the connection, and of the writer's lock."""
+        """Close the connection and release the writer's lock."""
         ...
 
 
+@contextmanager
+def transaction(storage: Storage) -> Iterator[None]:
+    """All or nothing: durable when the block has ended, rolled back if it raises."""
+    storage.execute(storage.begin)
+    try:
+        yield
+        storage.execute("COMMIT")
+    except BaseException:
+        with suppress(LogError, ValueError):
+            storage.execute("ROLLBACK")
+        raise
+
+
 def open_storage(location: str, *, writes: bool, durability: Durability = "power-loss") -> Storage:
-    """A PostgreSQL URL or the path of a SQLite file, for one writer or any number of readers."""
+    """Open a SQLite file or a PostgreSQL URL, for the one writer or for a reader."""
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
     if location.startswith(("postgresql://", "postgres://")):
@@ -60,7 +71,8 @@ def open_storage(location: str, *, writes: bool, durability: Durability = "power
         return PostgreSQLStorage(location, writes=writes, durability=durability)
     if "://" in location:
         raise ValueError(
-            f"a log must be a file or a URL postgresql://user@host/database, got {location!r}"
+            "a log must be a file or a URL postgresql://user@host/database, "
+            f"got {without_password(location)!r}"
         )
     from graphcb.decisions.sqlite import SQLiteStorage
 
@@ -68,13 +80,15 @@ def open_storage(location: str, *, writes: bool, durability: Durability = "power
 
 
 def without_password(location: str) -> str:
-    """A location as it may be shown.
+    """A location as it may be shown: without the password and the parameters.
 
-    >>> without_password("postgresql://me:secret@host/decisions?options=-csearch_path%3Da")
+    >>> without_password("postgresql://me:secret@host/decisions?password=secret@home")
     'postgresql://me@host/decisions'
     """
     scheme, separator, rest = location.partition("://")
     if not separator:
         return location
-    user, at, host = rest.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}{at}{host.partition('?')[0]}"
+    parts = re.fullmatch(r"(?:([^:/?]*)(?::[^/]*)?@)?([^/?@]*(?:/[^?@]*)?)(?:\?.*)?", rest)
+    if parts is None:  # such as a "/" in the password: show nothing that might belong to it
+        return f"{scheme}://{re.split('[:/?@]', rest)[0]}"
+    return f"{scheme}://{'' if parts[1] is None else parts[1] + '@'}{parts[2]}"

@@ -1,4 +1,4 @@
-"""Judging a policy on a log before it decides anything."""
+"""Off-policy evaluation: the loss of a policy, estimated from another policy's log."""
 
 from graphcb.evaluation.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate

@@ -1,27 +1,26 @@
-"""How sure an estimate is: for a number of decisions fixed in advance, or at any time."""
+"""Confidence intervals: for a number of decisions fixed in advance, or valid at any time."""
 
 import math
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from graphcb.evaluation.terms import Floats
 
 # The smallest bet, 2^-30, is the best one after about 10^18 decisions.
 N_BETS = 30
 
 
 class Interval(NamedTuple):
-    """Both ends of a confidence interval."""
+    """The ends of a confidence interval."""
 
     lower: float
     upper: float
 
 
 def normal_interval(terms: Floats, confidence: float = 0.95) -> Interval:
-    """Mean +- a multiple of its standard error: right for many decisions, looked at once.
+    """Mean +- a multiple of its standard error: for many decisions, looked at once.
 
     >>> normal_interval(np.array([0.0, 1.0] * 50))
     Interval(lower=0.4015..., upper=0.5984...)
@@ -33,7 +32,7 @@ def normal_interval(terms: Floats, confidence: float = 0.95) -> Interval:
 
 
 def standard_error(terms: Floats) -> float:
-    """Of the mean, from at least two decisions."""
+    """The standard error of the mean; infinite for a single decision."""
     return float(terms.std(ddof=1) / math.sqrt(terms.size)) if terms.size > 1 else math.inf
 
 
@@ -42,11 +41,10 @@ def confidence_sequence(
 ) -> tuple[Floats, Floats]:
     """Ends of an interval after each decision, valid for all of them at once: (..., n) each.
 
-    One may look after every decision, stop when one likes, and still be wrong with probability
-    `1 - confidence` at most, for any number of decisions; see decision note 0015. `below` are
-    terms of losses scaled to [0, 1]; `above` are terms of 1 - loss; neither may be less than
-    -floor. There need be no bound from above, which is what makes it fit for terms with small
-    probabilities in the denominator.
+    You may look after every decision and stop at any time: the probability that any of the
+    intervals misses is at most `1 - confidence`; see decision note 0015. `below` are terms of
+    losses scaled to [0, 1], and `above` are terms of 1 - loss; neither may be less than -floor.
+    They need no upper bound, which importance weights do not have.
     """
     check_confidence(confidence)
     alpha = 0.5 * (1.0 - confidence)
@@ -78,7 +76,7 @@ def _lower_ends(terms: Floats, alpha: float, floor: float) -> Floats:
 
 
 def _before(values: Floats, first: float) -> Floats:
-    """What was known before each decision."""
+    """The value before each decision."""
     start = np.full((*values.shape[:-1], 1), first)
     return np.concatenate([start, values[..., :-1]], axis=-1)
 

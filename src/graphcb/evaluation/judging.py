@@ -1,4 +1,4 @@
-"""From a log to the loss of another policy."""
+"""From a log to the estimated loss of another policy."""
 
 import copy
 from collections.abc import Iterable
@@ -8,7 +8,6 @@ import numpy as np
 
 from graphcb.checks import as_losses, as_probabilities
 from graphcb.decisions import LoggedDecision, LoggedFeedback
-from graphcb.decisions.replaying import pick
 from graphcb.evaluation.intervals import (
     Interval,
     check_confidence,
@@ -21,15 +20,15 @@ from graphcb.evaluation.targets import Target
 from graphcb.evaluation.terms import Flags, Floats
 from graphcb.oracles import Oracle
 
-# So many rounds are held in memory; of all others only their terms are kept.
+# Rounds that are held in memory; of earlier ones only the terms are kept.
 AT_A_TIME = 1000
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean loss a policy would have had, and two intervals for it.
+    """The mean loss that a policy would have had, and two confidence intervals for it.
 
-    `normal` is for looking once; `anytime` stays right however often one looks.
+    `normal` is valid for looking once, `anytime` however often one looks.
     """
 
     value: float
@@ -42,9 +41,10 @@ class Estimate:
 class Evaluation:
     """What a log says about a policy.
 
-    An estimate is None where the log cannot give it: `unseen_share` of the policy's play was on
-    actions whose loss could not have been seen, or `plain_unseen_share` on actions that do not
-    show themselves; the doubly robust one then trusts the oracle for that share.
+    An estimate is None if the log does not support it. `unseen_share` is the share of the
+    policy's play on actions whose loss could not have been revealed, `plain_unseen_share` the
+    share on actions that do not reveal their own loss. The doubly robust estimate relies on the
+    oracle for the unseen share.
     """
 
     n_decisions: int
@@ -58,7 +58,7 @@ class Evaluation:
 
     @property
     def n_used(self) -> int:
-        """Decisions that the estimates are made of."""
+        """The number of decisions that the estimates are based on."""
         return self.n_decisions - self.n_without_feedback - self.n_incomplete
 
 
@@ -72,12 +72,12 @@ def evaluate(
 ) -> Evaluation:
     """Estimate the mean loss of `target` from the decisions of a log.
 
-    `rows` is a `DecisionLog` or a part of one. With an untrained `oracle` the doubly robust
-    estimate is made too: a copy predicts each round before it learns it. All losses must lie in
-    `loss_range`, for the anytime-valid intervals. Decisions without feedback are left out, which
-    is right if feedback is missing by chance, and so are those whose feedback lacks a loss that
-    the graph reveals for certain. An action that reveals nothing needs no feedback. A policy
-    that was trained on these rows looks better than it is: judge it on later ones.
+    `rows` is a `DecisionLog` or a part of one. An untrained `oracle` adds the doubly robust
+    estimate: a copy of it predicts each round before learning from it. All losses must lie in
+    `loss_range`, which the anytime-valid intervals need. Decisions without feedback are left
+    out, which is right if feedback is missing at random, and so are those whose feedback lacks a
+    loss that the graph always reveals. An action that reveals nothing needs no feedback. A
+    policy that was trained on these rows looks better than it is: evaluate it on later ones.
 
     >>> import tempfile, pathlib, graphcb
     >>> from graphcb.evaluation import constant
@@ -98,7 +98,7 @@ def evaluate(
     n_decisions = n_without_feedback = n_incomplete = 0
     for row in rows:
         n_decisions += 1
-        if row.feedback is None and row.graph.row(row.action).any():
+        if row.feedback is None and row.graph.row(row.action_index).any():
             n_without_feedback += 1
         elif _is_incomplete(row):
             n_incomplete += 1
@@ -106,7 +106,7 @@ def evaluate(
             judge.add(row)
     if n_decisions == n_without_feedback + n_incomplete:
         raise ValueError(
-            f"the log must have decisions with feedback to judge by, got {n_decisions} decisions, "
+            f"the log must have decisions with complete feedback, got {n_decisions} decisions, "
             f"{n_without_feedback} of them without feedback and {n_incomplete} with part of it"
         )
     terms = judge.all_terms()
@@ -118,7 +118,7 @@ def evaluate(
         robust = judge.estimate(
             terms.robust, terms.robust_below, terms.robust_above, confidence, floor=FLOOR
         )
-        if unseen > 0.0:  # the interval at any time needs terms that are unbiased
+        if unseen > 0.0:  # the anytime-valid interval needs unbiased terms
             robust = replace(robust, anytime=None)
     return Evaluation(
         n_decisions,
@@ -147,14 +147,14 @@ class _Judge:
         target = as_probabilities(self.target(row), n_actions)
         revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
         if row.feedback is not None:
-            revealed[row.feedback.actions] = True
-            losses[row.feedback.actions] = self._scaled(row.feedback, row.decision_id)
+            revealed[row.feedback.action_indices] = True
+            losses[row.feedback.action_indices] = self._scaled(row.feedback, row.decision_id)
         self.rounds.append(
             JudgedRound(
                 row.graph,
                 target,
                 row.probabilities,
-                row.action,
+                row.action_index,
                 revealed,
                 losses,
                 self._predict_then_learn(row),
@@ -164,7 +164,7 @@ class _Judge:
             self._work_out()
 
     def all_terms(self) -> RoundTerms:
-        """Of all rounds so far, in their order."""
+        """The terms of all rounds so far, in order."""
         self._work_out()
         return RoundTerms(*(np.concatenate(terms) for terms in zip(*self.parts, strict=True)))
 
@@ -179,7 +179,7 @@ class _Judge:
             raise ValueError(
                 f"losses must lie in loss_range ({self.low:g}, {self.low + self.width:g}), got "
                 f"{feedback.losses[wrong[0]]:g} in the feedback for decision {decision_id}; "
-                "give the range that holds for all"
+                "give a range that contains all losses"
             )
         return scaled
 
@@ -188,8 +188,7 @@ class _Judge:
             return None
         answered = as_losses(self.oracle.predict(row.context, row.actions), row.graph.n_actions)
         if row.feedback is not None:
-            chosen = pick(row.actions, row.feedback.actions)
-            self.oracle.update(row.context, chosen, row.feedback.losses)
+            self.oracle.update(row.context, row.feedback.actions, row.feedback.losses)
         return np.clip((answered - self.low) / self.width, 0.0, 1.0)
 
     def estimate(
@@ -201,7 +200,7 @@ class _Judge:
         *,
         floor: float = 0.0,
     ) -> Estimate:
-        """In the losses' own units; `below` and `above` are terms for the interval at any time."""
+        """In the losses' own units; `below` and `above` are for the anytime-valid interval."""
         values = self.low + self.width * terms
         lower, upper = confidence_sequence(below, above, confidence=confidence, floor=floor)
         return Estimate(
@@ -215,8 +214,8 @@ class _Judge:
 
 
 def _is_incomplete(row: LoggedDecision) -> bool:
-    """Whether a loss is missing that the graph says is always revealed."""
-    certain: Flags = row.graph.row(row.action) == 1.0
+    """Whether a loss is missing that the graph always reveals."""
+    certain: Flags = row.graph.row(row.action_index) == 1.0
     if row.feedback is not None:
-        certain[row.feedback.actions] = False
+        certain[row.feedback.action_indices] = False
     return bool(certain.any())

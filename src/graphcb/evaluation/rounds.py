@@ -1,6 +1,6 @@
-"""Logged rounds beside what another policy would have played, and what they say about it.
+"""The terms of logged rounds, worked out for all rounds on one graph together.
 
-Losses and predictions are in units in which all losses lie in [0, 1].
+Losses and predictions are scaled so that all losses lie in [0, 1].
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,11 @@ from graphcb.evaluation.terms import (
 )
 from graphcb.graphs import FeedbackGraph
 
-# How far below 0 a doubly robust term of the confidence sequence may fall; predictions are
-# shrunk until none can fall further.
+# The doubly robust terms of the confidence sequence are at least -FLOOR: predictions are shrunk
+# until none can be smaller.
 FLOOR = 2.0
-# Up to so many actions, what can be revealed together is looked at, not bounded by everything.
+# Up to this number of actions the smallest term is found from what can be revealed together;
+# above it, all actions are taken together, which is a bound.
 LOOKED_AT = 512
 
 
@@ -38,9 +39,9 @@ class JudgedRound(NamedTuple):
 
 
 class RoundTerms(NamedTuple):
-    """One number a round. `above` are terms of 1 - loss, for the upper ends of intervals.
+    """One number per round. `above` are terms of 1 - loss, for the upper ends of intervals.
 
-    `unseen` is the share of the target's play that could not have been seen.
+    `unseen` is the share of the target's play whose loss could not have been revealed.
     """
 
     graph: Floats
@@ -55,7 +56,7 @@ class RoundTerms(NamedTuple):
 
 
 def terms_of(rounds: Sequence[JudgedRound]) -> RoundTerms:
-    """The terms of rounds in their order, those of one graph worked out together."""
+    """The terms of rounds, in their order."""
     terms = np.zeros((len(RoundTerms._fields), len(rounds)))
     places: dict[FeedbackGraph, list[int]] = {}
     for place, judged in enumerate(rounds):
@@ -97,7 +98,7 @@ def _stack(rounds: Sequence[JudgedRound], name: str) -> NDArray[Any]:
 
 
 def _self_reveal(graph: FeedbackGraph) -> Floats:
-    """How likely each action shows itself."""
+    """The probability that each action reveals itself."""
     if graph.is_deterministic:
         return graph.structure.self_loops().astype(np.float64)
     return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
@@ -106,10 +107,10 @@ def _self_reveal(graph: FeedbackGraph) -> Floats:
 def _shrunk(
     graph: FeedbackGraph, p: Floats, target: Floats, reveal: Floats, guess: Floats
 ) -> Floats:
-    """The guesses, made smaller where a term could fall below -FLOOR.
+    """The guesses, scaled down where a term could be smaller than -FLOOR.
 
-    A term is least when all losses that are revealed together are 0. By how much is known
-    before any is seen, so the terms stay unbiased.
+    A term is smallest when all losses that are revealed together are 0. The factor is known
+    before any loss is seen, so the terms stay unbiased.
     """
     weights = np.zeros(guess.shape)
     np.divide(target * guess, reveal, out=weights, where=reveal > 0.0)

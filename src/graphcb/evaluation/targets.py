@@ -1,20 +1,19 @@
-"""Policies that can be judged: what each would have played in a logged round."""
+"""Target policies: what each would have played in a logged round."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents import Agent, Greedy
-from graphcb.checks import as_action
 from graphcb.decisions import LoggedDecision
-from graphcb.decisions.replaying import answer
+from graphcb.decisions.identifiers import Identifiers, as_identifier
+from graphcb.decisions.transition import answer
+from graphcb.evaluation.terms import Floats
 from graphcb.oracles import Oracle
 from graphcb.saving import load
 
-Floats = NDArray[np.float64]
 Target = Callable[[LoggedDecision], Floats]
 FORMS = "uniform, logged, constant:ACTION, MODEL.npz or greedy:MODEL.npz"
 
@@ -25,42 +24,43 @@ def uniform(row: LoggedDecision) -> Floats:
 
 
 def logged(row: LoggedDecision) -> Floats:
-    """What was played: the policy that wrote the log."""
+    """The policy that wrote the log."""
     return row.probabilities
 
 
-def constant(action: int) -> Target:
-    """Always the same action, by its place in the graph."""
+def constant(action: Any) -> Target:
+    """Always the same action, by its identifier or the text of it, as in `Policy.feedback`."""
+    key = as_identifier(action)
 
     def target(row: LoggedDecision) -> Floats:
         probabilities = np.zeros(row.graph.n_actions)
-        probabilities[as_action(action, row.graph.n_actions)] = 1.0
+        probabilities[Identifiers(row.actions, row.graph.n_actions).index(key)] = 1.0
         return probabilities
 
     return target
 
 
 def as_saved(agent: Agent) -> Target:
-    """An agent as it stands: it neither learns nor counts rounds while it is judged."""
+    """An agent as it is: it neither learns nor counts rounds while it is evaluated."""
 
     def target(row: LoggedDecision) -> Floats:
-        return answer(agent, row.context, row.graph, row.actions).probabilities
+        return answer(agent, row.context, row.graph, row.actions)[0]
 
     return target
 
 
 def greedy(oracle: Oracle) -> Target:
-    """The action with the smallest prediction of an oracle as it stands."""
+    """The action for which an oracle, as it is, predicts the smallest loss."""
     return as_saved(Greedy(oracle))
 
 
 def read_target(text: str) -> Target:
-    """A policy from a short text, as the command line has it."""
+    """A policy from its text on the command line."""
     if text in ("uniform", "logged"):
         return uniform if text == "uniform" else logged
     kind, colon, rest = text.partition(":")
-    if kind == "constant" and rest.isdigit():
-        return constant(int(rest))
+    if kind == "constant" and rest:
+        return constant(rest)
     if kind == "greedy" and colon:
         thing = _load(rest)
         return greedy(getattr(thing, "oracle", thing))
@@ -68,7 +68,7 @@ def read_target(text: str) -> Target:
         thing = _load(text)
         if not hasattr(thing, "act"):
             raise ValueError(
-                f"{text}: must hold an agent, got a {type(thing).__name__}; an oracle is judged "
+                f"{text}: must contain an agent, got a {type(thing).__name__}; evaluate an oracle "
                 f"as greedy:{text}"
             )
         return as_saved(thing)
@@ -77,5 +77,5 @@ def read_target(text: str) -> Target:
 
 def _load(text: str) -> Any:
     if not Path(text).is_file():
-        raise FileNotFoundError(f"`policy` must name a model that is there, got {text!r}")
+        raise FileNotFoundError(f"`policy` must name a model that exists, got {text!r}")
     return load(text)

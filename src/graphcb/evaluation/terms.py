@@ -1,8 +1,8 @@
-"""What each logged decision says about the loss of another policy: one number a decision.
+"""Importance-weighted terms: what each logged decision says about the loss of another policy.
 
-Arrays have the actions on their last axis and any axes before it. `target` are the probabilities
-of the policy that is judged. The mean over decisions is the estimate; all three are unbiased as
-long as each action that `target` plays could have been seen.
+Arrays have the actions on their last axis, and any axes before it. `target` are the probabilities
+of the policy that is evaluated. There is one term per decision, and their mean is the estimate.
+All three kinds are unbiased if every action that `target` plays could have been revealed.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ Flags = NDArray[np.bool_]
 def graph_terms(
     target: Floats, reveal_probabilities: Floats, revealed: Flags, losses: Floats
 ) -> Floats:
-    """Every revealed loss, divided by the probability that it was *revealed*.
+    """Every revealed loss, with the probability that it was *revealed* as its propensity.
 
-    sum over revealed a of target_a * loss_a / reveal_probabilities_a; what `losses` holds for
-    the other actions does not matter.
+    sum over revealed a of target_a * loss_a / reveal_probabilities_a; the entries of `losses` for
+    other actions do not matter.
 
     >>> half = np.array([0.5, 0.5])
     >>> graph_terms(half, np.array([1.0, 0.5]), np.array([True, True]), np.array([0.2, 0.4]))
@@ -32,10 +32,10 @@ def graph_terms(
 def plain_terms(
     target: Floats, self_probabilities: Floats, played: Flags, revealed: Flags, losses: Floats
 ) -> Floats:
-    """The loss of the played action alone, divided by the probability of playing and seeing it.
+    """The loss of the played action only, divided by the probability of playing and seeing it.
 
     `self_probabilities` are probabilities * graph.matrix.diagonal(); `played` marks the action.
-    What propensity weighting does without a graph; here for comparison.
+    This is inverse propensity weighting without a graph, for comparison.
     """
     return graph_terms(target, self_probabilities, played & revealed, losses)
 
@@ -47,10 +47,10 @@ def doubly_robust_terms(
     losses: Floats,
     predicted_losses: Floats,
 ) -> Floats:
-    """The predicted loss of `target`, corrected by how wrong the predictions were where seen.
+    """The predicted loss of `target`, corrected by the importance-weighted errors that were seen.
 
-    Unbiased whatever the predictions, as long as they were made before these losses were seen; the
-    better they are, the less it varies.
+    Unbiased whatever the predictions, if they were made before these losses were seen. The better
+    the predictions, the smaller the variance.
     """
     predicted = (target * predicted_losses).sum(axis=-1)
     errors = losses - predicted_losses

@@ -1,0 +1,114 @@
+"""What the actions of a round are called, and the keys by which feedback names them.
+
+An identifier is an element of the `actions` that `decide` was given (a number, a text, or a list
+of these), or 0, 1, ... if it was given none. JSON has only texts as keys, so "2" also names
+action 2 and "0.5" the stock level 0.5. The log itself stores indices into the round's actions.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.decisions.encoding import decode
+
+Identifier = int | float | str | tuple[Any, ...]
+
+
+class Identifiers:
+    """The identifiers of one round, in the graph's order, checked to be distinct.
+
+    >>> round = Identifiers([2, 0.5, "large"], 3)
+    >>> round.index(2), round.index("2"), round.index("0.5"), round.index("large")
+    (0, 0, 1, 2)
+    """
+
+    def __init__(self, actions: Any, n_actions: int) -> None:
+        values = range(n_actions) if actions is None else map(as_identifier, actions)
+        self.values: tuple[Identifier, ...] = tuple(values)
+        if len(self.values) != n_actions:
+            raise ValueError(
+                f"`actions` must have one identifier per action of the graph, {n_actions}, "
+                f"got {len(self.values)}"
+            )
+        self._index_of: dict[Any, int] = {value: index for index, value in enumerate(self.values)}
+        n_texts = sum(isinstance(value, str) for value in self.values)
+        if len(self._index_of) < n_actions or 0 < n_texts < n_actions:
+            self._check_distinct()
+
+    def index(self, key: Any, *, name: str = "action") -> int:
+        """Where the action that `key` names stands in the graph."""
+        index = self._index_of.get(key)
+        if index is None and isinstance(key, str):
+            index = self._index_of.get(_parsed(key))
+        if index is None:
+            raise ValueError(
+                f"`{name}` must be one of the actions decided on ({shown(self.values)}), "
+                f"got {key!r}"
+            )
+        return index
+
+    def _check_distinct(self) -> None:
+        seen: set[Identifier] = set()
+        for index, value in enumerate(self.values):
+            if value in seen or str(value) in seen:
+                raise ValueError(
+                    f"`actions` must be distinct, got {value!r} again at index {index}; "
+                    "feedback could not tell them apart"
+                )
+            seen |= {value, str(value)}
+
+
+@lru_cache(maxsize=16)
+def read_identifiers(actions: bytes, n_actions: int) -> Identifiers:
+    """The identifiers of a round from the bytes that a log holds."""
+    return Identifiers(decode(actions), n_actions)
+
+
+def as_identifier(value: Any) -> Identifier:
+    """An identifier as a value that can be a key: a list becomes a tuple."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(as_identifier(part) for part in value)
+    if isinstance(value, int | float | str):
+        return value
+    raise TypeError(
+        f"`actions` must be numbers, texts or lists of these, got {type(value).__name__}"
+    )
+
+
+def as_list(actions: Any) -> Any:
+    """The `actions` of a round as None, a list or an array."""
+    if isinstance(actions, np.ndarray) and actions.ndim > 0:
+        return actions
+    if isinstance(actions, Sequence) and not isinstance(actions, str | bytes):
+        return list(actions)
+    if actions is None:
+        return None
+    raise TypeError(f"`actions` must be a list or an array, got {type(actions).__name__}")
+
+
+def pick(actions: Any, indices: NDArray[np.int64]) -> Any:
+    """The identifiers at some indices, in the form that an agent takes."""
+    if actions is None:
+        return indices
+    if isinstance(actions, np.ndarray):
+        return actions[indices]
+    return [actions[index] for index in indices]
+
+
+def shown(identifiers: Iterable[Identifier]) -> str:
+    """The first few, for an error text."""
+    texts = [repr(value) for value in identifiers]
+    return (", ".join(texts[:8]) or "none") + (", ..." if len(texts) > 8 else "")
+
+
+def _parsed(key: str) -> Identifier | None:
+    try:
+        return as_identifier(json.loads(key))
+    except (ValueError, TypeError):
+        return None

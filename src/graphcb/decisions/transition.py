@@ -1,0 +1,89 @@
+"""One step of a policy: from a state and a round to a decision, from feedback to the next state.
+
+Live decisions and replayed ones go through the same functions, so they agree bit for bit.
+"""
+
+import copy
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents import Agent
+from graphcb.checks import as_numbers
+from graphcb.decisions.encoding import decode
+from graphcb.decisions.identifiers import pick
+from graphcb.decisions.tables import DecisionRow
+from graphcb.graphs import FeedbackGraph
+from graphcb.sampling import action_at
+
+
+@dataclass(frozen=True)
+class PolicyState:
+    """The agent after event number `position` of a log."""
+
+    agent: Agent
+    position: int = 0
+    n_feedbacks: int = 0
+
+
+class Drawn(NamedTuple):
+    """The probabilities of a round, the index drawn from them, and the state afterwards."""
+
+    probabilities: NDArray[np.float64]
+    action_index: int
+    gamma: float | None
+    after: PolicyState
+
+
+def draw(state: PolicyState, seed: int, context: Any, graph: FeedbackGraph, actions: Any) -> Drawn:
+    """The next decision; `state` itself does not change."""
+    probabilities, gamma, agent = answer(state.agent, context, graph, actions)
+    position = state.position + 1
+    index = action_at(uniform_at(seed, position), probabilities, graph.n_actions)
+    return Drawn(probabilities, index, gamma, PolicyState(agent, position, state.n_feedbacks))
+
+
+def learn(
+    state: PolicyState,
+    decision: DecisionRow,
+    indices: NDArray[np.int64],
+    losses: NDArray[np.float64],
+) -> PolicyState:
+    """The state after one more feedback; its agent learns in place."""
+    state.agent.learn(decode(decision.context), pick(decode(decision.actions), indices), losses)
+    return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1)
+
+
+def answer(
+    agent: Agent, context: Any, graph: FeedbackGraph, actions: Any
+) -> tuple[NDArray[np.float64], float | None, Agent]:
+    """Probabilities of a round, their gamma, and the agent after it; `agent` does not change.
+
+    A round changes an agent's counters and its schedule. Its oracle, which may be large, is only
+    read, and so it is shared.
+    """
+    after: Any = copy.copy(agent)
+    if hasattr(after, "schedule"):
+        after.schedule = copy.copy(after.schedule)
+    gamma = gamma_of(after, graph.n_actions)
+    return as_numbers("probabilities", after.act(context, graph, actions)), gamma, after
+
+
+def gamma_of(agent: Any, n_actions: int) -> float | None:
+    """The gamma with which an agent is about to play a round, None for an agent without one."""
+    if hasattr(agent, "schedule") and hasattr(agent, "n_rounds"):
+        return float(agent.schedule.gamma(agent.n_rounds + 1, n_actions))
+    return None
+
+
+def uniform_at(seed: int, position: int) -> float:
+    """A number in [0, 1) for one event of one log: 53 bits of a BLAKE2b hash keyed by the seed.
+
+    The same decision is drawn again after a restart, and no generator's state has to be kept.
+    """
+    key = seed.to_bytes(8, "little")
+    digest = hashlib.blake2b(position.to_bytes(8, "little"), key=key, digest_size=8).digest()
+    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53

@@ -1,0 +1,88 @@
+"""Logs of graphcb 0.1.0, which took feedback by index: they replay, and continue by identifier.
+
+The dumps were written by that version; each ends with decisions that still wait for feedback.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphcb import DecisionLog, Policy, SquareCBG, SquareRoot
+from graphcb.cli import main
+from graphcb.decisions import replay
+from graphcb.oracles import LinearOGD, NewsvendorOGD
+
+DUMPS = Path(__file__).parent / "data"
+AGENTS = {
+    "log-0.1.0.sql": lambda: SquareCBG(
+        LinearOGD(4, 2, learning_rate=0.1), gamma=SquareRoot(2.0, 1.0)
+    ),
+    "stock-log-0.1.0.sql": lambda: SquareCBG(NewsvendorOGD(1, learning_rate=0.1), gamma=10.0),
+}
+
+
+@pytest.fixture(params=AGENTS)
+def old(request, tmp_path):
+    """The path of a log, and the agent with which it was created."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript((DUMPS / request.param).read_text())
+    return path, AGENTS[request.param]()
+
+
+def test_it_replays_bit_for_bit(old, capsys):
+    path, _ = old
+    with DecisionLog(path) as log:
+        assert log.start.version == "0.1.0"
+        replayed = replay(log)
+        stored = replay(log, from_checkpoint=True)  # written by 0.1.0
+        assert replayed.position == stored.position == log.n_events
+    assert replayed.agent.oracle.weights.tobytes() == stored.agent.oracle.weights.tobytes()
+    assert replayed.agent.oracle.weights.any()
+    assert main(["replay", str(path)]) == 0
+    assert "the checkpoint contains the same model" in capsys.readouterr().out
+
+
+def test_a_checkpoint_without_an_attribute_that_is_newer_still_agrees(old, monkeypatch, capsys):
+    def learn(self, context, actions, losses):
+        self.newer = 1.0
+        self.oracle.update(context, actions, losses)
+
+    monkeypatch.setattr(SquareCBG, "learn", learn)
+    assert main(["replay", str(old[0])]) == 0
+    assert "the checkpoint contains the same model" in capsys.readouterr().out
+
+
+def test_it_is_read_by_identifier(old):
+    path, _ = old
+    with DecisionLog(path) as log:
+        rows = list(log)
+    for row in rows:
+        names = list(range(row.graph.n_actions)) if row.actions is None else list(row.actions)
+        assert row.action == names[row.action_index]
+        if row.feedback is not None:
+            indices = row.feedback.action_indices
+            np.testing.assert_array_equal(indices, np.flatnonzero(row.graph.row(row.action_index)))
+            assert list(row.feedback.actions) == [names[index] for index in indices]
+
+
+def test_it_continues_with_its_agent_and_takes_late_feedback_by_identifier(old):
+    path, agent = old
+    with Policy(path, agent, seed=7) as policy, DecisionLog(path) as log:
+        twin = policy.agent
+        for row in list(log):
+            if row.feedback is not None:
+                continue
+            indices = np.flatnonzero(row.graph.row(row.action_index))
+            names = indices if row.actions is None else row.actions[indices]
+            losses = 0.25 + 0.01 * indices
+            assert policy.feedback(
+                row.decision_id, dict(zip(names.tolist(), losses.tolist(), strict=True))
+            ).counted
+            twin.learn(row.context, names, losses)
+        np.testing.assert_array_equal(policy.agent.oracle.weights, twin.oracle.weights)
+        assert log.n_feedbacks == log.n_decisions
+        np.testing.assert_array_equal(replay(log).agent.oracle.weights, twin.oracle.weights)
