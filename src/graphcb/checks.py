@@ -1,4 +1,4 @@
-"""Checks at the public edge: each returns the clean value or raises a text that says what to do."""
+"""Checks at the public edge: each returns the clean value or raises an error with the remedy."""
 
 import operator
 from typing import Any
@@ -110,7 +110,7 @@ def _first_negative_and_sum(p: NDArray[np.float64]) -> tuple[int, float]:
 def as_losses(
     losses: ArrayLike, n_actions: int, *, name: str = "predicted_losses"
 ) -> NDArray[np.float64]:
-    """One finite loss an action: shape (n_actions,)."""
+    """One finite loss for each action: shape (n_actions,)."""
     f = as_numbers(name, losses)
     if f.shape != (n_actions,):
         raise ValueError(
@@ -147,3 +147,14 @@ def as_positive(name: str, value: float) -> float:
     if not 0.0 < value < float("inf"):
         raise ValueError(f"`{name}` must be a positive finite number, got {value}")
     return float(value)
+
+
+def as_range(name: str, bounds: Any) -> tuple[float, float]:
+    """A pair of finite numbers, the smaller one first."""
+    try:
+        low, high = map(float, bounds)
+        if -np.inf < low < high < np.inf:
+            return low, high
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"`{name}` must be (low, high) with low < high, both finite; got {bounds!r}")

@@ -4,7 +4,6 @@ import pytest
 from graphcb import FeedbackGraph, graphs
 from graphcb.environments import Observation, Round, SyntheticInventory
 from graphcb.experiments import run
-from graphcb.experiments.loop import draw
 
 
 class Spy:
@@ -68,36 +67,6 @@ def test_two_agents_meet_the_same_rounds_whatever_they_play():
     assert [r.action for r in first] != [r.action for r in second]
     assert list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=3)) == second
     assert list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=4)) != second
-
-
-def test_draws_follow_the_probabilities():
-    rng = np.random.default_rng(0)
-    p = np.array([0.0, 0.5, 0.0, 0.25, 0.25, 0.0])
-    counts = np.bincount([draw(p, 6, rng) for _ in range(20_000)], minlength=6)
-    np.testing.assert_allclose(counts / 20_000, p, atol=0.01)
-    assert counts[[0, 2, 5]].sum() == 0
-
-
-class Always(np.random.Generator):
-    """A stream that always answers the same."""
-
-    def __init__(self, answer):
-        super().__init__(np.random.PCG64(0))
-        self.answer = answer
-
-    def random(self):
-        return self.answer
-
-
-def test_a_draw_inverts_the_cumulative_probabilities():
-    p = np.array([0.25, 0.0, 0.75])
-    assert draw(p, 3, Always(0.0)) == 0
-    assert draw(p, 3, Always(np.nextafter(0.25, 0.0))) == 0
-    assert draw(p, 3, Always(0.25)) == 2
-
-
-def test_rounding_never_draws_an_impossible_action():
-    assert draw(np.array([0.3, 0.7 - 1e-9, 0.0]), 3, Always(1.0 - 2**-53)) == 1
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.4, 0.0], [0.5, 0.5], [1.5, -0.5, 0.0]])

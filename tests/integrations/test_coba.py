@@ -13,9 +13,8 @@ from coba.environments import LambdaSimulation  # noqa: E402
 from coba.primitives import Categorical  # noqa: E402
 from coba.random import CobaRandom  # noqa: E402
 
-from graphcb import FeedbackGraph, SquareCBG, graphs  # noqa: E402
+from graphcb import FeedbackGraph, SquareCBG, draw, graphs  # noqa: E402
 from graphcb.environments import KnownLosses  # noqa: E402
-from graphcb.experiments.loop import draw  # noqa: E402
 from graphcb.integrations.coba import GraphCB, GraphLearner, squarecbg  # noqa: E402
 from graphcb.oracles import LogisticOGD  # noqa: E402
 
@@ -81,7 +80,7 @@ def test_the_evaluator_plays_what_the_run_loop_plays():
     environment = KnownLosses(x, losses, graph, shuffle=False)
     for row, round in zip(played, environment.rounds(rng), strict=True):
         p = agent.act(round.context, graph)
-        action = draw(p, N_ACTIONS, rng)
+        action = draw(p, rng)
         seen = environment.reveal(round, action, rng)
         agent.learn(round.context, seen.actions, seen.losses)
         assert row["action"] == "abcde"[action]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent
+from graphcb.agents import Agent, gamma_of
 from graphcb.checks import as_numbers
 from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, decode, numbers
@@ -68,13 +68,9 @@ def answer(agent: Agent, context: Any, graph: FeedbackGraph, actions: Any) -> An
 
     A round changes an agent's counters and its schedule; the oracle, which is large, it only asks.
     """
-    after: Any = copy.copy(agent)
-    gamma = None
-    if hasattr(after, "schedule") and hasattr(after, "n_rounds"):
-        after.schedule = copy.copy(after.schedule)
-        gamma = float(after.schedule.gamma(after.n_rounds + 1, graph.n_actions))
+    after = copy.copy(agent)
     probabilities = as_numbers("probabilities", after.act(context, graph, actions))
-    return Answer(probabilities, gamma, after)
+    return Answer(probabilities, gamma_of(after), after)
 
 
 def uniform_at(seed: int, position: int) -> float:

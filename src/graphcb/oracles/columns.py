@@ -1,4 +1,4 @@
-"""One weight vector an action: what the linear oracles share.
+"""One weight vector per action: what the linear oracles share.
 
 Weights are stored (n_features, n_actions), so that a sparse context touches few contiguous rows.
 """
@@ -37,7 +37,7 @@ def read_columns(actions: Any, n_actions: int) -> Columns:
 
 
 def check_columns(columns: Columns, n_actions: int) -> None:
-    """Refuse a column that is not there, or twice."""
+    """Refuse a column that does not exist or comes twice."""
     wrong = first_impossible(columns, n_actions)
     if wrong >= 0:
         action = columns[wrong]
@@ -70,7 +70,7 @@ def read_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Float
     columns, seen = read_columns(actions, n_actions), as_numbers("losses", losses)
     if seen.shape != columns.shape:
         raise ValueError(
-            f"`losses` must have shape {columns.shape}, one a revealed action, got {seen.shape}"
+            f"`losses` must have shape {columns.shape}, one per revealed action, got {seen.shape}"
         )
     return columns, seen
 
@@ -81,6 +81,17 @@ def check_losses(seen: Floats, columns: Columns) -> None:
     if wrong >= 0:
         raise ValueError(
             f"`losses` must be finite, got {seen[wrong]} at index {wrong} (action {columns[wrong]})"
+        )
+
+
+def check_losses_between(seen: Floats, loss_range: tuple[float, float]) -> None:
+    """Refuse a loss outside the range that the oracle was made for."""
+    low, high = loss_range
+    wrong = np.flatnonzero(~((seen >= low) & (seen <= high)))
+    if wrong.size:
+        raise ValueError(
+            f"`losses` must lie in loss_range {loss_range}, got {seen[wrong[0]]} at index "
+            f"{wrong[0]}; make the oracle with loss_range=(low, high), or scale the losses"
         )
 
 

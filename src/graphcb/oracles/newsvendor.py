@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
+from graphcb.describing import describe
 from graphcb.newsvendor import stock_costs
 
 Floats = NDArray[np.float64]
@@ -18,17 +19,19 @@ class NewsvendorOGD:
 
     For use with stock levels: the actions are the levels themselves, as real numbers, so any
     grid of levels can be asked for in any round. With the guess d = context @ weights +
-    intercept, a level a costs `holding_cost` a unit above d and `backorder_cost` a unit below.
+    intercept, a level a costs `holding_cost` per unit above d and `backorder_cost` per unit below.
 
-    One step a round on the squared error, averaged over the revealed levels: with the sum, the
+    One step per round on the squared error, averaged over the revealed levels: with the sum, the
     step would grow with the number of levels and diverge. `start` is the first guess at the
-    demand and belongs at the top of the levels: from a low guess the learner sees the losses
-    of low levels only, which a far too low demand explains as well, and stays there.
+    demand and belongs at the top of the levels: from a low guess the learner sees only the
+    losses of low levels, which a demand that is far too low explains just as well.
 
     >>> oracle = NewsvendorOGD(n_features=2, learning_rate=0.5)
     >>> oracle.predict(np.array([0.1, 0.2]), np.array([0.0, 0.5, 1.0]))
     array([1. , 0.5, 0. ])
     """
+
+    start: float = 1.0
 
     def __init__(
         self,
@@ -45,6 +48,8 @@ class NewsvendorOGD:
         self.backorder_cost = as_positive("backorder_cost", backorder_cost)
         if not math.isfinite(start):
             raise ValueError(f"`start` must be finite, got {start}")
+        if start != self.start:  # models and logs of version 0.1 do not hold the default
+            self.start = float(start)
         self.weights = np.zeros(self.n_features)
         self.intercept = float(start)
 
@@ -55,13 +60,13 @@ class NewsvendorOGD:
         return stock_costs(levels, demand, self.holding_cost, self.backorder_cost)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
-        """One gradient step on the levels seen; none is a step of nothing."""
+        """One gradient step on the levels seen; none if there are no levels."""
         x = self._features(context)
         levels = self._levels(actions)
         seen = as_numbers("losses", losses)
         if seen.shape != levels.shape:
             raise ValueError(
-                f"`losses` must have shape {levels.shape}, one a revealed level, got {seen.shape}"
+                f"`losses` must have shape {levels.shape}, one per revealed level, got {seen.shape}"
             )
         if levels.size == 0:
             return
@@ -77,6 +82,8 @@ class NewsvendorOGD:
         step = self.learning_rate * slope
         add_scaled(self.weights, -step, x)
         self.intercept -= step
+
+    __repr__ = describe
 
     def _demand(self, x: Floats) -> float:
         demand = dot(x, self.weights) + self.intercept

@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Columns, Floats
 
 
 class OnlineRidge:
-    """The Vovk-Azoury-Warmuth forecaster, one an action: ridge that counts today's context too.
+    """One Vovk-Azoury-Warmuth forecaster per action: ridge that counts today's context too.
 
-    For dense contexts of moderate width: a round costs n_features^2 an action, and memory is
+    For dense contexts of moderate width: a round costs n_features^2 per action, and memory is
     n_actions * n_features^2 * 8 bytes. Its regret grows with the logarithm of the rounds:
     sum of squared errors at most that of any fixed weights w, plus `penalty` * |w|^2, plus
     n_features * max|loss|^2 * log(1 + T |x|^2 / (penalty * n_features)).
@@ -43,6 +44,8 @@ class OnlineRidge:
         x = self._features(context)
         columns, seen = as_seen(actions, losses, self.n_actions)
         _absorb(self.inverses, self.moments, x, columns, seen)
+
+    __repr__ = describe
 
     def _features(self, context: Any) -> NDArray[np.float64]:
         x = as_numbers("context", context)

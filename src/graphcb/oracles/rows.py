@@ -37,7 +37,7 @@ def read_row(context: Any, n_features: int) -> SparseRow:
     """The row, the indices of a pair not yet checked against `n_features`."""
     if isinstance(context, tuple):
         return _read_pair(context, n_features)
-    sparse = sys.modules.get("scipy.sparse")  # whoever hands in a sparse row has imported it
+    sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
     if sparse is not None and sparse.issparse(context):
         return _read_sparse(context, n_features)
     values = as_numbers("context", context)
@@ -47,7 +47,7 @@ def read_row(context: Any, n_features: int) -> SparseRow:
 
 
 def check_indices(row: SparseRow, n_features: int) -> None:
-    """Refuse an index that is not there."""
+    """Refuse an index that does not exist."""
     wrong = first_outside(row.indices, n_features)
     if wrong >= 0:
         raise IndexError(

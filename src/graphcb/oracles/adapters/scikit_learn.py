@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Floats, as_row
 
@@ -57,6 +58,9 @@ class SklearnRegressor:
         for column, loss in zip(columns, seen, strict=True):
             self.regressors[column].partial_fit(row, np.array([loss]))
             self.fitted[column] = True
+
+    def __repr__(self) -> str:
+        return describe(self, regressor=self.regressors[0])
 
     def _predict_one(self, row: Any, column: int) -> float:
         return float(self.regressors[column].predict(row)[0]) if self.fitted[column] else self.start

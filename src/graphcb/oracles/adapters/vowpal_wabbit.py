@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Floats, SparseRow, as_row
 
 
 class VowpalWabbit:
-    """A Vowpal Wabbit regression model in which each action has a namespace of its own.
+    """A Vowpal Wabbit regression model in which each action has its own namespace.
 
     Needs the extra `vw`. `arguments` are those of its command line for a plain regressor, such as
     "--learning_rate 0.5 --bit_precision 22"; exploration reductions do not belong there. The
@@ -41,6 +42,8 @@ class VowpalWabbit:
         columns, seen = as_seen(actions, losses, self.n_actions)
         for column, loss in zip(columns, seen.tolist(), strict=True):
             self.workspace.learn(f"{loss} |a{column} {features}")
+
+    __repr__ = describe
 
     def _features(self, context: Any) -> str:
         row: SparseRow = as_row(context, self.n_features)
