@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.prediction import check_graph, predicted_losses
+from graphcb.agents.prediction import predicted_losses
 from graphcb.checks import as_gamma
 from graphcb.describing import describe
 from graphcb.exploration import (
@@ -60,12 +60,11 @@ class SquareCBG:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
-        check_graph(graph)
-        require_observable(graph, "to learn from it")
         if self.schedule.epoch != self.epoch and self.fresh_oracle is not None:
             self.oracle = copy.deepcopy(self.fresh_oracle)
             self.epoch = self.schedule.epoch
         predicted = predicted_losses(self.oracle, context, graph, actions)
+        require_observable(graph, "to learn from it")
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
         probabilities, value = self._explore(predicted, graph, gamma)
         if self.schedule.needs != "nothing":

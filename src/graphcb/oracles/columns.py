@@ -3,14 +3,13 @@
 Weights are stored (n_features, n_actions), so that a sparse context touches few contiguous rows.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from graphcb.checks import as_numbers, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.rows import INT64, Columns, Floats
+from graphcb.oracles.rows import INT64, Columns, Floats, every_index
 
 
 def as_columns(actions: Any, n_actions: int) -> Columns:
@@ -23,7 +22,7 @@ def as_columns(actions: Any, n_actions: int) -> Columns:
 def read_columns(actions: Any, n_actions: int) -> Columns:
     """The columns of these actions, not yet checked against `n_actions`."""
     if actions is None:
-        return _all_columns(n_actions)
+        return every_index(n_actions)
     columns = np.asarray(actions)
     if columns.dtype == INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
         return columns
@@ -50,11 +49,6 @@ def check_columns(columns: Columns, n_actions: int) -> None:
             f"`actions` must be between 0 and {n_actions - 1} (the oracle has {n_actions} "
             f"actions), got {action} at index {wrong}"
         )
-
-
-@lru_cache(maxsize=16)
-def _all_columns(n_actions: int) -> Columns:
-    return np.arange(n_actions)  # never handed out, so it need not be made read-only
 
 
 def as_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:

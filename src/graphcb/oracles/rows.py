@@ -1,6 +1,7 @@
 """A context as a sparse row: the one form that the compiled oracles work on."""
 
 import sys
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,15 +36,25 @@ def as_row(context: Any, n_features: int) -> SparseRow:
 
 def read_row(context: Any, n_features: int) -> SparseRow:
     """The row, the indices of a pair not yet checked against `n_features`."""
-    if isinstance(context, tuple):
-        return _read_pair(context, n_features)
-    sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
-    if sparse is not None and sparse.issparse(context):
-        return _read_sparse(context, n_features)
+    if type(context) is not np.ndarray:
+        if isinstance(context, tuple):
+            return _read_pair(context, n_features)
+        sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
+        if sparse is not None and sparse.issparse(context):
+            return _read_sparse(context, n_features)
     values = as_numbers("context", context)
     if values.shape != (n_features,):
         raise _wrong_width(values.shape, n_features)
-    return SparseRow(np.arange(n_features), values)
+    return SparseRow(every_index(n_features), values)
+
+
+@lru_cache(maxsize=16)
+def every_index(size: int) -> Columns:
+    """0, 1, ..., size - 1, made once for all rounds.
+
+    Nobody writes to it. It is not marked read-only: kernels would be compiled again for that.
+    """
+    return np.arange(size)
 
 
 def check_indices(row: SparseRow, n_features: int) -> None:
