@@ -105,7 +105,7 @@ class TestAgent:
         assert to_bytes(learner) == before
 
     def test_an_array_is_no_graph(self, agent):
-        text = r"`graph` must be a FeedbackGraph, got ndarray; .*graphcb.FeedbackGraph\(matrix\)"
+        text = r"must be a FeedbackGraph, got an array of shape \(6, 6\); use graphcb.FeedbackGraph"
         learner = build(agent)
         with pytest.raises(TypeError, match=text):
             learner.act(np.ones(3), np.eye(6), LEVELS)

@@ -149,6 +149,25 @@ def test_rewards_of_another_range():
     assert x + y == pytest.approx(1.0)
 
 
+def test_rewards_outside_the_range_are_refused_by_the_default_oracle():
+    learner = GraphLearner()
+    learner.predict(None, ["x", "y"])
+    with pytest.raises(
+        ValueError, match=r"must lie in loss_range \(0.0, 1.0\), got -2.0 at index 1"
+    ):
+        learner.learn_revealed(None, ["x", "y"], [1.0, 3.0])
+
+
+def test_what_a_graph_reveals_by_chance_does_not_depend_on_how_a_learner_draws():
+    graph = FeedbackGraph(np.full((N_ACTIONS, N_ACTIONS), 0.5))
+    rows = list(GraphCB(graph, seed=4).evaluate(classes(200)[0], RandomLearner()))
+    rng = np.random.default_rng(4)  # the stream of what is revealed, and of nothing else
+    for row in rows:
+        chosen = "abcde".index(row["action"])
+        assert row["n_revealed"] == int(chosen in graph.draw_revealed(chosen, rng))
+    assert all(row["probability"] == pytest.approx(0.2) for row in rows)
+
+
 def test_it_is_copied_and_pickled_as_coba_does():
     build = functools.partial(squarecbg)
     for learner in (GraphLearner(), GraphLearner(build, seed=3)):

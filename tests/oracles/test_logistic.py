@@ -7,23 +7,14 @@ from graphcb.oracles import LogisticOGD
 @pytest.mark.parametrize(
     ("loss_range", "losses", "text"),
     [
-        (
-            (0.0, 1.0),
-            [0.5, 1.5],
-            r"lie in loss_range \(0.0, 1.0\), got 1.5 at index 1; make the oracle",
-        ),
-        (
-            (0.0, 1.0),
-            [-0.1, 0.5],
-            r"lie in loss_range \(0.0, 1.0\), got -0.1 at index 0; make the oracle",
-        ),
-        ((-2.0, 5.0), [5.5, 0.5], r"lie in loss_range \(-2.0, 5.0\), got 5.5 at index 0"),
-        ((0.0, 1.0), [0.5, np.inf], "be finite, got inf at index 1"),
+        ((0.0, 1.0), [0.5, 1.5], r"\(0.0, 1.0\), got 1.5 at index 1; make the oracle with"),
+        ((0.0, 1.0), [-0.1, 0.5], r"\(0.0, 1.0\), got -0.1 at index 0; make the oracle with"),
+        ((-2.0, 5.0), [5.5, 0.5], r"\(-2.0, 5.0\), got 5.5 at index 0"),
     ],
 )
 def test_losses_outside_the_range_are_refused_and_change_nothing(loss_range, losses, text):
     oracle = LogisticOGD(3, 2, loss_range=loss_range)
-    with pytest.raises(ValueError, match=f"`losses` must {text}"):
+    with pytest.raises(ValueError, match=f"`losses` must lie in loss_range {text}"):
         oracle.update([1.0, 2.0], [0, 2], losses)
     assert oracle.n_updates == 0
     assert not oracle.weights.any()

@@ -25,10 +25,10 @@ def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions
 def check_graph(graph: FeedbackGraph) -> None:
     """Refuse anything but a graph."""
     if not isinstance(graph, FeedbackGraph):
-        raise TypeError(
-            f"`graph` must be a FeedbackGraph, got {type(graph).__name__}; "
-            "make one from a matrix with graphcb.FeedbackGraph(matrix)"
-        )
+        what = type(graph).__name__
+        if isinstance(graph, np.ndarray):
+            what = f"an array of shape {graph.shape}; use graphcb.FeedbackGraph(array)"
+        raise TypeError(f"`graph` must be a FeedbackGraph, got {what}")
 
 
 def _check_rising(actions: Any) -> None:

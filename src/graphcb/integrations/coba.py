@@ -35,9 +35,10 @@ class GraphLearner:
 
     `build(n_actions, n_features)` makes the agent in the first round, when both are known; to run
     on several processes it must be a function of a module. Rewards in `reward_range` become
-    losses between 0 and 1. In coba's own evaluators an action reveals only its own reward; under
-    `GraphCB` it reveals what the graph says. Contexts are divided by the square root of their
-    length, so scale an environment's features first, for example by `.scale("mean", "std")`.
+    losses between 0 and 1; the default oracle refuses others. In coba's own evaluators an action
+    reveals only its own reward; under `GraphCB` it reveals what the graph says. Contexts are
+    divided by the square root of their length, so scale an environment's features first, for
+    example by `.scale("mean", "std")`.
 
     >>> from coba import Environments, Experiment
     >>> from graphcb.graphs import full_information
