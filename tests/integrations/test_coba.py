@@ -152,9 +152,7 @@ def test_rewards_of_another_range():
 def test_rewards_outside_the_range_are_refused_by_the_default_oracle():
     learner = GraphLearner()
     learner.predict(None, ["x", "y"])
-    with pytest.raises(
-        ValueError, match=r"must lie in loss_range \(0.0, 1.0\), got -2.0 at index 1"
-    ):
+    with pytest.raises(ValueError, match=r"must lie in loss_range .*, got -2.0 at index 1"):
         learner.learn_revealed(None, ["x", "y"], [1.0, 3.0])
 
 
