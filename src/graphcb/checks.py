@@ -158,3 +158,16 @@ def as_range(name: str, bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         pass
     raise ValueError(f"`{name}` must be (low, high) with low < high, both finite; got {bounds!r}")
+
+
+def check_in_range(
+    name: str, values: NDArray[np.float64], range_name: str, bounds: tuple[float, float]
+) -> None:
+    """Refuse a value outside the range that was given as `range_name`."""
+    low, high = bounds
+    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    if wrong.size:
+        raise ValueError(
+            f"`{name}` must lie in {range_name} {bounds}, got {values[wrong[0]]} at index "
+            f"{wrong[0]}; give {range_name}=(low, high), or scale the {name}"
+        )

@@ -149,10 +149,10 @@ def test_rewards_of_another_range():
     assert x + y == pytest.approx(1.0)
 
 
-def test_rewards_outside_the_range_are_refused_by_the_default_oracle():
+def test_rewards_outside_the_range_are_refused():
     learner = GraphLearner()
     learner.predict(None, ["x", "y"])
-    with pytest.raises(ValueError, match=r"must lie in loss_range .*, got -2.0 at index 1"):
+    with pytest.raises(ValueError, match=r"`rewards` must lie in reward_range .*got 3.0 at"):
         learner.learn_revealed(None, ["x", "y"], [1.0, 3.0])
 
 

@@ -6,8 +6,8 @@ from graphcb.oracles import LogisticOGD
 @pytest.mark.parametrize(
     ("loss_range", "losses", "text"),
     [
-        ((0.0, 1.0), [0.5, 1.5], r"\(0.0, 1.0\), got 1.5 at index 1; make the oracle with"),
-        ((0.0, 1.0), [-0.1, 0.5], r"\(0.0, 1.0\), got -0.1 at index 0; make the oracle with"),
+        ((0.0, 1.0), [0.5, 1.5], r"\(0.0, 1.0\), got 1.5 at index 1; give loss_range="),
+        ((0.0, 1.0), [-0.1, 0.5], r"\(0.0, 1.0\), got -0.1 at index 0; give loss_range="),
         ((-2.0, 5.0), [5.5, 0.5], r"\(-2.0, 5.0\), got 5.5 at index 0"),
     ],
 )

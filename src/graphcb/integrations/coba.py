@@ -15,7 +15,7 @@ from coba.safety import SafeLearner
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent, SquareCBG
-from graphcb.checks import as_range
+from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import Row, play
 from graphcb.graphs import FeedbackGraph, bandit
@@ -34,16 +34,17 @@ class GraphLearner:
     """A coba learner around a graphcb agent.
 
     `build(n_actions, n_features)` makes the agent in the first round, when both are known; to run
-    on several processes it must be a function of a module. Rewards in `reward_range` become
-    losses between 0 and 1; the default oracle refuses others. In coba's own evaluators an action
-    reveals only its own reward; under `GraphCB` it reveals what the graph says. Contexts are
-    divided by the square root of their length, so scale an environment's features first, for
-    example by `.scale("mean", "std")`.
+    on several processes it must be a function of a module. Rewards must lie in `reward_range`
+    and become losses between 0 and 1. In coba's own evaluators an action reveals only its own
+    reward; under `GraphCB` it reveals what the graph says. Contexts are divided by the square
+    root of their length, so scale an environment's features first, for example by
+    `.scale("mean", "std")`.
 
     >>> from coba import Environments, Experiment
     >>> from graphcb.graphs import full_information
     >>> environment = Environments.from_linear_synthetic(100, n_action_features=0)
-    >>> experiment = Experiment(environment, GraphLearner(), GraphCB(full_information))
+    >>> learner = GraphLearner(reward_range=(-0.5, 1.5))
+    >>> experiment = Experiment(environment, learner, GraphCB(full_information))
     >>> result = experiment.run(quiet=True)
     >>> len(result.interactions)
     100
@@ -97,7 +98,9 @@ class GraphLearner:
         if self.agent is None:
             raise ValueError("`learn` must come after `predict`, which tells how many actions are")
         low, high = self.reward_range
-        losses = (high - np.asarray(rewards, dtype=np.float64)) / (high - low)
+        seen = as_numbers("rewards", rewards)
+        check_in_range("rewards", seen, "reward_range", self.reward_range)
+        losses = (high - seen) / (high - low)
         self.agent.learn(_features(context)[0], self._columns(actions), losses)
 
     def _columns(self, actions: Sequence[Any]) -> NDArray[np.int64]:
@@ -140,16 +143,15 @@ class GraphCB:
         rng = np.random.default_rng(self.seed)
         read = Finalize().filter(Unbatch().filter(environment.read()))
         rounds, same = tee(self._rounds(read))
+        agent: _GraphAgent | _OtherAgent
         if isinstance(inner, GraphLearner):
-            rows = play(_GraphAgent(inner), _Interactions(rng), rounds, rng)
-            for row, round in zip(rows, same, strict=True):
-                yield _row(row, round, row.probability, row.n_revealed)
-        else:
-            other = _OtherAgent(SafeLearner(inner, self.seed))
-            no_choice = np.random.default_rng(self.seed)  # the learner draws its actions itself
-            rows = play(other, _Interactions(rng), rounds, no_choice)
-            for row, round in zip(rows, same, strict=True):
-                yield _row(row, round, other.probability, int(other.has_learned))
+            agent, draws = _GraphAgent(inner), rng
+        else:  # the learner draws its actions itself: `draws` decide nothing
+            agent = _OtherAgent(SafeLearner(inner, self.seed))
+            draws = np.random.default_rng(self.seed)
+        for row, round in zip(play(agent, _Interactions(rng), rounds, draws), same, strict=True):
+            action, reward = round.actions[row.action], -row.loss
+            yield {"reward": reward, "action": action, **agent.report(row)}
 
     def _rounds(self, interactions: Iterable[Mapping[str, Any]]) -> Iterator[Round]:
         for one in interactions:
@@ -159,17 +161,14 @@ class GraphCB:
     def _graph(self, actions: Sequence[Any]) -> FeedbackGraph:
         if not actions:
             raise ValueError("`actions` must be a list: a graph needs actions that can be counted")
-        if isinstance(self.graph, FeedbackGraph):
-            graph = self.graph
-        else:
+        graph = self.graph
+        if not isinstance(graph, FeedbackGraph):
             if len(actions) not in self.built:
-                self.built[len(actions)] = self.graph(len(actions))
+                self.built[len(actions)] = graph(len(actions))
             graph = self.built[len(actions)]
         if graph.n_actions != len(actions):
-            raise ValueError(
-                f"`graph` must have {len(actions)} actions as the environment, "
-                f"got {graph.n_actions}"
-            )
+            text = f"`graph` must have {len(actions)} actions as the environment"
+            raise ValueError(f"{text}, got {graph.n_actions}")
         return graph
 
 
@@ -200,6 +199,9 @@ class _GraphAgent:
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         self.learner.learn_revealed(context, actions, -losses)
 
+    def report(self, row: Row) -> Mapping[str, Any]:
+        return {"probability": row.probability, "n_revealed": row.n_revealed}
+
 
 class _OtherAgent:
     """A learner of coba in the role of an agent.
@@ -209,10 +211,6 @@ class _OtherAgent:
 
     def __init__(self, learner: Any) -> None:
         self.learner = learner
-        self.action: Any = None
-        self.probability: float | None = None
-        self.more: Mapping[str, Any] = {}
-        self.has_learned = False
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         self.action, self.probability, self.more = self.learner.predict(context, actions)
@@ -226,14 +224,8 @@ class _OtherAgent:
             reward = -float(losses[actions.index(self.action)])
             self.learner.learn(context, self.action, reward, self.probability, **self.more)
 
-
-def _row(row: Row, round: Round, probability: float | None, n_revealed: int) -> Mapping[str, Any]:
-    return {
-        "reward": -row.loss,
-        "action": round.actions[row.action],
-        "probability": probability,
-        "n_revealed": n_revealed,
-    }
+    def report(self, row: Row) -> Mapping[str, Any]:
+        return {"probability": self.probability, "n_revealed": int(self.has_learned)}
 
 
 def _features(context: Any) -> tuple[Any, int]:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_numbers, as_range
+from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.oracles.columns import check_losses_between
 from graphcb.oracles.protocol import Oracle, as_oracle
 from graphcb.oracles.rows import Floats
 
@@ -55,7 +54,7 @@ class VovkAggregation:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Weigh the members by how well they predicted, then let the oracles among them learn."""
         seen = as_numbers("losses", losses)
-        check_losses_between(seen, self.loss_range)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
         if seen.size == 0:
             return
         predictions = self._predictions(context, actions)

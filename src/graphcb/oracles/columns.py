@@ -9,7 +9,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.rows import INT64, Columns, Floats, every_index
+from graphcb.oracles.rows import INT64, Columns, Floats, SparseRow, check_finite, every_index
 
 
 def as_columns(actions: Any, n_actions: int) -> Columns:
@@ -78,22 +78,9 @@ def check_losses(seen: Floats, columns: Columns) -> None:
         )
 
 
-def check_losses_between(seen: Floats, loss_range: tuple[float, float]) -> None:
-    """Refuse a loss outside the range that the oracle was made for."""
-    low, high = loss_range
-    wrong = np.flatnonzero(~((seen >= low) & (seen <= high)))
-    if wrong.size:
-        raise ValueError(
-            f"`losses` must lie in loss_range {loss_range}, got {seen[wrong[0]]} at index "
-            f"{wrong[0]}; make the oracle with loss_range=(low, high), or scale the losses"
-        )
-
-
-def explain_not_finite(values: Floats, learning_rate: float) -> Exception:
+def explain_not_finite(row: SparseRow, learning_rate: float) -> Exception:
     """Why predictions are not finite: the context, or steps that diverged."""
-    wrong = first_not_finite(values)
-    if wrong >= 0:
-        return ValueError(f"`context` must be finite, got {values[wrong]} among its values")
+    check_finite(*row)
     return FloatingPointError(
         "the predictions are no longer finite: the steps diverge; "
         f"lower learning_rate (now {learning_rate}) or scale the contexts down"

@@ -99,7 +99,7 @@ def _predictions(weights: Floats, row: SparseRow, columns: Columns, learning_rat
     """Scores of the columns; an error with the reason if one is not finite."""
     predicted = scores(weights, *row, columns)
     if first_not_finite(predicted) >= 0:
-        raise explain_not_finite(row.values, learning_rate)
+        raise explain_not_finite(row, learning_rate)
     return predicted
 
 

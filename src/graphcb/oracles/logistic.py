@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_range, first_not_finite
+from graphcb.checks import as_count, as_range, check_in_range, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.oracles.columns import (
     check_columns,
     check_losses,
-    check_losses_between,
     explain_not_finite,
     first_impossible,
     read_columns,
@@ -82,7 +81,7 @@ class LogisticOGD:
         low, high = self.loss_range
         if not learn_row(self.weights, row.indices, row.values, columns, seen, low, high, rate):
             check_losses(seen, columns)
-            check_losses_between(seen, self.loss_range)
+            check_in_range("losses", seen, "loss_range", self.loss_range)
             raise self._explain(row, columns)
         self.n_updates += 1
 
@@ -92,7 +91,7 @@ class LogisticOGD:
         """Why a kernel refused its input: it checks on the way, and the reason is found here."""
         check_indices(row, self.n_features)
         check_columns(columns, self.n_actions)
-        return explain_not_finite(row.values, self.learning_rate)
+        return explain_not_finite(row, self.learning_rate)
 
 
 @compiled

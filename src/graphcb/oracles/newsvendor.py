@@ -4,14 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.newsvendor import stock_costs
-
-Floats = NDArray[np.float64]
+from graphcb.oracles.rows import Floats, as_dense, check_finite, every_index
 
 
 class NewsvendorOGD:
@@ -56,12 +54,12 @@ class NewsvendorOGD:
     def predict(self, context: Any, actions: Any) -> Floats:
         """Predicted cost of each level: context (n_features,), actions (K,) levels."""
         levels = self._levels(actions)
-        demand = self._demand(self._features(context))
+        demand = self._demand(as_dense(context, self.n_features))
         return stock_costs(levels, demand, self.holding_cost, self.backorder_cost)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step on the levels seen; none if there are no levels."""
-        x = self._features(context)
+        x = as_dense(context, self.n_features)
         levels = self._levels(actions)
         seen = as_numbers("losses", losses)
         if seen.shape != levels.shape:
@@ -88,9 +86,7 @@ class NewsvendorOGD:
     def _demand(self, x: Floats) -> float:
         demand = dot(x, self.weights) + self.intercept
         if not math.isfinite(demand):
-            wrong = np.flatnonzero(~np.isfinite(x))
-            if wrong.size:
-                raise ValueError(f"`context` must be finite, got {x[wrong[0]]} at index {wrong[0]}")
+            check_finite(every_index(self.n_features), x)
             raise self._divergence()
         return demand
 
@@ -99,14 +95,6 @@ class NewsvendorOGD:
             "the guessed demand is no longer finite: the steps diverge; "
             f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
         )
-
-    def _features(self, context: Any) -> Floats:
-        x = as_numbers("context", context)
-        if x.shape != (self.n_features,):
-            raise ValueError(
-                f"`context` must have shape ({self.n_features},) to match n_features, got {x.shape}"
-            )
-        return x
 
     def _levels(self, actions: Any) -> Floats:
         if actions is None:

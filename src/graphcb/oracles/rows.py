@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import FLOAT64, as_numbers
+from graphcb.checks import FLOAT64, as_numbers, first_not_finite
 from graphcb.compilation import compiled
 
 Floats = NDArray[np.float64]
@@ -55,6 +55,23 @@ def every_index(size: int) -> Columns:
     Nobody writes to it. It is not marked read-only: kernels would be compiled again for that.
     """
     return np.arange(size)
+
+
+def as_dense(context: Any, n_features: int) -> Floats:
+    """A dense row (n_features,), for the oracles that take no sparse ones."""
+    x = as_numbers("context", context)
+    if x.shape != (n_features,):
+        raise ValueError(
+            f"`context` must have shape ({n_features},) to match n_features, got {x.shape}"
+        )
+    return x
+
+
+def check_finite(indices: Columns, values: Floats) -> None:
+    """Refuse a context with NaN or infinity."""
+    wrong = first_not_finite(values)
+    if wrong >= 0:
+        raise ValueError(f"`context` must be finite, got {values[wrong]} at index {indices[wrong]}")
 
 
 def check_indices(row: SparseRow, n_features: int) -> None:

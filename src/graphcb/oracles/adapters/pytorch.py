@@ -10,7 +10,7 @@ from graphcb.checks import as_count
 from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.learning_rates import check_learning_rate
-from graphcb.oracles.rows import Floats, as_row
+from graphcb.oracles.rows import Floats, as_row, check_finite
 
 
 class TorchNetwork:
@@ -73,9 +73,7 @@ class TorchNetwork:
         import torch
 
         indices, values = as_row(context, self.n_features)
-        if not np.isfinite(values).all():
-            wrong = values[~np.isfinite(values)][0]
-            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        check_finite(indices, values)
         dense = np.zeros(self.n_features)
         dense[indices] = values
         return torch.from_numpy(dense)

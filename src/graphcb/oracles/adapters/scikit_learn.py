@@ -7,7 +7,7 @@ import numpy as np
 from graphcb.checks import as_count
 from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, as_row
+from graphcb.oracles.rows import Floats, as_row, check_finite
 
 
 class SklearnRegressor:
@@ -67,9 +67,7 @@ class SklearnRegressor:
 
     def _row(self, context: Any) -> Any:
         indices, values = as_row(context, self.n_features)
-        if not np.isfinite(values).all():
-            wrong = values[~np.isfinite(values)][0]
-            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        check_finite(indices, values)
         if self.sparse:
             from scipy.sparse import csr_matrix
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphcb.checks import as_count
 from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, SparseRow, as_row
+from graphcb.oracles.rows import Floats, SparseRow, as_row, check_finite
 
 
 class VowpalWabbit:
@@ -47,9 +47,7 @@ class VowpalWabbit:
 
     def _features(self, context: Any) -> str:
         row: SparseRow = as_row(context, self.n_features)
-        if not np.isfinite(row.values).all():
-            wrong = row.values[~np.isfinite(row.values)][0]
-            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        check_finite(*row)
         pairs = zip(row.indices.tolist(), row.values.tolist(), strict=True)
         return " ".join(f"{index}:{value}" for index, value in pairs)
 
