@@ -69,7 +69,7 @@ def as_actions(actions: ArrayLike, n_actions: int) -> NDArray[np.intp]:
 
 def as_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """A float64 array in C order; no copy when it is one already."""
-    if type(values) is np.ndarray and values.dtype == FLOAT64 and values.flags.c_contiguous:
+    if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.c_contiguous:
         return values  # the usual case, three times as fast as asking numpy
     try:
         return np.ascontiguousarray(values, dtype=np.float64)

@@ -60,7 +60,7 @@ class SquareCBG:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
-        if self.schedule.epoch != self.epoch and self.fresh_oracle is not None:
+        if self.fresh_oracle is not None and self.schedule.epoch != self.epoch:
             self.oracle = copy.deepcopy(self.fresh_oracle)
             self.epoch = self.schedule.epoch
         predicted = predicted_losses(self.oracle, context, graph, actions)

@@ -45,18 +45,16 @@ class ExampleRounds:
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """The rows; nothing is drawn."""
         graphs: Any = self.examples.graphs or repeat(self.graph, self.n_rounds)
-        hidden = zip(self.shares, self.examples.losses, strict=True)
-        for context, graph, truth in zip(self.examples.contexts, graphs, hidden, strict=True):
-            yield Round(context, graph, None, truth)
+        return map(Round, self.examples.contexts, graphs, repeat(None), range(self.n_rounds))
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
         """The shares of the actions that the graph reveals."""
         revealed = round.graph.draw_revealed(action, rng)
-        return Observation(revealed, round.hidden[0][revealed])
+        return Observation(revealed, self.shares[round.hidden][revealed])
 
     def loss(self, round: Round, action: int) -> float:
         """The loss of the action played, as in the file."""
-        return float(round.hidden[1][action])
+        return self.examples.losses.item(round.hidden, action)
 
 
 class Player:

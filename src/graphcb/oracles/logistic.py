@@ -68,7 +68,7 @@ class LogisticOGD:
         row = read_row(context, self.n_features)
         columns = read_columns(actions, self.n_actions)
         low, high = self.loss_range
-        predicted, fine = predict_row(self.weights, row.indices, row.values, columns, low, high)
+        predicted, fine = predict_row(self.weights, *row, columns, low, high)
         if not fine:
             raise self._explain(row, columns)
         return predicted
@@ -79,7 +79,7 @@ class LogisticOGD:
         columns, seen = read_seen(actions, losses, self.n_actions)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
         low, high = self.loss_range
-        if not learn_row(self.weights, row.indices, row.values, columns, seen, low, high, rate):
+        if not learn_row(self.weights, *row, columns, seen, low, high, rate):
             check_losses(seen, columns)
             check_in_range("losses", seen, "loss_range", self.loss_range)
             raise self._explain(row, columns)
@@ -89,7 +89,7 @@ class LogisticOGD:
 
     def _explain(self, row: SparseRow, columns: Columns) -> Exception:
         """Why a kernel refused its input: it checks on the way, and the reason is found here."""
-        check_indices(row, self.n_features)
+        check_indices(row[0], self.n_features)
         check_columns(columns, self.n_actions)
         return explain_not_finite(row, self.learning_rate)
 

@@ -2,7 +2,7 @@
 
 import sys
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,24 +13,19 @@ from graphcb.compilation import compiled
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
 
+SparseRow = tuple[Columns, Floats]  # indices and values of the entries that are not zero
+
 INT64 = np.dtype(np.int64)
-
-
-class SparseRow(NamedTuple):
-    """Positions and values of the entries of a context that are not zero."""
-
-    indices: Columns
-    values: Floats
 
 
 def as_row(context: Any, n_features: int) -> SparseRow:
     """A dense row, a 1-by-d scipy sparse row, or a pair (indices, values), checked for width.
 
     >>> as_row(([2, 5], [1.0, 0.5]), 6)
-    SparseRow(indices=array([2, 5]), values=array([1. , 0.5]))
+    (array([2, 5]), array([1. , 0.5]))
     """
     row = read_row(context, n_features)
-    check_indices(row, n_features)
+    check_indices(row[0], n_features)
     return row
 
 
@@ -45,7 +40,7 @@ def read_row(context: Any, n_features: int) -> SparseRow:
     values = as_numbers("context", context)
     if values.shape != (n_features,):
         raise _wrong_width(values.shape, n_features)
-    return SparseRow(every_index(n_features), values)
+    return every_index(n_features), values
 
 
 @lru_cache(maxsize=16)
@@ -74,13 +69,13 @@ def check_finite(indices: Columns, values: Floats) -> None:
         raise ValueError(f"`context` must be finite, got {values[wrong]} at index {indices[wrong]}")
 
 
-def check_indices(row: SparseRow, n_features: int) -> None:
+def check_indices(indices: Columns, n_features: int) -> None:
     """Refuse an index that does not exist."""
-    wrong = first_outside(row.indices, n_features)
+    wrong = first_outside(indices, n_features)
     if wrong >= 0:
         raise IndexError(
             f"`context` must have indices between 0 and {n_features - 1}, "
-            f"got {row.indices[wrong]} at position {wrong}"
+            f"got {indices[wrong]} at position {wrong}"
         )
 
 
@@ -91,7 +86,7 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         )
     indices, values = context
     if _is_plain(indices, INT64) and _is_plain(values, FLOAT64) and indices.size == values.size:
-        return SparseRow(indices, values)
+        return indices, values
     indices, values = np.asarray(indices), as_numbers("context[1]", values)
     if indices.shape != values.shape or indices.ndim != 1:
         raise ValueError(
@@ -102,7 +97,7 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         if indices.size and indices.dtype.kind not in "iu":
             raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
         indices = indices.astype(np.int64)
-    return SparseRow(np.ascontiguousarray(indices), values)
+    return np.ascontiguousarray(indices), values
 
 
 def _is_plain(array: Any, dtype: Any) -> bool:
@@ -119,7 +114,7 @@ def _read_sparse(context: Any, n_features: int) -> SparseRow:
     if context.shape not in ((1, n_features), (n_features,)):
         raise _wrong_width(context.shape, n_features)
     row = context.tocsr()
-    return SparseRow(row.indices.astype(np.int64), row.data.astype(np.float64))
+    return row.indices.astype(np.int64), row.data.astype(np.float64)
 
 
 @compiled

@@ -9,7 +9,7 @@ import numpy as np
 from graphcb.checks import as_count
 from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, SparseRow, as_row, check_finite
+from graphcb.oracles.rows import Floats, as_row, check_finite
 
 
 class VowpalWabbit:
@@ -46,9 +46,9 @@ class VowpalWabbit:
     __repr__ = describe
 
     def _features(self, context: Any) -> str:
-        row: SparseRow = as_row(context, self.n_features)
-        check_finite(*row)
-        pairs = zip(row.indices.tolist(), row.values.tolist(), strict=True)
+        indices, values = as_row(context, self.n_features)
+        check_finite(indices, values)
+        pairs = zip(indices.tolist(), values.tolist(), strict=True)
         return " ".join(f"{index}:{value}" for index, value in pairs)
 
     def __getstate__(self) -> dict[str, Any]:
