@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from graphcb import Policy, SquareCBG, SquareRoot, graphs
+from graphcb import Policy, SquareCBG, SquareRoot, draw, graphs
 from graphcb.decisions import DecisionLog, replay
 from graphcb.decisions.storage import Durability
-from graphcb.experiments.loop import draw
 from graphcb.oracles import LinearOGD
 
 N_ACTIONS, N_FEATURES = 10, 20
@@ -52,7 +51,7 @@ def bare(chunks: int) -> tuple[float, float]:
 
     def decide() -> None:
         for x in rows:
-            draw(learner.act(x, GRAPH), N_ACTIONS, rng)
+            draw(learner.act(x, GRAPH), rng)
 
     def learn() -> None:
         for x in rows:

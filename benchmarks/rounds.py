@@ -15,11 +15,10 @@ import numpy as np
 from measure import part_arguments, print_table
 from rival_learners import as_text
 
-from graphcb import FeedbackGraph, SquareCBG, SquareRoot, graphs
+from graphcb import FeedbackGraph, SquareCBG, SquareRoot, draw, graphs
 from graphcb.datasets import DataNotFoundError, load_rcv1
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.experiments.loop import draw
 from graphcb.experiments.trace import trace
 from graphcb.oracles import LogisticOGD
 
@@ -84,7 +83,7 @@ def vw_microseconds(contexts: Any, losses: Any) -> list[float]:
     start = time.perf_counter()
     for t, (text, truth) in enumerate(zip(texts, hidden, strict=True), start=1):
         p = np.array(workspace.predict(f"| {text}"))
-        action = draw(p / p.sum(), n_actions, rng)
+        action = draw(p / p.sum(), rng)
         workspace.learn(f"{action + 1}:{truth[action]}:{p[action]} | {text}")
         if t % CHUNK == 0:
             now = time.perf_counter()

@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from graphcb.checks import as_one_of, listed
+from graphcb.checks import as_one_of, as_range, listed
 
 
 def test_long_lists_are_cut():
@@ -18,3 +19,16 @@ def test_a_name_that_is_not_known_is_refused_with_a_suggestion():
     for wrong in ("x", None, 3):
         with pytest.raises(ValueError, match=r"must be one of auto, solver; got [^;]*$"):
             as_one_of("method", wrong, ("auto", "solver"))
+
+
+def test_a_range_becomes_two_floats():
+    assert as_range("loss_range", (0, 2)) == (0.0, 2.0)
+    assert as_range("loss_range", np.array([-1.0, 1.0])) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1.0, 0.0), (1.0, 1.0), (0.0, np.inf), (np.nan, 1.0), 5, None, "ab", (0, 1, 2), (0,)]
+)
+def test_anything_else_is_refused(bounds):
+    with pytest.raises(ValueError, match=r"`loss_range` must be \(low, high\) with low"):
+        as_range("loss_range", bounds)

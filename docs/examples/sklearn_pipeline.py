@@ -19,7 +19,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
-from graphcb import SquareCBG, graphs
+from graphcb import SquareCBG, draw, graphs
 from graphcb.figures.curves import draw_progress, save
 from graphcb.oracles import LogisticOGD
 
@@ -36,7 +36,7 @@ def read_digits(pipeline: Pipeline, figures: np.ndarray, digits: np.ndarray) -> 
     losses = []
     for figure, digit in zip(figures, digits.tolist(), strict=True):
         context = pipeline.transform(figure[None])[0]
-        guess = int(draws.choice(10, p=agent.act(context, graph)))
+        guess = draw(agent.act(context, graph), draws)
         losses.append(float(guess != digit))
         agent.learn(context, [guess], [losses[-1]])
     return np.cumsum(losses) / np.arange(1, len(losses) + 1)

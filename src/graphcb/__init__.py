@@ -1,6 +1,9 @@
 """graphcb: contextual bandits with feedback graphs (SquareCB.G)."""
 
-from graphcb import graphs, oracles
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from graphcb import decisions, exploration, graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
 from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
@@ -17,7 +20,19 @@ from graphcb.exploration import (
     solve_dec_batch,
 )
 from graphcb.graphs import FeedbackGraph
+from graphcb.sampling import draw
 from graphcb.saving import load, save
+
+if TYPE_CHECKING:
+    from graphcb import (
+        datasets,
+        environments,
+        evaluation,
+        experiments,
+        figures,
+        integrations,
+        streams,
+    )
 
 __version__ = "0.1.0"
 
@@ -39,11 +54,32 @@ __all__ = [
     "SquareRoot",
     "Status",
     "Uniform",
+    "datasets",
     "dec",
+    "decisions",
+    "draw",
+    "environments",
+    "evaluation",
+    "experiments",
+    "exploration",
+    "figures",
     "graphs",
+    "integrations",
     "load",
     "oracles",
     "save",
     "solve_dec",
     "solve_dec_batch",
+    "streams",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room on its first use, so that `import graphcb` stays light."""
+    if name in __all__:
+        return import_module(f"graphcb.{name}")
+    raise AttributeError(f"module 'graphcb' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

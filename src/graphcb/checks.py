@@ -1,4 +1,4 @@
-"""Checks at the public edge: each returns the clean value or raises a text that says what to do."""
+"""Checks at the public edge: each returns the clean value or raises an error with the remedy."""
 
 import operator
 from collections.abc import Collection, Iterable
@@ -92,7 +92,7 @@ def as_actions(actions: ArrayLike, n_actions: int) -> NDArray[np.intp]:
 
 def as_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """A float64 array in C order; no copy when it is one already."""
-    if type(values) is np.ndarray and values.dtype == FLOAT64 and values.flags.c_contiguous:
+    if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.c_contiguous:
         return values  # the usual case, three times as fast as asking numpy
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
@@ -133,7 +133,7 @@ def _first_negative_and_sum(p: NDArray[np.float64]) -> tuple[int, float]:
 def as_losses(
     losses: ArrayLike, n_actions: int, *, name: str = "predicted_losses"
 ) -> NDArray[np.float64]:
-    """One finite loss an action: shape (n_actions,)."""
+    """One finite loss for each action: shape (n_actions,)."""
     f = as_numbers(name, losses)
     if f.shape != (n_actions,):
         raise ValueError(
@@ -170,3 +170,27 @@ def as_positive(name: str, value: float) -> float:
     if not 0.0 < value < float("inf"):
         raise ValueError(f"`{name}` must be a positive finite number, got {value}")
     return float(value)
+
+
+def as_range(name: str, bounds: Any) -> tuple[float, float]:
+    """A pair of finite numbers, the smaller one first."""
+    try:
+        low, high = map(float, bounds)
+        if -np.inf < low < high < np.inf:
+            return low, high
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"`{name}` must be (low, high) with low < high, both finite; got {bounds!r}")
+
+
+def check_in_range(
+    name: str, values: NDArray[np.float64], range_name: str, bounds: tuple[float, float]
+) -> None:
+    """Refuse a value outside the range that was given as `range_name`."""
+    low, high = bounds
+    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    if wrong.size:
+        raise ValueError(
+            f"`{name}` must lie in {range_name} {bounds}, got {values[wrong[0]]} at index "
+            f"{wrong[0]}; give {range_name}=(low, high), or scale the {name}"
+        )

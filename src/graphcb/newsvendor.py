@@ -1,4 +1,4 @@
-"""What a stock level costs against a demand: the truth of one room, the model of another."""
+"""What a stock level costs for a demand: the environments' truth, and the oracle's model."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 @compiled
 def stock_cost(level: float, demand: float, holding_cost: float, backorder_cost: float) -> float:
-    """`holding_cost` a unit left over, `backorder_cost` a unit missing."""
+    """`holding_cost` per unit left over, `backorder_cost` per unit missing."""
     if level > demand:
         return holding_cost * (level - demand)
     return backorder_cost * (demand - level)

@@ -1,4 +1,4 @@
-"""Agents and oracles on disk: a zip of arrays and one JSON text, and never any code.
+"""Agents and oracles on disk: a zip file of arrays and one JSON text, without any code.
 
 A file holds names of classes and their attributes. Loading builds only classes of graphcb, or
 those that the caller names, so a file cannot run anything.
@@ -17,21 +17,20 @@ import numpy as np
 
 from graphcb import agents, exploration, oracles
 from graphcb.files import atomic_write
-from graphcb.oracles.adapters import pytorch, scikit_learn, vowpal_wabbit
 
 FORMAT = 1
 _OURS = [
     thing
-    for room in (agents, exploration, oracles, pytorch, scikit_learn, vowpal_wabbit)
+    for room in (agents, exploration, oracles)
     for thing in vars(room).values()
     if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
 ]
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> None:
-    """Write an agent or an oracle to a file; it goes on from there bit for bit when loaded.
+    """Write an agent or an oracle to a file; once loaded, it continues bit for bit.
 
-    The file appears whole or not at all. A class of your own is saved by its attributes too;
+    The file appears complete or not at all. A class of your own is saved by its attributes too;
     name it in `load`.
 
     >>> import tempfile, pathlib
@@ -47,7 +46,7 @@ def save(thing: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
-    """Read what `save` wrote. `classes` are those of your own that the file may hold."""
+    """Read what `save` wrote. `classes` are your own classes that the file may hold."""
     return from_bytes(Path(path).read_bytes(), where=str(path), classes=classes)
 
 
@@ -62,7 +61,7 @@ def to_bytes(thing: Any) -> bytes:
 
 
 def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> Any:
-    """What `to_bytes` gave, built again; `where` names the source in errors."""
+    """Rebuild what `to_bytes` wrote; `where` names the source in errors."""
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -101,7 +100,7 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": pairs}
     if callable(value) or not (is_dataclass(value) or hasattr(value, "__dict__")):
         raise TypeError(
-            f"`{where}` must be made of numbers, texts, arrays and such to be saved, "
+            f"`{where}` must be made of numbers, strings, arrays and the like to be saved, "
             f"got {type(value).__name__}; pickle the whole if you trust the file"
         )
     attributes = {
@@ -112,7 +111,7 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
-    """What makes the thing up; a class that wraps another package says it by __getstate__."""
+    """The attributes to save; a class that wraps another package defines __getstate__."""
     if "__setstate__" in vars(type(thing)) and not is_dataclass(thing):
         state: dict[str, Any] = thing.__getstate__()
         return state

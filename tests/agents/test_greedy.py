@@ -8,6 +8,9 @@ class Table:
     def predict(self, context, actions):
         return np.array([0.3, 0.1, 0.6])
 
+    def update(self, context, actions, losses):
+        pass
+
 
 def test_what_they_play():
     graph = graphs.bandit(3)

@@ -4,6 +4,7 @@ import pytest
 from graphcb import Automatic, Doubling, SquareCB, SquareCBG, SquareRoot, graphs
 from graphcb.exploration import closed_form_probabilities
 from graphcb.exploration.closed_forms import inverse_gap_weighting
+from graphcb.oracles import LinearOGD
 
 LOSSES = np.array([0.3, 0.1, 0.6])
 
@@ -60,6 +61,27 @@ def test_squarecb_refuses_a_schedule_that_it_would_starve(gamma):
         ValueError, match=r"`gamma` must be a schedule that needs no DEC.*SquareCBG"
     ):
         SquareCB(Table(), gamma=gamma)
+
+
+def test_the_default_gamma_is_that_of_automatic_with_the_number_of_actions():
+    agent = SquareCB(Table())
+    assert agent.schedule == SquareRoot(Automatic().c, "n_actions")
+    np.testing.assert_array_equal(
+        agent.act(None, graphs.bandit(3)), inverse_gap_weighting(LOSSES, 32.0 * np.sqrt(3.0))
+    )
+
+
+@pytest.mark.parametrize("kind", [SquareCB, SquareCBG])
+def test_an_agent_keeps_a_copy_of_its_schedule(kind):
+    schedule = SquareRoot(2.0, "n_actions")
+    agent = kind(Table(), gamma=schedule)
+    assert agent.schedule == schedule
+    assert agent.schedule is not schedule
+
+
+@pytest.mark.parametrize("kind", [SquareCB, SquareCBG])
+def test_a_number_is_shown_as_it_was_given(kind):
+    assert repr(kind(LinearOGD(2, 3), gamma=7.5)) == f"{kind.__name__}(LinearOGD(2, 3), gamma=7.5)"
 
 
 def test_two_agents_do_not_share_the_state_of_a_schedule():

@@ -18,7 +18,7 @@ from graphcb import (
     oracles,
     save,
 )
-from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
+from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform, gamma_of
 from graphcb.decisions import replay
 from graphcb.saving import to_bytes
 
@@ -27,6 +27,11 @@ LEVELS = np.linspace(0.0, 1.0, 6)
 
 def oracle():
     return oracles.NewsvendorOGD(3, learning_rate=0.1)
+
+
+class OnlyPredicts:
+    def predict(self, context, actions):
+        return np.zeros(6)
 
 
 BUILD = {
@@ -77,6 +82,54 @@ class TestAgent:
         assert played.shape == (200, 6)
         assert (played >= 0).all()
         np.testing.assert_allclose(played.sum(axis=1), 1.0, atol=1e-12)
+
+    def test_shows_itself_as_the_call_that_makes_it(self, agent):
+        learner = build(agent)
+        play(learner, 3)
+        again = eval(repr(learner), {**vars(graphcb), **vars(oracles)})
+        assert repr(again) == repr(build(agent)) == repr(learner)
+        np.testing.assert_array_equal(play(again, 10), play(build(agent), 10))
+
+    def test_reports_the_gamma_of_its_last_round(self, agent):
+        learner = build(agent)
+        assert gamma_of(learner) is None
+        play(learner, 9)
+        expected = {SquareCB: 4.0 * np.sqrt(6 * 9), SquareCBG: 12.0}
+        assert gamma_of(learner) == expected.get(agent)
+
+    def test_a_shallow_copy_plays_without_changing_the_original(self, agent):
+        learner = build(agent)
+        play(learner, 5)
+        before = to_bytes(learner)
+        copy.copy(learner).act(np.ones(3), graphs.inventory(6), LEVELS)
+        assert to_bytes(learner) == before
+
+    def test_an_array_is_no_graph(self, agent):
+        text = r"must be a FeedbackGraph, got an array of shape \(6, 6\); use graphcb.FeedbackGraph"
+        learner = build(agent)
+        with pytest.raises(TypeError, match=text):
+            learner.act(np.ones(3), np.eye(6), LEVELS)
+        assert learner.n_rounds == 0
+
+    def test_what_is_no_oracle_is_refused(self, agent):
+        if agent is Uniform:
+            pytest.skip("has no oracle")
+        with pytest.raises(TypeError, match=r"predict and update, .*got str without predict and"):
+            agent("logistic")
+        with pytest.raises(TypeError, match=r"got the class LinearOGD; make one.*LinearOGD\(...\)"):
+            agent(oracles.LinearOGD)
+        with pytest.raises(TypeError, match="got OnlyPredicts without update"):
+            agent(OnlyPredicts())
+
+    def test_falling_stock_levels_are_refused_on_the_inventory_graph(self, agent):
+        if agent is Uniform:
+            pytest.skip("has no oracle to know that these are levels")
+        learner = build(agent)
+        text = "rising stock levels, .*got 0.5 after 1 at index 1; sort them, or use"
+        with pytest.raises(ValueError, match=text):
+            learner.act(np.ones(3), graphs.inventory(3), [1.0, 0.5, 0.0])
+        assert learner.n_rounds == 0
+        learner.act(np.ones(3), graphs.posted_price(3), [1.0, 0.5, 0.0])
 
     def test_same_seed_same_bits(self, agent):
         np.testing.assert_array_equal(play(build(agent), 50), play(build(agent), 50))

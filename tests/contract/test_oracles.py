@@ -17,7 +17,10 @@ from graphcb.oracles import (
     NewsvendorOGD,
     OnlineRidge,
     SharedLinearOGD,
+    SklearnRegressor,
+    TorchNetwork,
     VovkAggregation,
+    VowpalWabbit,
 )
 from graphcb.saving import to_bytes
 
@@ -79,11 +82,20 @@ def test_every_oracle_has_an_example_here():
         for name, value in vars(graphcb.oracles).items()
         if inspect.isclass(value) and hasattr(value, "predict") and name != "Oracle"
     }
-    assert found == set(EXAMPLES)
+    adapters = {TorchNetwork, SklearnRegressor, VowpalWabbit}  # in tests/oracles/adapters
+    assert found == set(EXAMPLES) | adapters
 
 
 @pytest.mark.parametrize(("build", "kind"), CASES)
 class TestOracle:
+    def test_shows_itself_as_the_call_that_makes_it(self, build, kind):
+        oracle = build()
+        train(oracle, kind, 3)
+        names = {**vars(graphcb.oracles), "crossed": crossed}
+        again = eval(repr(oracle), names)
+        assert repr(again) == repr(build()) == repr(oracle)
+        np.testing.assert_array_equal(train(again, kind, 10), train(build(), kind, 10))
+
     def test_predicts_before_it_has_learned(self, build, kind):
         predicted = build().predict(np.ones(FEATURES), kind)
         assert predicted.shape == (4,)

@@ -77,7 +77,7 @@ def test_sparse_contexts_are_pairs_and_learn_the_same():
             graphs.bandit(3),
             r"must be finite, got nan at \[1, 1\]",
         ),
-        (CONTEXTS[:4], LOSSES, graphs.bandit(3), "must have as many rows, got 4 and 6"),
+        (CONTEXTS[:4], LOSSES, graphs.bandit(3), "must have the same number of rows, got 4 and 6"),
         (CONTEXTS, LOSSES, graphs.bandit(2), "`graph` must have 3 actions .*got 2"),
     ],
 )

@@ -1,10 +1,13 @@
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import graphcb
 from graphcb import FeedbackGraph, graphs
 from graphcb.environments import Observation, Round, SyntheticInventory
 from graphcb.experiments import run
-from graphcb.experiments.loop import draw
 
 
 class Spy:
@@ -39,6 +42,29 @@ class CopsAndRobbers:
         return float(round.hidden[action])
 
 
+def calls_of(function):
+    """Names of the methods and functions called in a function, not in those inside it."""
+    names, stack = set(), list(ast.iter_child_nodes(function))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Call):
+            names.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
+        stack.extend(ast.iter_child_nodes(node))
+    return names
+
+
+def test_the_round_stands_in_one_place():
+    found = [
+        (path.name, node.name)
+        for path in Path(graphcb.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and {"act", "learn"} <= calls_of(node)
+    ]
+    assert found == [("loop.py", "play")]
+
+
 def test_one_row_a_round_with_the_mean_loss_so_far():
     agent = Spy([0.2, 0.3, 0.5])
     rows = list(run(agent, CopsAndRobbers(), seed=0))
@@ -68,36 +94,6 @@ def test_two_agents_meet_the_same_rounds_whatever_they_play():
     assert [r.action for r in first] != [r.action for r in second]
     assert list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=3)) == second
     assert list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=4)) != second
-
-
-def test_draws_follow_the_probabilities():
-    rng = np.random.default_rng(0)
-    p = np.array([0.0, 0.5, 0.0, 0.25, 0.25, 0.0])
-    counts = np.bincount([draw(p, 6, rng) for _ in range(20_000)], minlength=6)
-    np.testing.assert_allclose(counts / 20_000, p, atol=0.01)
-    assert counts[[0, 2, 5]].sum() == 0
-
-
-class Always(np.random.Generator):
-    """A stream that always answers the same."""
-
-    def __init__(self, answer):
-        super().__init__(np.random.PCG64(0))
-        self.answer = answer
-
-    def random(self):
-        return self.answer
-
-
-def test_a_draw_inverts_the_cumulative_probabilities():
-    p = np.array([0.25, 0.0, 0.75])
-    assert draw(p, 3, Always(0.0)) == 0
-    assert draw(p, 3, Always(np.nextafter(0.25, 0.0))) == 0
-    assert draw(p, 3, Always(0.25)) == 2
-
-
-def test_rounding_never_draws_an_impossible_action():
-    assert draw(np.array([0.3, 0.7 - 1e-9, 0.0]), 3, Always(1.0 - 2**-53)) == 1
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.4, 0.0], [0.5, 0.5], [1.5, -0.5, 0.0]])

@@ -4,7 +4,7 @@ import pytest
 from graphcb import SquareCBG, graphs, load, save
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.experiments.progressive import CLASSES, Player, Points, Tally
+from graphcb.experiments.progressive import CLASSES, ExampleRounds, Player, Points, Tally
 from graphcb.oracles import LogisticOGD
 from graphcb.streams import Examples
 
@@ -28,6 +28,20 @@ def test_it_plays_what_the_run_loop_plays():
     assert played.actions.tolist() == [row.action for row in rows]
     assert played.probabilities.tolist() == [row.probability for row in rows]
     assert played.losses.tolist() == [row.loss for row in rows]
+
+
+def test_examples_are_an_environment_for_the_run_loop():
+    in_cents = part(0, 300)._replace(losses=100.0 * LOSSES)
+    environment = ExampleRounds(in_cents, UNCERTAIN, (0.0, 100.0))
+    rows = list(run(SquareCBG(LogisticOGD(3, 4), gamma=30.0), environment, seed=3))
+    played = player(loss_range=(0.0, 100.0)).play(in_cents)
+    assert len(rows) == environment.n_rounds == 300
+    assert played.actions.tolist() == [row.action for row in rows]
+    assert [row.loss for row in rows] == [in_cents.losses[i, r.action] for i, r in enumerate(rows)]
+
+
+def test_no_rows_are_played_as_such():
+    assert [array.shape for array in player().play(part(5, 5))] == [(0,)] * 3
 
 
 def test_the_unit_of_the_losses_does_not_matter():

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
-from graphcb.agents import EpsilonGreedy
+from graphcb.agents import EpsilonGreedy, gamma_of
 from graphcb.environments import (
     GrowingGrid,
     KnownLosses,
@@ -32,6 +32,7 @@ def agree(make_agent, environment, seed=3, n_compiled=None):
     assert quick.n_revealed.tolist() == [row.n_revealed for row in rows]
     assert quick.mean_losses.tolist() == [row.mean_loss for row in rows]
     assert quick_agent.n_rounds == agent.n_rounds
+    assert gamma_of(quick_agent) == gamma_of(agent)
     assert vars(quick_agent.oracle).keys() == vars(agent.oracle).keys()
     for name, value in vars(agent.oracle).items():
         np.testing.assert_array_equal(vars(quick_agent.oracle)[name], value, err_msg=name)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+import graphcb
 from graphcb import Automatic, Doubling, Fixed, FromTheory, SquareRoot
-from graphcb.exploration import as_schedule
+from graphcb.exploration import Schedule, as_schedule
 from graphcb.exploration.schedules import gammas
 
 
@@ -66,6 +67,28 @@ def test_bad_horizons_and_regrets():
             schedule(10, 0.0, *arguments)
     with pytest.raises(ValueError, match="`independence_number` must not be negative"):
         FromTheory(10, 1.0, -1.0)
+
+
+def test_every_schedule_shows_itself_as_the_call_that_makes_it():
+    examples = [
+        Automatic(c=3.0),
+        Doubling(100, 2.0),
+        Fixed(3.0),
+        FromTheory(100, 2.0, 3),
+        SquareRoot(4.0, "n_actions"),
+    ]
+    found = {
+        value
+        for value in vars(graphcb.exploration).values()
+        if isinstance(value, type) and hasattr(value, "observe") and value is not Schedule
+    }
+    assert found == {type(schedule) for schedule in examples}
+    for schedule in examples:
+        assert eval(repr(schedule), vars(graphcb)) == schedule
+    played = Automatic(c=3.0)
+    played.gamma(1, 5)
+    played.observe(1.0)
+    assert repr(played) == "Automatic(c=3.0)"  # what it was told is not a setting
 
 
 def test_what_is_no_schedule():

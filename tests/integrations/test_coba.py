@@ -13,9 +13,8 @@ from coba.environments import LambdaSimulation  # noqa: E402
 from coba.primitives import Categorical  # noqa: E402
 from coba.random import CobaRandom  # noqa: E402
 
-from graphcb import FeedbackGraph, SquareCBG, graphs  # noqa: E402
+from graphcb import FeedbackGraph, SquareCBG, draw, graphs  # noqa: E402
 from graphcb.environments import KnownLosses  # noqa: E402
-from graphcb.experiments.loop import draw  # noqa: E402
 from graphcb.integrations.coba import GraphCB, GraphLearner, squarecbg  # noqa: E402
 from graphcb.oracles import LogisticOGD  # noqa: E402
 
@@ -81,7 +80,7 @@ def test_the_evaluator_plays_what_the_run_loop_plays():
     environment = KnownLosses(x, losses, graph, shuffle=False)
     for row, round in zip(played, environment.rounds(rng), strict=True):
         p = agent.act(round.context, graph)
-        action = draw(p, N_ACTIONS, rng)
+        action = draw(p, rng)
         seen = environment.reveal(round, action, rng)
         agent.learn(round.context, seen.actions, seen.losses)
         assert row["action"] == "abcde"[action]
@@ -148,6 +147,23 @@ def test_rewards_of_another_range():
     x, y = learner.agent.oracle.predict([1.0])
     assert x < 0.5 < y
     assert x + y == pytest.approx(1.0)
+
+
+def test_rewards_outside_the_range_are_refused():
+    learner = GraphLearner()
+    learner.predict(None, ["x", "y"])
+    with pytest.raises(ValueError, match=r"`rewards` must lie in reward_range .*got 3.0 at"):
+        learner.learn_revealed(None, ["x", "y"], [1.0, 3.0])
+
+
+def test_what_a_graph_reveals_by_chance_does_not_depend_on_how_a_learner_draws():
+    graph = FeedbackGraph(np.full((N_ACTIONS, N_ACTIONS), 0.5))
+    rows = list(GraphCB(graph, seed=4).evaluate(classes(200)[0], RandomLearner()))
+    rng = np.random.default_rng(4)  # the stream of what is revealed, and of nothing else
+    for row in rows:
+        chosen = "abcde".index(row["action"])
+        assert row["n_revealed"] == int(chosen in graph.draw_revealed(chosen, rng))
+    assert all(row["probability"] == pytest.approx(0.2) for row in rows)
 
 
 def test_it_is_copied_and_pickled_as_coba_does():

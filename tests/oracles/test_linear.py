@@ -28,7 +28,7 @@ def by_difference(build, x, losses):
 )
 def test_update_is_a_step_along_the_gradient(oracle):
     rng = np.random.default_rng(0)
-    start, x, losses = rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)
+    start, x, losses = rng.normal(size=(4, 3)), rng.normal(size=4), rng.random(size=3)
 
     def build():
         built = oracle()

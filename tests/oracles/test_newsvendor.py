@@ -70,7 +70,7 @@ def test_nothing_revealed_changes_nothing():
         ([0.0, np.nan], LEVELS, LEVELS, "`context` must be finite, got nan at index 1"),
         ([0.0, 0.0], None, LEVELS, r"agent.act\(context, graph, levels\)"),
         ([0.0, 0.0], [[0.5]], [[0.5]], r"must be a list of stock levels, got shape \(1, 1\)"),
-        ([0.0, 0.0], LEVELS, [0.1], r"`losses` must have shape \(5,\), one a revealed level"),
+        ([0.0, 0.0], LEVELS, [0.1], r"`losses` must have shape \(5,\), one per revealed level"),
         ([0.0, 0.0], [0.0, 0.5], [0.1, np.inf], "got level 0.5 with loss inf at index 1"),
         ([0.0, 0.0], [np.nan], [0.1], "got level nan with loss 0.1 at index 0"),
     ],

@@ -27,7 +27,7 @@ def test_all_forms_of_a_context_mean_the_same():
 
 def test_an_empty_row_is_a_row_of_zeros():
     row = as_row(([], []), 4)
-    assert row.indices.size == row.values.size == 0
+    assert [part.size for part in row] == [0, 0]
     assert LinearOGD(2, 4).predict(([], [])).tolist() == [0.0, 0.0]
 
 

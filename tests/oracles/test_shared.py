@@ -23,7 +23,7 @@ def test_what_one_action_teaches_another_knows():
 def test_features_of_the_wrong_shape_or_size():
     oracle = SharedLinearOGD(2, items)
     with pytest.raises(
-        ValueError, match=r"`features` must give an array of shape \(1, 2\), .*\(1, 3\)"
+        ValueError, match=r"`features` must return an array of shape \(1, 2\), .*\(1, 3\)"
     ):
         oracle.predict([1.0, 1.0], ["tea"])
     oracle = SharedLinearOGD(1, lambda x, a: np.full((len(a), 1), np.nan))

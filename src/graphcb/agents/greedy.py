@@ -1,20 +1,21 @@
-"""Agents that explore without a plan: what SquareCB.G has to beat."""
+"""Simple agents to compare SquareCB.G with: they explore without looking at the graph."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_losses
+from graphcb.agents.prediction import check_graph, predicted_losses
+from graphcb.describing import describe
 from graphcb.exploration.closed_forms import follow_the_best
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import Oracle
+from graphcb.oracles import Oracle, as_oracle
 
 Floats = NDArray[np.float64]
 
 
 class Greedy:
-    """Always plays the action that looks best; learns only what that reveals.
+    """Always plays the action with the smallest prediction; learns only what that reveals.
 
     >>> from graphcb import graphs, oracles
     >>> agent = Greedy(oracles.LinearOGD(3, 1))
@@ -23,22 +24,24 @@ class Greedy:
     """
 
     def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
+        self.oracle = as_oracle(oracle)
         self.n_rounds = 0
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """All probability on the best prediction."""
-        predicted_losses = as_losses(self.oracle.predict(context, actions), graph.n_actions)
+        predicted = predicted_losses(self.oracle, context, graph, actions)
         self.n_rounds += 1
-        return follow_the_best(predicted_losses, 1.0)
+        return follow_the_best(predicted, 1.0)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Hand what was revealed to the oracle."""
+        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
+
+    __repr__ = describe
 
 
 class EpsilonGreedy:
-    """Plays the best action, but any action with chance `epsilon`, whatever the graph reveals.
+    """Plays the best action, and with probability `epsilon` one at random; ignores the graph.
 
     >>> from graphcb import graphs, oracles
     >>> agent = EpsilonGreedy(oracles.LinearOGD(4, 1), epsilon=0.2)
@@ -49,25 +52,27 @@ class EpsilonGreedy:
     def __init__(self, oracle: Oracle, *, epsilon: float = 0.1) -> None:
         if not 0.0 <= epsilon <= 1.0:
             raise ValueError(f"`epsilon` must be a probability in [0, 1], got {epsilon}")
-        self.oracle = oracle
+        self.oracle = as_oracle(oracle)
         self.epsilon = epsilon
         self.n_rounds = 0
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """`epsilon` spread evenly, the rest on the best prediction."""
-        predicted_losses = as_losses(self.oracle.predict(context, actions), graph.n_actions)
+        predicted = predicted_losses(self.oracle, context, graph, actions)
         self.n_rounds += 1
         probabilities = np.full(graph.n_actions, self.epsilon / graph.n_actions)
-        probabilities[np.argmin(predicted_losses)] += 1.0 - self.epsilon
+        probabilities[np.argmin(predicted)] += 1.0 - self.epsilon
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Hand what was revealed to the oracle."""
+        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
+
+    __repr__ = describe
 
 
 class Uniform:
-    """Plays every action equally often and learns nothing: the floor of any comparison.
+    """Plays every action equally often and learns nothing: the baseline of any comparison.
 
     >>> from graphcb import graphs
     >>> Uniform().act(None, graphs.bandit(4))
@@ -79,8 +84,11 @@ class Uniform:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """The uniform distribution."""
+        check_graph(graph)
         self.n_rounds += 1
         return np.full(graph.n_actions, 1.0 / graph.n_actions)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Nothing to learn."""
+
+    __repr__ = describe

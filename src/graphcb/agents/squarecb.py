@@ -1,22 +1,28 @@
 """SquareCB: exploration by inverse gap weighting, blind to the graph."""
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_gamma, as_losses
-from graphcb.exploration import Schedule, as_schedule
+from graphcb.agents.prediction import predicted_losses
+from graphcb.checks import as_gamma
+from graphcb.describing import describe
+from graphcb.exploration import Schedule, SquareRoot, as_schedule
 from graphcb.exploration.closed_forms import inverse_gap_weighting
+from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import Oracle
+from graphcb.oracles import Oracle, as_oracle
 
 
 class SquareCB:
-    """Explores as if each action revealed itself alone; learns from all that is revealed.
+    """Explores as if each action revealed only itself; learns from everything that is revealed.
 
-    What SquareCB.G is compared with in the paper: same oracle, same feedback, other
-    probabilities. `gamma` is a number or a schedule such as `SquareRoot(c, "n_actions")`.
+    The paper compares SquareCB.G with it: same oracle, same feedback, other probabilities.
+    `gamma` is a number or a schedule. The default is `SquareRoot(32.0, "n_actions")`: the
+    constant of `Automatic`, with the number of actions in place of the DEC, which SquareCB does
+    not compute. The agent keeps a copy of the schedule; its `gamma` is that of the last round.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCB(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -24,9 +30,13 @@ class SquareCB:
     array([0.077, 0.125, 0.798])
     """
 
-    def __init__(self, oracle: Oracle, *, gamma: float | Schedule) -> None:
-        self.oracle = oracle
-        self.schedule = as_schedule(gamma)
+    gamma: float | None = None
+
+    def __init__(self, oracle: Oracle, *, gamma: float | Schedule | None = None) -> None:
+        self.oracle = as_oracle(oracle)
+        self.schedule: Schedule = SquareRoot(32.0, "n_actions")
+        if gamma is not None:
+            self.schedule = copy.deepcopy(as_schedule(gamma))
         if self.schedule.needs != "nothing":
             raise ValueError(
                 "`gamma` must be a schedule that needs no DEC, such as "
@@ -37,12 +47,20 @@ class SquareCB:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> NDArray[np.float64]:
         """Probabilities of this round, whatever the graph reveals."""
-        n_actions = graph.n_actions
-        predicted_losses = as_losses(self.oracle.predict(context, actions), n_actions)
-        gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, n_actions))
+        predicted = predicted_losses(self.oracle, context, graph, actions)
+        gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
         self.n_rounds += 1
-        return inverse_gap_weighting(predicted_losses, gamma)
+        self.gamma = gamma
+        return inverse_gap_weighting(predicted, gamma)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Hand what was revealed to the oracle."""
+        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
+
+    def __copy__(self) -> "SquareCB":
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), schedule=copy.copy(self.schedule))
+        return twin
+
+    def __repr__(self) -> str:
+        return describe(self, gamma=as_setting(self.schedule))

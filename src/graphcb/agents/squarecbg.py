@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_gamma, as_losses
+from graphcb.agents.prediction import predicted_losses
+from graphcb.checks import as_gamma
+from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
     Method,
@@ -17,21 +19,22 @@ from graphcb.exploration import (
     solve_dec,
 )
 from graphcb.exploration.choice import require_closed_form
+from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph, require_observable
-from graphcb.oracles import Oracle
+from graphcb.oracles import Oracle, as_oracle
 
 Floats = NDArray[np.float64]
 
 
 class SquareCBG:
-    """The paper's algorithm: predict, spread probability as the graph asks, learn what is seen.
+    """The paper's algorithm: predict, explore no more than the graph requires, learn what is seen.
 
     `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
-    independence number; left out, it is `Automatic()`, which asks for nothing. The agent keeps
-    a copy of the schedule. The graph may differ from round to round. `method` is "auto" (the
-    closed form that is proven for the graph, else the convex program), "closed-form" or
-    "solver"; a schedule that needs the optimal value of each round makes "auto" solve.
-    `explain(graph)` tells what it does and why.
+    independence number. The default is `Automatic()`, which needs no settings. The agent keeps
+    a copy of the schedule; its `gamma` is that of the last round. The graph may differ from
+    round to round. `method` is "auto" (the closed form that is proven for the graph, else the
+    convex program), "closed-form" or "solver"; with a schedule that needs the optimal value of
+    each round, "auto" always solves. `explain(graph)` says which one is used and why.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -41,12 +44,14 @@ class SquareCBG:
     'closed form cover_levels: each level reveals all lower ones'
     """
 
+    gamma: float | None = None
+
     def __init__(
         self, oracle: Oracle, *, gamma: float | Schedule | None = None, method: Method = "auto"
     ) -> None:
         if method not in ("auto", "closed-form", "solver"):
             raise ValueError(f'`method` must be "auto", "closed-form" or "solver", got {method!r}')
-        self.oracle = oracle
+        self.oracle = as_oracle(oracle)
         self.schedule = Automatic() if gamma is None else copy.deepcopy(as_schedule(gamma))
         self.method = method
         self.n_rounds = 0
@@ -55,24 +60,25 @@ class SquareCBG:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
-        require_observable(graph, "to learn from it")
-        if self.schedule.epoch != self.epoch and self.fresh_oracle is not None:
+        if self.fresh_oracle is not None and self.schedule.epoch != self.epoch:
             self.oracle = copy.deepcopy(self.fresh_oracle)
             self.epoch = self.schedule.epoch
-        predicted_losses = as_losses(self.oracle.predict(context, actions), graph.n_actions)
+        predicted = predicted_losses(self.oracle, context, graph, actions)
+        require_observable(graph, "to learn from it")
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        probabilities, value = self._explore(predicted_losses, graph, gamma)
+        probabilities, value = self._explore(predicted, graph, gamma)
         if self.schedule.needs != "nothing":
             self.schedule.observe(value)
         self.n_rounds += 1
+        self.gamma = gamma
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Hand what was revealed to the oracle."""
+        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
 
     def explain(self, graph: FeedbackGraph) -> str:
-        """Which method this graph takes, and why."""
+        """Which method is used for this graph, and why."""
         form = None if self._always_solves() else closed_form_for(graph)
         if form is not None:
             return f"closed form {form.name}: {form.because}"
@@ -87,17 +93,25 @@ class SquareCBG:
             self.method == "auto" and self.schedule.needs == "optimum"
         )
 
+    def __copy__(self) -> "SquareCBG":
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), schedule=copy.copy(self.schedule))
+        return twin
+
+    def __repr__(self) -> str:
+        return describe(self, gamma=as_setting(self.schedule))
+
     def _explore(
-        self, predicted_losses: Floats, graph: FeedbackGraph, gamma: float
+        self, predicted: Floats, graph: FeedbackGraph, gamma: float
     ) -> tuple[Floats, float]:
-        """Probabilities, and the DEC of the round where the schedule wants it."""
+        """Probabilities, and the DEC of the round if the schedule needs it."""
         form = None if self._always_solves() else closed_form_for(graph)
         if self.method == "closed-form":
             form = require_closed_form(graph)
         if form is None:
-            solution = solve_dec(predicted_losses, graph, gamma)
+            solution = solve_dec(predicted, graph, gamma)
             return solution.probabilities, solution.value
-        probabilities = form.formula(predicted_losses, gamma)
+        probabilities = form.formula(predicted, gamma)
         if self.schedule.needs == "nothing":
             return probabilities, float("nan")
-        return probabilities, dec(probabilities, predicted_losses, graph, gamma)
+        return probabilities, dec(probabilities, predicted, graph, gamma)

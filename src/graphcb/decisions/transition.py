@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent
+from graphcb.agents import Agent, gamma_of
 from graphcb.checks import as_numbers
 from graphcb.decisions.encoding import decode
 from graphcb.decisions.identifiers import pick
@@ -65,18 +65,9 @@ def answer(
     A round changes an agent's counters and its schedule. Its oracle, which may be large, is only
     read, and so it is shared.
     """
-    after: Any = copy.copy(agent)
-    if hasattr(after, "schedule"):
-        after.schedule = copy.copy(after.schedule)
-    gamma = gamma_of(after, graph.n_actions)
-    return as_numbers("probabilities", after.act(context, graph, actions)), gamma, after
-
-
-def gamma_of(agent: Any, n_actions: int) -> float | None:
-    """The gamma with which an agent is about to play a round, None for an agent without one."""
-    if hasattr(agent, "schedule") and hasattr(agent, "n_rounds"):
-        return float(agent.schedule.gamma(agent.n_rounds + 1, n_actions))
-    return None
+    after: Agent = copy.copy(agent)
+    probabilities = as_numbers("probabilities", after.act(context, graph, actions))
+    return probabilities, gamma_of(after), after
 
 
 def uniform_at(seed: int, position: int) -> float:

@@ -1,9 +1,9 @@
-"""Where rounds come from, one problem a file."""
+"""Where rounds come from, one file for each problem."""
 
 from graphcb.environments.inventory import SyntheticInventory
 from graphcb.environments.known_losses import KnownLosses, RandomSelfAware
 from graphcb.environments.linear import LinearLosses
-from graphcb.environments.protocol import Environment, Observation, Round
+from graphcb.environments.protocol import Environment, Observation, Round, Truth
 from graphcb.environments.recorded import RecordedDemand
 from graphcb.environments.stock import GrowingGrid
 
@@ -17,4 +17,5 @@ __all__ = [
     "RecordedDemand",
     "Round",
     "SyntheticInventory",
+    "Truth",
 ]

@@ -15,8 +15,8 @@ class SyntheticInventory(StockProblem):
 
     Contexts are Gaussian (standard deviation 0.1), demand = context @ theta / sqrt(n_features)
     plus Gaussian noise (0.3, 0.1), scaled to [0, 1] over the whole run. A level costs
-    `holding_cost` a unit above the demand and `backorder_cost` a unit below. The paper leaves
-    theta open; here it is standard normal, drawn anew in each run.
+    `holding_cost` per unit above the demand and `backorder_cost` per unit below. The paper does
+    not define theta; here it is standard normal, drawn again in each run.
 
     `levels` is the grid: a number of levels from 0 to 1, or `GrowingGrid(power)` for
     ceil(t ** power) levels in round t.

@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 
 
 class KnownLosses:
-    """One round a row of data: its context, and a loss for every action that the graph may reveal.
+    """One round per row of data: its context, and the loss of every action.
 
     `contexts` is a dense array (n, d) or a scipy sparse one, whose rows become pairs (indices,
     values); `losses` is (n, K). `graph` is the same for all rounds, or a function of a random
-    stream that draws a fresh one each round. Rows come in an order drawn from the world's
-    stream, or as they are with `shuffle=False`; `n_rounds` takes the first so many of them.
+    stream that draws a new one each round. The order of the rows is drawn from the world's
+    stream, unless `shuffle=False`; `n_rounds` keeps only the first rounds.
 
     >>> from graphcb import graphs
     >>> labels = np.array([0, 1, 1])
@@ -44,7 +44,7 @@ class KnownLosses:
         self.losses = as_numbers("losses", losses)
         if self.losses.ndim != 2 or 0 in self.losses.shape:
             raise ValueError(
-                "`losses` must have shape (n, K), one row a round and one column an action, "
+                "`losses` must have shape (n, K), one row per round and one column per action, "
                 f"got {self.losses.shape}"
             )
         wrong = np.argwhere(~np.isfinite(self.losses))
@@ -56,7 +56,7 @@ class KnownLosses:
         self.contexts = as_table(contexts)
         if len(self.contexts) != len(self.losses):
             raise ValueError(
-                "`contexts` and `losses` must have as many rows, "
+                "`contexts` and `losses` must have the same number of rows, "
                 f"got {len(self.contexts)} and {len(self.losses)}"
             )
         if isinstance(graph, FeedbackGraph):
@@ -67,7 +67,7 @@ class KnownLosses:
         self.n_rounds = rows if n_rounds is None else min(rows, as_count("n_rounds", n_rounds))
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
-        """The rows, each with its graph; the losses travel hidden."""
+        """The rows, each with its graph; the losses are hidden."""
         for row in self.draw_order(rng).tolist():
             graph = self.graph
             if not isinstance(graph, FeedbackGraph):
@@ -83,7 +83,7 @@ class KnownLosses:
         return order[: self.n_rounds]
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """The losses that the graph shows."""
+        """The losses that the graph reveals."""
         revealed = round.graph.draw_revealed(action, rng)
         return Observation(revealed, round.hidden[revealed])
 
@@ -100,7 +100,7 @@ class KnownLosses:
 
 
 class SparseTable:
-    """Rows of a sparse table, picked one by one without the cost of slicing a scipy array.
+    """Rows of a sparse table, read one by one without the cost of slicing a scipy array.
 
     Row i has its values at positions `starts[i]` to `starts[i + 1]`.
     """
@@ -123,7 +123,7 @@ class SparseTable:
 
 
 def as_table(contexts: Any) -> Floats | SparseTable:
-    """Contexts one a row, dense or sparse."""
+    """Contexts with one row per round, dense or sparse."""
     if isinstance(contexts, SparseTable):
         return contexts
     if hasattr(contexts, "tocsr"):
@@ -133,7 +133,7 @@ def as_table(contexts: Any) -> Floats | SparseTable:
 
 @dataclass(frozen=True)
 class RandomSelfAware:
-    """A fresh `graphs.random_self_aware` in each round, for `KnownLosses(graph=...)`.
+    """A new `graphs.random_self_aware` in each round, for `KnownLosses(graph=...)`.
 
     >>> RandomSelfAware(4, 0.75)(np.random.default_rng(0)).n_actions
     4

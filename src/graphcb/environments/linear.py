@@ -46,7 +46,7 @@ class LinearLosses:
             yield Round(np.append(1.0, direction), self.graph, None, (means, losses))
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """Noisy losses of the actions that the graph shows."""
+        """Noisy losses of the actions that the graph reveals."""
         revealed = round.graph.draw_revealed(action, rng)
         return Observation(revealed, round.hidden[1][revealed])
 

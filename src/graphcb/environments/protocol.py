@@ -13,8 +13,8 @@ class Round(NamedTuple):
     """What a round brings.
 
     `actions` are today's identifiers in the oracle's terms, in the graph's order, or None for
-    all of them. `hidden` is the environment's own note about the truth of this round: the loop
-    hands it back to the environment and never shows it to an agent.
+    all of them. `hidden` is the environment's own record of the truth of this round: the loop
+    passes it back to the environment and never shows it to an agent.
     """
 
     context: Any
@@ -30,7 +30,19 @@ class Observation(NamedTuple):
     losses: NDArray[np.float64]
 
 
-class Environment(Protocol):
+class Truth(Protocol):
+    """Knows what the actions of a round cost."""
+
+    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
+        """What the graph of the round reveals when `action` (an index) is played."""
+        ...
+
+    def loss(self, round: Round, action: int) -> float:
+        """What playing `action` (an index) costs, whether it is revealed or not."""
+        ...
+
+
+class Environment(Truth, Protocol):
     """Where rounds come from. It holds no state: the same stream gives the same rounds."""
 
     @property
@@ -39,13 +51,5 @@ class Environment(Protocol):
         ...
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
-        """The rounds, one after the other."""
-        ...
-
-    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """What the graph of the round shows when `action` (an index) is played."""
-        ...
-
-    def loss(self, round: Round, action: int) -> float:
-        """What playing `action` (an index) costs, whether it is revealed or not."""
+        """The rounds, in order."""
         ...

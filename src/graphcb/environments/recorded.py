@@ -10,7 +10,7 @@ from graphcb.environments.stock import Floats, GrowingGrid, StockProblem, check_
 
 @dataclass(frozen=True, eq=False)
 class RecordedDemand(StockProblem):
-    """Stock levels in [0, 1] against recorded demands in [0, 1], in the order they came.
+    """Stock levels in [0, 1] against recorded demands in [0, 1], in their order.
 
     `contexts` is (n, n_features), `demands` (n,); costs and `levels` as in `SyntheticInventory`.
 

@@ -38,14 +38,14 @@ class GrowingGrid:
 
 
 def check_levels(levels: int | GrowingGrid) -> None:
-    """Refuse a grid without a choice."""
+    """Refuse a grid with less than two levels."""
     if not isinstance(levels, GrowingGrid):
         as_count("levels", levels, at_least=2)
 
 
 @lru_cache(maxsize=256)
 def grid(size: int) -> Floats:
-    """Equally spaced levels from 0 to 1; a single level is the top, which sees the demand best."""
+    """Equally spaced levels from 0 to 1; a single level is the top, which reveals most."""
     levels = np.linspace(0.0, 1.0, size) if size > 1 else np.ones(1)
     levels.setflags(write=False)
     return levels
@@ -54,7 +54,7 @@ def grid(size: int) -> Floats:
 class StockProblem(ABC):
     """A problem of stock levels in [0, 1]; a level reveals the cost of itself and all lower ones.
 
-    Whoever draws contexts and demands in [0, 1] has the rest from here.
+    A subclass draws contexts and demands in [0, 1]; the rest is here.
     """
 
     levels: int | GrowingGrid
@@ -71,7 +71,7 @@ class StockProblem(ABC):
         """Contexts (n_rounds, n_features) and demands (n_rounds,)."""
 
     def is_plain(self) -> bool:
-        """Whether rounds and costs are those of this class, whatever the demands."""
+        """Whether rounds and costs are those of this class; a compiled run assumes it."""
         return all(
             getattr(type(self), name) is getattr(StockProblem, name)
             for name in ("rounds", "reveal", "loss")

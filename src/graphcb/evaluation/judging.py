@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from graphcb.checks import as_losses, as_probabilities
+from graphcb.checks import as_losses, as_probabilities, as_range
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.evaluation.intervals import (
     Interval,
@@ -91,9 +91,7 @@ def evaluate(
     0.75
     """
     check_confidence(confidence)
-    low, high = loss_range
-    if not low < high:
-        raise ValueError(f"`loss_range` must be (low, high) with low < high, got {loss_range}")
+    low, high = as_range("loss_range", loss_range)
     judge = _Judge(target, None if oracle is None else copy.deepcopy(oracle), low, high)
     n_decisions = n_without_feedback = n_incomplete = 0
     for row in rows:

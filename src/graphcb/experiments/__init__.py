@@ -1,4 +1,4 @@
-"""The run loop, sweeps over settings and seeds, and one file a figure of the paper."""
+"""The run loop, compiled runs, sweeps over settings and seeds, and experiments as data."""
 
 from graphcb.experiments.loop import Row, run
 

@@ -1,13 +1,12 @@
-"""The run loop: an agent meets an environment, one row a round."""
+"""The run loop: the one place where an agent acts, a draw is made, and the agent learns."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.environments import Environment, Round
+from graphcb.environments import Environment, Round, Truth
 from graphcb.sampling import action_at
 
 
@@ -23,9 +22,9 @@ class Row(NamedTuple):
 
 
 def run(agent: Agent, environment: Environment, *, seed: int) -> Iterator[Row]:
-    """Run the agent through the environment and yield one `Row` a round.
+    """Run the agent through the environment and yield one `Row` per round.
 
-    The environment and the draws have streams of their own, so two agents with the same seed
+    The environment and the draws have separate random streams, so two agents with the same seed
     meet the same rounds whatever they play.
 
     >>> import graphcb
@@ -41,26 +40,25 @@ def run(agent: Agent, environment: Environment, *, seed: int) -> Iterator[Row]:
 
 
 def streams(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """The world's stream and that of the draws."""
+    """The random streams of the world and of the draws."""
     world, draws = np.random.SeedSequence(seed).spawn(2)
     return np.random.default_rng(world), np.random.default_rng(draws)
 
 
 def play(
-    agent: Agent, environment: Environment, rounds: Iterable[Round], draws: np.random.Generator
+    agent: Agent, truth: Truth, rounds: Iterable[Round], draws: np.random.Generator
 ) -> Iterator[Row]:
-    """The round of the paper, over and over."""
+    """Play these rounds: act, draw, reveal, learn. `draws` also decides what is revealed by chance.
+
+    Everything in graphcb that plays rounds goes through here. The kernels of compiled runs
+    mirror this function, and the tests compare them with it bit for bit.
+    """
     total = 0.0
     for t, round in enumerate(rounds, start=1):
         probabilities = agent.act(round.context, round.graph, round.actions)
-        action = draw(probabilities, round.graph.n_actions, draws)
-        seen = environment.reveal(round, action, draws)
+        action = action_at(draws.random(), probabilities, round.graph.n_actions)
+        seen = truth.reveal(round, action, draws)
         agent.learn(round.context, seen.actions, seen.losses)
-        loss = environment.loss(round, action)
+        loss = truth.loss(round, action)
         total += loss
         yield Row(t, action, float(probabilities[action]), loss, total / t, len(seen.losses))
-
-
-def draw(probabilities: NDArray[np.float64], n_actions: int, rng: np.random.Generator) -> int:
-    """An action drawn from a distribution, which is checked on the way."""
-    return action_at(rng.random(), probabilities, n_actions)

@@ -1,12 +1,15 @@
-"""Progressive validation on a stream of examples, which can stop and go on another day."""
+"""Progressive validation on a stream of examples, which can be interrupted and continued."""
 
+from collections.abc import Iterator
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.experiments.loop import draw
+from graphcb.environments import Observation, Round
+from graphcb.experiments.loop import play
 from graphcb.graphs import FeedbackGraph
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
 
@@ -21,11 +24,43 @@ class Played(NamedTuple):
     losses: Floats
 
 
-class Player:
-    """An agent on its way through examples: its graph, its draws, and the sum of its losses.
+class ExampleRounds:
+    """Examples as an environment: one round per row, in order.
 
-    The agent sees losses as shares of `loss_range`. `graph` is that of all rounds; None where
-    each row of the examples brings its own.
+    The agent sees losses as shares of `loss_range`; `loss` is in the file's units. `graph` is
+    that of all rounds; None where each row of the examples brings its own.
+    """
+
+    def __init__(
+        self, examples: Examples, graph: FeedbackGraph | None, loss_range: tuple[float, float]
+    ) -> None:
+        if graph is None and examples.graphs is None:
+            raise ValueError("`graph` must be given where the examples bring none")
+        low, high = loss_range
+        self.examples = examples
+        self.graph = graph
+        self.shares = (examples.losses - low) / (high - low)
+        self.n_rounds = len(self.shares)
+
+    def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
+        """The rows; nothing is drawn."""
+        graphs: Any = self.examples.graphs or repeat(self.graph, self.n_rounds)
+        return map(Round, self.examples.contexts, graphs, repeat(None), range(self.n_rounds))
+
+    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
+        """The shares of the actions that the graph reveals."""
+        revealed = round.graph.draw_revealed(action, rng)
+        return Observation(revealed, self.shares[round.hidden][revealed])
+
+    def loss(self, round: Round, action: int) -> float:
+        """The loss of the action played, as in the file."""
+        return self.examples.losses.item(round.hidden, action)
+
+
+class Player:
+    """An agent on its way through examples, with its graph and the state of its draws.
+
+    `graph` and `loss_range` as in `ExampleRounds`.
     """
 
     def __init__(
@@ -43,25 +78,15 @@ class Player:
         self.draws = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
 
     def play(self, examples: Examples) -> Played:
-        """One round a row: act, draw, see what the graph reveals, learn."""
-        low, high = self.loss_range
-        shares = (examples.losses - low) / (high - low)
-        n_rows, n_actions = shares.shape
-        actions = np.empty(n_rows, dtype=np.intp)
-        probabilities = np.empty(n_rows)
-        agent, draws, contexts = self.agent, self.draws, examples.contexts
-        for row in range(n_rows):
-            graph = self.graph if examples.graphs is None else examples.graphs[row]
-            if graph is None:
-                raise ValueError("`graph` must be given where the examples bring none")
-            context, losses = contexts[row], shares[row]
-            p = agent.act(context, graph)
-            action = draw(p, n_actions, draws)
-            revealed = graph.draw_revealed(action, draws)
-            agent.learn(context, revealed, losses[revealed])
-            actions[row] = action
-            probabilities[row] = p[action]
-        return Played(actions, probabilities, examples.losses[np.arange(n_rows), actions])
+        """Play one round per row and learn from it."""
+        environment = ExampleRounds(examples, self.graph, self.loss_range)
+        rounds = environment.rounds(self.draws)
+        rows = list(play(self.agent, environment, rounds, self.draws))
+        return Played(
+            np.array([row.action for row in rows], dtype=np.intp),
+            np.array([row.probability for row in rows], dtype=np.float64),
+            np.array([row.loss for row in rows], dtype=np.float64),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         graph = None if self.graph is None else self.graph.to_json()
@@ -83,14 +108,14 @@ class Player:
 class Tally:
     """Sums of losses over all rows so far: of what was played, and of each constant action.
 
-    Rows are added one after the other, so the sums do not depend on how the rows were cut.
+    Rows are added one after the other, so the sums do not depend on how the file was split.
     """
 
     def __init__(self, n_actions: int) -> None:
         self.count = 0
         self.total = 0.0
         self.constants = np.zeros(n_actions)
-        self.last_count = 0  # where the table of progress stood last
+        self.last_count = 0  # at the last line of the table of progress
         self.last_total = 0.0
 
     def add(self, played: Played, losses: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
@@ -104,14 +129,14 @@ class Tally:
         return counts, totals, constants
 
     def since_last(self, count: int, total: float) -> float:
-        """The mean loss since this was last asked."""
+        """The mean loss since the last call."""
         mean = (total - self.last_total) / (count - self.last_count)
         self.last_count, self.last_total = count, total
         return mean
 
 
 class Model:
-    """All that goes into a model file: how rows are read, who plays, and the sums so far."""
+    """The content of a model file: how rows are read, the player, and the sums so far."""
 
     def __init__(self, reading: TableExamples | SparseExamples, player: Player) -> None:
         self.reading = reading
@@ -123,7 +148,7 @@ CLASSES = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns
 
 
 class Points:
-    """Some points of curves of unknown length: at most 512, evenly spread.
+    """Points of curves of unknown length: at most 512, evenly spaced.
 
     >>> points = Points()
     >>> points.add(np.arange(1, 2001), np.arange(2000.0)[:, None])
@@ -137,7 +162,7 @@ class Points:
         self.values: list[Floats] = []
 
     def add(self, counts: NDArray[np.intp], values: Floats) -> None:
-        """The values (n, m) after each of these rounds, which go on from the last ones."""
+        """The values (n, m) after each of these rounds, which continue the earlier ones."""
         while (counts[-1] if len(counts) else 0) // self.every > 512:
             self.every *= 2
             kept = [i for i, r in enumerate(self.rounds) if r % self.every == 0]

@@ -1,4 +1,7 @@
-"""A whole run at once: compiled where there is a kernel for it, else by the run loop."""
+"""A whole run at once: compiled where there is a kernel for it, else by the run loop.
+
+A compiled run mirrors `experiments.loop.run`: the same rounds, draws and bits.
+"""
 
 from itertools import islice
 from typing import NamedTuple
@@ -16,10 +19,10 @@ Floats = NDArray[np.float64]
 
 
 class Trace(NamedTuple):
-    """What happened in a run, one entry a round, and how long its parts took.
+    """What happened in a run, one entry per round, and how long its parts took.
 
-    `seconds` are those in the oracle, in the exploration, and in the rest of a compiled run;
-    `n_compiled` is how many of the rounds that was.
+    `seconds` are those spent in the oracle, in the exploration and in the rest of the compiled
+    rounds, of which there are `n_compiled`.
     """
 
     actions: NDArray[np.int64]
@@ -40,8 +43,8 @@ def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool =
     """Run the agent through the environment; the same as `run`, bit for bit, but all at once.
 
     SquareCB.G and SquareCB over stock levels and over tables of known losses go through compiled
-    loops, a few microseconds a round; everything else, or all with `compiled=False`, through
-    `run`. The agent ends in the same state either way.
+    loops, at a few microseconds per round; everything else, and all runs with `compiled=False`,
+    go through `loop.play`. The agent ends in the same state either way.
 
     >>> import graphcb
     >>> from graphcb.environments import SyntheticInventory
@@ -64,7 +67,7 @@ def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool =
 
 def _play_compiled(agent: Agent, environment: Environment, seed: int, book: ledger.Ledger) -> int:
     """How many rounds a kernel has played."""
-    # A class derived from one of these may do anything else: it goes through the loop.
+    # A derived class may do something else: it goes through the loop.
     if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):
         return 0
     if agent.schedule.needs != "nothing":

@@ -1,7 +1,7 @@
-"""How gamma grows with the rounds: what `gamma=` takes in an agent, beside a number."""
+"""How gamma grows with the rounds: what an agent takes as `gamma`, besides a number."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,9 +16,9 @@ Need = Literal["nothing", "value", "optimum"]
 class Schedule(Protocol):
     """Gives gamma for a round.
 
-    `needs` is what `observe` must be told of each round: "nothing", the "value" of the DEC of
-    what was played, or its "optimum". When `epoch` changes, the agent starts anew with a fresh
-    oracle.
+    `needs` is what `observe` must be given after each round: "nothing", the "value" of the DEC
+    of what was played, or its "optimum". When `epoch` changes, the agent starts again with a
+    fresh oracle.
     """
 
     needs: ClassVar[Need]
@@ -33,7 +33,7 @@ class Schedule(Protocol):
         ...
 
     def observe(self, value: float) -> None:
-        """The DEC of the round that was just played, at the gamma given for it."""
+        """Take the DEC of the round that was just played, at the gamma given for it."""
         ...
 
 
@@ -57,7 +57,7 @@ class Fixed:
         return self.value
 
     def observe(self, value: float) -> None:
-        """Nothing to learn from it."""
+        """Nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class SquareRoot:
     """gamma = c * sqrt(alpha * t), as in the paper's experiments.
 
     `alpha` is the independence number of the graph, or "n_actions" for the number of actions
-    of the round, which is what it is for SquareCB: it explores as if each action showed only
-    itself.
+    of the round. The latter is right for SquareCB, which explores as if each action revealed
+    only itself.
 
     >>> SquareRoot(c=2.0, alpha=4.0).gamma(round_number=9, n_actions=50)
     12.0
@@ -97,7 +97,7 @@ class SquareRoot:
         return self.c * math.sqrt(alpha * round_number)
 
     def observe(self, value: float) -> None:
-        """Nothing to learn from it."""
+        """Nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ class FromTheory:
         return max(16.0 * d, strong, math.pow(d, 1 / 3) * math.pow(rounds, 2 / 3))
 
     def observe(self, value: float) -> None:
-        """Nothing to learn from it."""
+        """Nothing to do."""
 
 
 @dataclass
 class Doubling:
-    """The paper's adaptive gamma, which needs no graph number, for graphs that may change.
+    """The paper's adaptive gamma for graphs that may change: no graph number is needed.
 
     Starts at sqrt(horizon / regression_regret). When the optimal DECs of the rounds of an epoch
     add up to more than gamma * regression_regret, gamma doubles, and the epoch and the oracle
-    start anew. Works for strongly and weakly observable graphs alike.
+    start again. Works for strongly and weakly observable graphs.
 
     >>> schedule = Doubling(horizon=100, regression_regret=1.0)
     >>> schedule.gamma(1, 5)
@@ -158,8 +158,8 @@ class Doubling:
 
     horizon: int
     regression_regret: float
-    epoch: int = 0
-    spent: float = 0.0
+    epoch: int = field(default=0, repr=False)
+    spent: float = field(default=0.0, repr=False)
     needs: ClassVar[Need] = "optimum"
 
     def __post_init__(self) -> None:
@@ -167,11 +167,11 @@ class Doubling:
         as_positive("regression_regret", self.regression_regret)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
-        """The gamma of the present epoch."""
+        """The gamma of the current epoch."""
         return 2.0**self.epoch * math.sqrt(self.horizon / self.regression_regret)
 
     def observe(self, value: float) -> None:
-        """Add the optimal DEC of the round up, and double once the epoch has spent too much."""
+        """Add the optimal DEC of the round, and double once the epoch has spent too much."""
         self.spent += value
         if self.spent > self.gamma(0, 0) * self.regression_regret:
             self.epoch += 1
@@ -180,11 +180,11 @@ class Doubling:
 
 @dataclass
 class Automatic:
-    """A gamma that asks for nothing: no horizon, no graph number, no constant.
+    """A gamma that needs no settings: no horizon, no graph number, no constant.
 
-    gamma = c * sqrt(t * mean of gamma * DEC so far), at least c * sqrt(t): gamma * DEC is what the
-    independence number bounds, and is known after each round. `c` was chosen by measurement,
-    see docs/decisions.
+    gamma = c * sqrt(t * mean of gamma * DEC so far), at least c * sqrt(t). The independence number
+    bounds gamma * DEC, which is known after each round. `c` was chosen by measurement, see
+    docs/decisions.
 
     >>> schedule = Automatic(c=2.0)
     >>> schedule.gamma(1, 5)
@@ -195,9 +195,9 @@ class Automatic:
     """
 
     c: float = 32.0
-    last: float = 0.0
-    total: float = 0.0
-    count: int = 0
+    last: float = field(default=0.0, repr=False)
+    total: float = field(default=0.0, repr=False)
+    count: int = field(default=0, repr=False)
     epoch: ClassVar[int] = 0
     needs: ClassVar[Need] = "value"
 
@@ -217,7 +217,7 @@ class Automatic:
 
 
 def as_schedule(gamma: float | Schedule) -> Schedule:
-    """A schedule as it is; a number as `Fixed`."""
+    """A schedule unchanged; a number as `Fixed`."""
     if isinstance(gamma, int | float):
         return Fixed(gamma)
     if not isinstance(gamma, Schedule):
@@ -228,10 +228,15 @@ def as_schedule(gamma: float | Schedule) -> Schedule:
     return gamma
 
 
-def gammas(schedule: Schedule, n_rounds: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Gamma of the rounds after the first `n_rounds`, over so many actions each.
+def as_setting(schedule: Schedule) -> float | Schedule:
+    """What a person would pass as `gamma` for this schedule: the number behind a `Fixed`."""
+    return schedule.value if isinstance(schedule, Fixed) else schedule
 
-    For a schedule that needs nothing, whose gammas can be told ahead.
+
+def gammas(schedule: Schedule, n_rounds: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Gamma of each round after the first `n_rounds`; `sizes` are their numbers of actions.
+
+    For a schedule that needs nothing, whose gammas are known in advance.
 
     >>> gammas(SquareRoot(2.0, "n_actions"), 0, np.array([1, 2])).tolist()
     [2.0, 4.0]

@@ -1,1 +1,1 @@
-"""graphcb inside other people's programs, one file a package; each needs its own extra."""
+"""graphcb inside other packages, one file for each; each needs its extra."""

@@ -1,10 +1,11 @@
 """graphcb agents in coba experiments, with the losses that a feedback graph reveals.
 
-Needs the extra `coba`.
+Needs the extra `coba`. coba has rewards, graphcb losses: a loss here is a negated reward.
 """
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from coba.safety import SafeLearner
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent, SquareCBG
-from graphcb.experiments.loop import draw
+from graphcb.checks import as_numbers, as_range, check_in_range
+from graphcb.environments import Observation, Round
+from graphcb.experiments.loop import Row, play
 from graphcb.graphs import FeedbackGraph, bandit
 from graphcb.oracles import LogisticOGD
 
@@ -31,15 +34,17 @@ class GraphLearner:
     """A coba learner around a graphcb agent.
 
     `build(n_actions, n_features)` makes the agent in the first round, when both are known; to run
-    on several processes it must be a function of a module. Rewards in `reward_range` become
-    losses between 0 and 1. In coba's own evaluators an action shows its own reward alone; under
-    `GraphCB` it shows what the graph says. Contexts are divided by the square root of their
-    length, so scale an environment's features first, for example by `.scale("mean", "std")`.
+    on several processes it must be a function of a module. Rewards must lie in `reward_range`
+    and become losses between 0 and 1. In coba's own evaluators an action reveals only its own
+    reward; under `GraphCB` it reveals what the graph says. Contexts are divided by the square
+    root of their length, so scale an environment's features first, for example by
+    `.scale("mean", "std")`.
 
     >>> from coba import Environments, Experiment
     >>> from graphcb.graphs import full_information
     >>> environment = Environments.from_linear_synthetic(100, n_action_features=0)
-    >>> experiment = Experiment(environment, GraphLearner(), GraphCB(full_information))
+    >>> learner = GraphLearner(reward_range=(-0.5, 1.5))
+    >>> experiment = Experiment(environment, learner, GraphCB(full_information))
     >>> result = experiment.run(quiet=True)
     >>> len(result.interactions)
     100
@@ -52,13 +57,8 @@ class GraphLearner:
         reward_range: tuple[float, float] = (0.0, 1.0),
         seed: int = 1,
     ) -> None:
-        low, high = reward_range
-        if not -np.inf < low < high < np.inf:
-            raise ValueError(
-                f"`reward_range` must be (low, high) with low < high, got {reward_range}"
-            )
         self.build = build
-        self.reward_range = (float(low), float(high))
+        self.reward_range = as_range("reward_range", reward_range)
         self.seed = seed
         self.agent: Agent | None = None
         self.columns: dict[Any, int] = {}
@@ -66,11 +66,11 @@ class GraphLearner:
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """What coba writes beside the results."""
+        """What coba stores with the results."""
         return {"family": "graphcb", "build": _name(self.build), "seed": self.seed}
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:
-        """An action and its probability, where each action shows its own reward alone."""
+        """An action and its probability, where each action reveals only its own reward."""
         p = self.probabilities(context, actions, bandit(len(actions)))
         action, probability = self.draws.choicew(list(actions), p.tolist())
         return action, probability
@@ -80,7 +80,7 @@ class GraphLearner:
         self.learn_revealed(context, [action], [reward])
 
     def score(self, context: Any, actions: Sequence[Any], action: Any) -> float:
-        """coba asks for the probability of an action; to answer, an agent must begin a round."""
+        """Refused: to give the probability of an action, an agent must begin a round."""
         raise NotImplementedError("`score` would begin a round: graphcb agents count their rounds")
 
     def probabilities(self, context: Any, actions: Sequence[Any], graph: FeedbackGraph) -> Floats:
@@ -98,7 +98,9 @@ class GraphLearner:
         if self.agent is None:
             raise ValueError("`learn` must come after `predict`, which tells how many actions are")
         low, high = self.reward_range
-        losses = (high - np.asarray(rewards, dtype=np.float64)) / (high - low)
+        seen = as_numbers("rewards", rewards)
+        check_in_range("rewards", seen, "reward_range", self.reward_range)
+        losses = (high - seen) / (high - low)
         self.agent.learn(_features(context)[0], self._columns(actions), losses)
 
     def _columns(self, actions: Sequence[Any]) -> NDArray[np.int64]:
@@ -118,7 +120,7 @@ class GraphCB:
     `graph` is a `FeedbackGraph`, or a function of the number of actions such as
     `graphcb.graphs.cops_and_robbers`. A `GraphLearner` knows the graph and is shown all it
     reveals. Any other coba learner is shown the reward of its own action where the graph reveals
-    it, and can be compared in the same experiment.
+    it, so that both can be compared in one experiment.
     """
 
     def __init__(
@@ -130,70 +132,100 @@ class GraphCB:
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """What coba writes beside the results."""
+        """What coba stores with the results."""
         named = isinstance(self.graph, FeedbackGraph)
         graph = repr(self.graph) if named else _name(self.graph)
         return {"eval_type": "GraphCB", "graph": graph, "seed": self.seed}
 
     def evaluate(self, environment: Any, learner: Any) -> Iterator[Mapping[str, Any]]:
-        """One row a round: the action, its probability, its reward, how many were revealed."""
+        """One row per round: the action, its probability, its reward, how many were revealed."""
         inner = learner.learner if isinstance(learner, SafeLearner) else learner
-        play = self._play_graph if isinstance(inner, GraphLearner) else self._play_other
-        player = inner if isinstance(inner, GraphLearner) else SafeLearner(inner, self.seed)
         rng = np.random.default_rng(self.seed)
-        for interaction in Finalize().filter(Unbatch().filter(environment.read())):
-            yield play(player, interaction, rng)
+        read = Finalize().filter(Unbatch().filter(environment.read()))
+        rounds, same = tee(self._rounds(read))
+        agent: _GraphAgent | _OtherAgent
+        if isinstance(inner, GraphLearner):
+            agent, draws = _GraphAgent(inner), rng
+        else:  # the learner draws its actions itself: `draws` decide nothing
+            agent = _OtherAgent(SafeLearner(inner, self.seed))
+            draws = np.random.default_rng(self.seed)
+        for row, round in zip(play(agent, _Interactions(rng), rounds, draws), same, strict=True):
+            action, reward = round.actions[row.action], -row.loss
+            yield {"reward": reward, "action": action, **agent.report(row)}
 
-    def _play_graph(
-        self, learner: GraphLearner, interaction: Mapping[str, Any], rng: np.random.Generator
-    ) -> Mapping[str, Any]:
-        context, actions = interaction.get("context"), interaction["actions"]
-        graph = self._graph(actions)
-        p = learner.probabilities(context, actions, graph)
-        chosen = draw(p, len(actions), rng)
-        seen = [actions[i] for i in graph.draw_revealed(chosen, rng).tolist()]
-        learner.learn_revealed(context, seen, [interaction["rewards"](a) for a in seen])
-        return _row(interaction, actions[chosen], float(p[chosen]), len(seen))
-
-    def _play_other(
-        self, learner: Any, interaction: Mapping[str, Any], rng: np.random.Generator
-    ) -> Mapping[str, Any]:
-        context, actions = interaction.get("context"), interaction["actions"]
-        action, probability, more = learner.predict(context, actions)
-        chosen = actions.index(action)
-        seen = chosen in self._graph(actions).draw_revealed(chosen, rng)
-        if seen:
-            reward = interaction["rewards"](action)
-            learner.learn(context, action, reward, probability, **more)
-        return _row(interaction, action, probability, int(seen))
+    def _rounds(self, interactions: Iterable[Mapping[str, Any]]) -> Iterator[Round]:
+        for one in interactions:
+            actions = one["actions"]
+            yield Round(one.get("context"), self._graph(actions), actions, one["rewards"])
 
     def _graph(self, actions: Sequence[Any]) -> FeedbackGraph:
         if not actions:
             raise ValueError("`actions` must be a list: a graph needs actions that can be counted")
-        if isinstance(self.graph, FeedbackGraph):
-            graph = self.graph
-        else:
+        graph = self.graph
+        if not isinstance(graph, FeedbackGraph):
             if len(actions) not in self.built:
-                self.built[len(actions)] = self.graph(len(actions))
+                self.built[len(actions)] = graph(len(actions))
             graph = self.built[len(actions)]
         if graph.n_actions != len(actions):
-            raise ValueError(
-                f"`graph` must have {len(actions)} actions as the environment, "
-                f"got {graph.n_actions}"
-            )
+            text = f"`graph` must have {len(actions)} actions as the environment"
+            raise ValueError(f"{text}, got {graph.n_actions}")
         return graph
 
 
-def _row(
-    interaction: Mapping[str, Any], action: Any, probability: float | None, n_revealed: int
-) -> Mapping[str, Any]:
-    reward = interaction["rewards"](action)
-    return {
-        "reward": reward,
-        "action": action,
-        "probability": probability,
-        "n_revealed": n_revealed,
-    }
+class _Interactions:
+    """What coba's interactions reveal; by chance from a stream of its own."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
+        seen = [round.actions[i] for i in round.graph.draw_revealed(action, self.rng).tolist()]
+        return Observation(seen, np.array([-round.hidden(one) for one in seen], dtype=np.float64))
+
+    def loss(self, round: Round, action: int) -> float:
+        loss: float = -round.hidden(round.actions[action])
+        return loss
+
+
+class _GraphAgent:
+    """A `GraphLearner` in the role of an agent."""
+
+    def __init__(self, learner: GraphLearner) -> None:
+        self.learner = learner
+
+    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
+        return self.learner.probabilities(context, actions, graph)
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        self.learner.learn_revealed(context, actions, -losses)
+
+    def report(self, row: Row) -> Mapping[str, Any]:
+        return {"probability": row.probability, "n_revealed": row.n_revealed}
+
+
+class _OtherAgent:
+    """A learner of coba in the role of an agent.
+
+    It has drawn its action already, so that all probability is on it, and learns only its reward.
+    """
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
+        self.action, self.probability, self.more = self.learner.predict(context, actions)
+        drawn = np.zeros(len(actions))
+        drawn[actions.index(self.action)] = 1.0
+        return drawn
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        self.has_learned = self.action in actions
+        if self.has_learned:
+            reward = -float(losses[actions.index(self.action)])
+            self.learner.learn(context, self.action, reward, self.probability, **self.more)
+
+    def report(self, row: Row) -> Mapping[str, Any]:
+        return {"probability": self.probability, "n_revealed": int(self.has_learned)}
 
 
 def _features(context: Any) -> tuple[Any, int]:

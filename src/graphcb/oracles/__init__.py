@@ -1,10 +1,17 @@
-"""Online regressors, one a file: what will each action cost?"""
+"""Online regressors: what will each action cost?
 
+The adapters for scikit-learn, PyTorch and Vowpal Wabbit import their package when they are built;
+each needs its extra installed.
+"""
+
+from graphcb.oracles.adapters.pytorch import TorchNetwork
+from graphcb.oracles.adapters.scikit_learn import SklearnRegressor
+from graphcb.oracles.adapters.vowpal_wabbit import VowpalWabbit
 from graphcb.oracles.aggregation import VovkAggregation
 from graphcb.oracles.linear import LinearAdaGrad, LinearOGD
 from graphcb.oracles.logistic import LogisticOGD
 from graphcb.oracles.newsvendor import NewsvendorOGD
-from graphcb.oracles.protocol import Oracle
+from graphcb.oracles.protocol import Oracle, as_oracle
 from graphcb.oracles.ridge import OnlineRidge
 from graphcb.oracles.shared import SharedLinearOGD
 
@@ -16,5 +23,9 @@ __all__ = [
     "OnlineRidge",
     "Oracle",
     "SharedLinearOGD",
+    "SklearnRegressor",
+    "TorchNetwork",
     "VovkAggregation",
+    "VowpalWabbit",
+    "as_oracle",
 ]

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_numbers
-from graphcb.oracles.protocol import Oracle
+from graphcb.checks import as_numbers, as_range, check_in_range
+from graphcb.describing import describe
+from graphcb.oracles.protocol import Oracle, as_oracle
 from graphcb.oracles.rows import Floats
 
 Function = Callable[[Any, Any], Any]  # (context, actions) -> losses
@@ -18,9 +19,9 @@ class VovkAggregation:
 
     For losses in `loss_range`. Each member's weight falls exponentially with its squared error;
     the prediction is the one that loses least in the worse of the two ends of the range. With one
-    loss a round the sum of squared errors is at most that of the best member plus
+    loss per round the sum of squared errors is at most that of the best member plus
     range^2 / 2 * log(number of members). A round that reveals m losses counts their mean, so
-    that the bound holds for the mean squared errors of the rounds whatever is revealed.
+    the bound holds for the mean squared errors of the rounds, whatever is revealed.
 
     >>> oracle = VovkAggregation([lambda x, a: [0.0], lambda x, a: [1.0]])
     >>> oracle.predict(None, [0])
@@ -39,11 +40,11 @@ class VovkAggregation:
     ) -> None:
         if not members:
             raise ValueError("`members` must hold at least one function or oracle, got none")
-        low, high = loss_range
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ValueError(f"`loss_range` must be (low, high) with low < high, got {loss_range}")
+        for i, member in enumerate(members):
+            if isinstance(member, type) or not callable(member):
+                as_oracle(member, name=f"members[{i}]")
         self.members = list(members)
-        self.loss_range = (float(low), float(high))
+        self.loss_range = as_range("loss_range", loss_range)
         self.log_weights = np.full(len(self.members), -math.log(len(self.members)))
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
@@ -53,25 +54,21 @@ class VovkAggregation:
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Weigh the members by how well they predicted, then let the oracles among them learn."""
         seen = as_numbers("losses", losses)
-        low, high = self.loss_range
-        wrong = np.flatnonzero(~((seen >= low) & (seen <= high)))
-        if wrong.size:
-            raise ValueError(
-                f"`losses` must lie in loss_range {self.loss_range}, "
-                f"got {seen[wrong[0]]} at index {wrong[0]}"
-            )
+        check_in_range("losses", seen, "loss_range", self.loss_range)
         if seen.size == 0:
             return
         predictions = self._predictions(context, actions)
         if predictions.shape[1:] != seen.shape:
             raise ValueError(
-                f"`losses` must have shape {predictions.shape[1:]}, one a revealed action, "
+                f"`losses` must have shape {predictions.shape[1:]}, one per revealed action, "
                 f"got {seen.shape}"
             )
         self._weigh(((predictions - seen) ** 2).mean(axis=1))
         for member in self.members:
             if not callable(member):
                 member.update(context, actions, seen)
+
+    __repr__ = describe
 
     def _predictions(self, context: Any, actions: Any) -> Floats:
         """Each member's predictions, clipped to the range: (n_members, n_actions)."""

@@ -1,16 +1,15 @@
-"""One weight vector an action: what the linear oracles share.
+"""One weight vector per action: what the linear oracles share.
 
 Weights are stored (n_features, n_actions), so that a sparse context touches few contiguous rows.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from graphcb.checks import as_numbers, first_not_finite
 from graphcb.compilation import compiled
-from graphcb.oracles.rows import INT64, Columns, Floats
+from graphcb.oracles.rows import INT64, Columns, Floats, SparseRow, check_finite, every_index
 
 
 def as_columns(actions: Any, n_actions: int) -> Columns:
@@ -23,7 +22,7 @@ def as_columns(actions: Any, n_actions: int) -> Columns:
 def read_columns(actions: Any, n_actions: int) -> Columns:
     """The columns of these actions, not yet checked against `n_actions`."""
     if actions is None:
-        return _all_columns(n_actions)
+        return every_index(n_actions)
     columns = np.asarray(actions)
     if columns.dtype == INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
         return columns
@@ -37,7 +36,7 @@ def read_columns(actions: Any, n_actions: int) -> Columns:
 
 
 def check_columns(columns: Columns, n_actions: int) -> None:
-    """Refuse a column that is not there, or twice."""
+    """Refuse a column that does not exist or comes twice."""
     wrong = first_impossible(columns, n_actions)
     if wrong >= 0:
         action = columns[wrong]
@@ -50,11 +49,6 @@ def check_columns(columns: Columns, n_actions: int) -> None:
             f"`actions` must be between 0 and {n_actions - 1} (the oracle has {n_actions} "
             f"actions), got {action} at index {wrong}"
         )
-
-
-@lru_cache(maxsize=16)
-def _all_columns(n_actions: int) -> Columns:
-    return np.arange(n_actions)  # never handed out, so it need not be made read-only
 
 
 def as_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:
@@ -70,7 +64,7 @@ def read_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Float
     columns, seen = read_columns(actions, n_actions), as_numbers("losses", losses)
     if seen.shape != columns.shape:
         raise ValueError(
-            f"`losses` must have shape {columns.shape}, one a revealed action, got {seen.shape}"
+            f"`losses` must have shape {columns.shape}, one per revealed action, got {seen.shape}"
         )
     return columns, seen
 
@@ -84,11 +78,9 @@ def check_losses(seen: Floats, columns: Columns) -> None:
         )
 
 
-def explain_not_finite(values: Floats, learning_rate: float) -> Exception:
+def explain_not_finite(row: SparseRow, learning_rate: float) -> Exception:
     """Why predictions are not finite: the context, or steps that diverged."""
-    wrong = first_not_finite(values)
-    if wrong >= 0:
-        return ValueError(f"`context` must be finite, got {values[wrong]} among its values")
+    check_finite(*row)
     return FloatingPointError(
         "the predictions are no longer finite: the steps diverge; "
         f"lower learning_rate (now {learning_rate}) or scale the contexts down"

@@ -12,7 +12,7 @@ Decay = Literal["constant", "inverse_sqrt"]
 
 
 def check_learning_rate(learning_rate: float, decay: str) -> None:
-    """Refuse a rate or a decay that is none."""
+    """Refuse a rate that is not positive, or a decay that is not known."""
     as_positive("learning_rate", learning_rate)
     if decay not in ("constant", "inverse_sqrt"):
         raise ValueError(f'`decay` must be "constant" or "inverse_sqrt", got {decay!r}')

@@ -7,13 +7,14 @@ import numpy as np
 
 from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen, explain_not_finite, scores, step
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
 
 
 class LinearOGD:
-    """context @ weights an action, by online gradient descent on the squared error.
+    """context @ weights per action, by online gradient descent on the squared error.
 
     For losses of any range. Stable while learning_rate * |context|^2 stays below 1; contexts as in
     `LogisticOGD`. Add a constant feature if losses do not pass through 0.
@@ -55,12 +56,14 @@ class LinearOGD:
         step(self.weights, *row, columns, slopes, rate)
         self.n_updates += 1
 
+    __repr__ = describe
+
 
 class LinearAdaGrad:
-    """`LinearOGD` with a step of its own for each weight, shrinking as its gradients add up.
+    """`LinearOGD` with a separate step for each weight, shrinking as its gradients add up.
 
-    For contexts with rare features. The step of a weight does not grow with its feature, but what
-    it does to the prediction does: features of very different size still want scaling.
+    For contexts with rare features. The step of a weight does not grow with its feature, but its
+    effect on the prediction does: features of very different size still need scaling.
 
     >>> oracle = LinearAdaGrad(1, 2, learning_rate=1.0)
     >>> oracle.update([100.0, 0.0], [0], [1.0])  # the step is that of a feature of 1
@@ -89,12 +92,14 @@ class LinearAdaGrad:
         slopes = 2.0 * (_predictions(self.weights, row, columns, self.learning_rate) - seen)
         _adaptive_step(self.weights, self.squares, *row, columns, slopes, self.learning_rate)
 
+    __repr__ = describe
+
 
 def _predictions(weights: Floats, row: SparseRow, columns: Columns, learning_rate: float) -> Floats:
-    """Scores of the columns; an error that gives the reason if one is not finite."""
+    """Scores of the columns; an error with the reason if one is not finite."""
     predicted = scores(weights, *row, columns)
     if first_not_finite(predicted) >= 0:
-        raise explain_not_finite(row.values, learning_rate)
+        raise explain_not_finite(row, learning_rate)
     return predicted
 
 

@@ -1,12 +1,13 @@
-"""Losses between two ends, as a sigmoid of a linear map: the paper's oracle for text."""
+"""Losses in a known range, as a sigmoid of a linear map: the paper's oracle for text."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, first_not_finite
+from graphcb.checks import as_count, as_range, check_in_range, first_not_finite
 from graphcb.compilation import compiled
+from graphcb.describing import describe
 from graphcb.oracles.columns import (
     check_columns,
     check_losses,
@@ -29,11 +30,11 @@ from graphcb.oracles.rows import (
 
 
 class LogisticOGD:
-    """sigmoid(context @ weights) an action, by online gradient descent on the squared error.
+    """sigmoid(context @ weights) per action, by online gradient descent on the squared error.
 
-    For losses in a known range (0 to 1 unless `loss_range` says otherwise) and dense or sparse
-    contexts: a dense row, a 1-by-d scipy row, or a pair (indices, values). Takes
-    n_actions * n_features * 8 bytes; a round costs the non-zeros times the actions.
+    For losses in a known range (0 to 1 unless `loss_range` says otherwise; others are refused)
+    and dense or sparse contexts: a dense row, a 1-by-d scipy row, or a pair (indices, values).
+    Takes n_actions * n_features * 8 bytes; a round costs the non-zeros times the actions.
     `decay="inverse_sqrt"` divides the step by the square root of the number of updates.
 
     >>> oracle = LogisticOGD(3, 5, learning_rate=1.0)
@@ -56,12 +57,9 @@ class LogisticOGD:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
         check_learning_rate(learning_rate, decay)
-        low, high = loss_range
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ValueError(f"`loss_range` must be (low, high) with low < high, got {loss_range}")
         self.learning_rate = learning_rate
         self.decay = decay
-        self.loss_range = (float(low), float(high))
+        self.loss_range = as_range("loss_range", loss_range)
         self.n_updates = 0
         self.weights = np.zeros((self.n_features, self.n_actions))
 
@@ -70,7 +68,7 @@ class LogisticOGD:
         row = read_row(context, self.n_features)
         columns = read_columns(actions, self.n_actions)
         low, high = self.loss_range
-        predicted, fine = predict_row(self.weights, row.indices, row.values, columns, low, high)
+        predicted, fine = predict_row(self.weights, *row, columns, low, high)
         if not fine:
             raise self._explain(row, columns)
         return predicted
@@ -81,23 +79,26 @@ class LogisticOGD:
         columns, seen = read_seen(actions, losses, self.n_actions)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
         low, high = self.loss_range
-        if not learn_row(self.weights, row.indices, row.values, columns, seen, low, high, rate):
+        if not learn_row(self.weights, *row, columns, seen, low, high, rate):
             check_losses(seen, columns)
+            check_in_range("losses", seen, "loss_range", self.loss_range)
             raise self._explain(row, columns)
         self.n_updates += 1
 
+    __repr__ = describe
+
     def _explain(self, row: SparseRow, columns: Columns) -> Exception:
-        """What a kernel refused: it checks on the way, and the reason is looked for here."""
-        check_indices(row, self.n_features)
+        """Why a kernel refused its input: it checks on the way, and the reason is found here."""
+        check_indices(row[0], self.n_features)
         check_columns(columns, self.n_actions)
-        return explain_not_finite(row.values, self.learning_rate)
+        return explain_not_finite(row, self.learning_rate)
 
 
 @compiled
 def predict_row(
     weights: Floats, indices: Columns, values: Floats, columns: Columns, low: float, high: float
 ) -> tuple[Floats, bool]:
-    """low + (high - low) * sigmoid(score) of each column, and whether all is fine."""
+    """low + (high - low) * sigmoid(score) of each column, and whether the input was valid."""
     if not _fits(weights, indices, columns):
         return np.empty(0), False
     predicted = scores(weights, indices, values, columns)
@@ -117,9 +118,12 @@ def learn_row(
     high: float,
     rate: float,
 ) -> bool:
-    """A step along the gradient of (predicted - loss)^2 for each column; none if not all fine."""
+    """A gradient step on (predicted - loss)^2 for each column; False, with none, if not valid."""
     if not _fits(weights, indices, columns):
         return False
+    for c in range(columns.size):
+        if not low <= losses[c] <= high:
+            return False
     slopes = scores(weights, indices, values, columns)
     for c in range(columns.size):
         share = 1.0 / (1.0 + math.exp(-slopes[c]))

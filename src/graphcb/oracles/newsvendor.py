@@ -4,13 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_positive
 from graphcb.compilation import compiled
+from graphcb.describing import describe
 from graphcb.newsvendor import stock_costs
-
-Floats = NDArray[np.float64]
+from graphcb.oracles.rows import Floats, as_dense, check_finite, every_index
 
 
 class NewsvendorOGD:
@@ -18,17 +17,19 @@ class NewsvendorOGD:
 
     For use with stock levels: the actions are the levels themselves, as real numbers, so any
     grid of levels can be asked for in any round. With the guess d = context @ weights +
-    intercept, a level a costs `holding_cost` a unit above d and `backorder_cost` a unit below.
+    intercept, a level a costs `holding_cost` per unit above d and `backorder_cost` per unit below.
 
-    One step a round on the squared error, averaged over the revealed levels: with the sum, the
+    One step per round on the squared error, averaged over the revealed levels: with the sum, the
     step would grow with the number of levels and diverge. `start` is the first guess at the
-    demand and belongs at the top of the levels: from a low guess the learner sees the losses
-    of low levels only, which a far too low demand explains as well, and stays there.
+    demand and belongs at the top of the levels: from a low guess the learner sees only the
+    losses of low levels, which a demand that is far too low explains just as well.
 
     >>> oracle = NewsvendorOGD(n_features=2, learning_rate=0.5)
     >>> oracle.predict(np.array([0.1, 0.2]), np.array([0.0, 0.5, 1.0]))
     array([1. , 0.5, 0. ])
     """
+
+    start: float = 1.0
 
     def __init__(
         self,
@@ -45,23 +46,25 @@ class NewsvendorOGD:
         self.backorder_cost = as_positive("backorder_cost", backorder_cost)
         if not math.isfinite(start):
             raise ValueError(f"`start` must be finite, got {start}")
+        if start != self.start:  # models and logs of version 0.1 do not hold the default
+            self.start = float(start)
         self.weights = np.zeros(self.n_features)
         self.intercept = float(start)
 
     def predict(self, context: Any, actions: Any) -> Floats:
         """Predicted cost of each level: context (n_features,), actions (K,) levels."""
         levels = self._levels(actions)
-        demand = self._demand(self._features(context))
+        demand = self._demand(as_dense(context, self.n_features))
         return stock_costs(levels, demand, self.holding_cost, self.backorder_cost)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
-        """One gradient step on the levels seen; none is a step of nothing."""
-        x = self._features(context)
+        """One gradient step on the levels seen; none if there are no levels."""
+        x = as_dense(context, self.n_features)
         levels = self._levels(actions)
         seen = as_numbers("losses", losses)
         if seen.shape != levels.shape:
             raise ValueError(
-                f"`losses` must have shape {levels.shape}, one a revealed level, got {seen.shape}"
+                f"`losses` must have shape {levels.shape}, one per revealed level, got {seen.shape}"
             )
         if levels.size == 0:
             return
@@ -78,12 +81,12 @@ class NewsvendorOGD:
         add_scaled(self.weights, -step, x)
         self.intercept -= step
 
+    __repr__ = describe
+
     def _demand(self, x: Floats) -> float:
         demand = dot(x, self.weights) + self.intercept
         if not math.isfinite(demand):
-            wrong = np.flatnonzero(~np.isfinite(x))
-            if wrong.size:
-                raise ValueError(f"`context` must be finite, got {x[wrong[0]]} at index {wrong[0]}")
+            check_finite(every_index(self.n_features), x)
             raise self._divergence()
         return demand
 
@@ -92,14 +95,6 @@ class NewsvendorOGD:
             "the guessed demand is no longer finite: the steps diverge; "
             f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
         )
-
-    def _features(self, context: Any) -> Floats:
-        x = as_numbers("context", context)
-        if x.shape != (self.n_features,):
-            raise ValueError(
-                f"`context` must have shape ({self.n_features},) to match n_features, got {x.shape}"
-            )
-        return x
 
     def _levels(self, actions: Any) -> Floats:
         if actions is None:

@@ -1,21 +1,20 @@
 """Linear losses by online ridge regression: no step size to choose."""
 
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphcb.checks import as_count, as_numbers, as_positive
+from graphcb.checks import as_count, as_positive
 from graphcb.compilation import compiled
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
 
 
 class OnlineRidge:
-    """The Vovk-Azoury-Warmuth forecaster, one an action: ridge that counts today's context too.
+    """One Vovk-Azoury-Warmuth forecaster per action: ridge that counts today's context too.
 
-    For dense contexts of moderate width: a round costs n_features^2 an action, and memory is
+    For dense contexts of moderate width: a round costs n_features^2 per action, and memory is
     n_actions * n_features^2 * 8 bytes. Its regret grows with the logarithm of the rounds:
     sum of squared errors at most that of any fixed weights w, plus `penalty` * |w|^2, plus
     n_features * max|loss|^2 * log(1 + T |x|^2 / (penalty * n_features)).
@@ -35,25 +34,18 @@ class OnlineRidge:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        x = self._features(context)
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
         return _forecast(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Add the context and the loss to each revealed action's sums."""
-        x = self._features(context)
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
         columns, seen = as_seen(actions, losses, self.n_actions)
         _absorb(self.inverses, self.moments, x, columns, seen)
 
-    def _features(self, context: Any) -> NDArray[np.float64]:
-        x = as_numbers("context", context)
-        if x.shape != (self.n_features,):
-            raise ValueError(
-                f"`context` must have shape ({self.n_features},) to match n_features, got {x.shape}"
-            )
-        if not math.isfinite(x.sum()):
-            wrong = int(np.flatnonzero(~np.isfinite(x))[0])
-            raise ValueError(f"`context` must be finite, got {x[wrong]} at index {wrong}")
-        return x
+    __repr__ = describe
 
 
 @compiled

@@ -1,58 +1,81 @@
 """A context as a sparse row: the one form that the compiled oracles work on."""
 
 import sys
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import FLOAT64, as_numbers
+from graphcb.checks import FLOAT64, as_numbers, first_not_finite
 from graphcb.compilation import compiled
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
 
+SparseRow = tuple[Columns, Floats]  # indices and values of the entries that are not zero
+
 INT64 = np.dtype(np.int64)
-
-
-class SparseRow(NamedTuple):
-    """Positions and values of the entries of a context that are not zero."""
-
-    indices: Columns
-    values: Floats
 
 
 def as_row(context: Any, n_features: int) -> SparseRow:
     """A dense row, a 1-by-d scipy sparse row, or a pair (indices, values), checked for width.
 
     >>> as_row(([2, 5], [1.0, 0.5]), 6)
-    SparseRow(indices=array([2, 5]), values=array([1. , 0.5]))
+    (array([2, 5]), array([1. , 0.5]))
     """
     row = read_row(context, n_features)
-    check_indices(row, n_features)
+    check_indices(row[0], n_features)
     return row
 
 
 def read_row(context: Any, n_features: int) -> SparseRow:
     """The row, the indices of a pair not yet checked against `n_features`."""
-    if isinstance(context, tuple):
-        return _read_pair(context, n_features)
-    sparse = sys.modules.get("scipy.sparse")  # whoever hands in a sparse row has imported it
-    if sparse is not None and sparse.issparse(context):
-        return _read_sparse(context, n_features)
+    if type(context) is not np.ndarray:
+        if isinstance(context, tuple):
+            return _read_pair(context, n_features)
+        sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
+        if sparse is not None and sparse.issparse(context):
+            return _read_sparse(context, n_features)
     values = as_numbers("context", context)
     if values.shape != (n_features,):
         raise _wrong_width(values.shape, n_features)
-    return SparseRow(np.arange(n_features), values)
+    return every_index(n_features), values
 
 
-def check_indices(row: SparseRow, n_features: int) -> None:
-    """Refuse an index that is not there."""
-    wrong = first_outside(row.indices, n_features)
+@lru_cache(maxsize=16)
+def every_index(size: int) -> Columns:
+    """0, 1, ..., size - 1, made once for all rounds.
+
+    Nobody writes to it. It is not marked read-only: kernels would be compiled again for that.
+    """
+    return np.arange(size)
+
+
+def as_dense(context: Any, n_features: int) -> Floats:
+    """A dense row (n_features,), for the oracles that take no sparse ones."""
+    x = as_numbers("context", context)
+    if x.shape != (n_features,):
+        raise ValueError(
+            f"`context` must have shape ({n_features},) to match n_features, got {x.shape}"
+        )
+    return x
+
+
+def check_finite(indices: Columns, values: Floats) -> None:
+    """Refuse a context with NaN or infinity."""
+    wrong = first_not_finite(values)
+    if wrong >= 0:
+        raise ValueError(f"`context` must be finite, got {values[wrong]} at index {indices[wrong]}")
+
+
+def check_indices(indices: Columns, n_features: int) -> None:
+    """Refuse an index that does not exist."""
+    wrong = first_outside(indices, n_features)
     if wrong >= 0:
         raise IndexError(
             f"`context` must have indices between 0 and {n_features - 1}, "
-            f"got {row.indices[wrong]} at position {wrong}"
+            f"got {indices[wrong]} at position {wrong}"
         )
 
 
@@ -63,7 +86,7 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         )
     indices, values = context
     if _is_plain(indices, INT64) and _is_plain(values, FLOAT64) and indices.size == values.size:
-        return SparseRow(indices, values)
+        return indices, values
     indices, values = np.asarray(indices), as_numbers("context[1]", values)
     if indices.shape != values.shape or indices.ndim != 1:
         raise ValueError(
@@ -74,7 +97,7 @@ def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
         if indices.size and indices.dtype.kind not in "iu":
             raise TypeError(f"`context[0]` must be whole numbers, got {indices.dtype}")
         indices = indices.astype(np.int64)
-    return SparseRow(np.ascontiguousarray(indices), values)
+    return np.ascontiguousarray(indices), values
 
 
 def _is_plain(array: Any, dtype: Any) -> bool:
@@ -91,7 +114,7 @@ def _read_sparse(context: Any, n_features: int) -> SparseRow:
     if context.shape not in ((1, n_features), (n_features,)):
         raise _wrong_width(context.shape, n_features)
     row = context.tocsr()
-    return SparseRow(row.indices.astype(np.int64), row.data.astype(np.float64))
+    return row.indices.astype(np.int64), row.data.astype(np.float64)
 
 
 @compiled

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count, as_numbers, first_not_finite
+from graphcb.describing import describe
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Floats
 
@@ -14,10 +15,10 @@ from graphcb.oracles.rows import Floats
 class SharedLinearOGD:
     """features(context, actions) @ weights, so that actions can come and go between rounds.
 
-    `features` gives an array (number of actions, n_features), one row an action; an action is
-    whatever it understands: an item number, a row of a catalogue, a price. What one action
-    teaches, all others with like features know. One gradient step a round on the mean squared
-    error of the revealed actions, so that the step does not grow with their number.
+    `features` returns an array (number of actions, n_features), one row per action. An action is
+    whatever it understands: an item number, a row of a catalogue, a price. What is learned from
+    one action carries over to all with similar features. One gradient step per round on the mean
+    squared error of the revealed actions, so that the step does not grow with their number.
 
     >>> def pair(price, actions):
     ...     return np.array([[1.0, price * a] for a in actions])
@@ -56,7 +57,7 @@ class SharedLinearOGD:
         rows = self._rows(context, actions)
         if seen.shape != rows.shape[:1]:
             raise ValueError(
-                f"`losses` must have shape {rows.shape[:1]}, one a revealed action, "
+                f"`losses` must have shape {rows.shape[:1]}, one per revealed action, "
                 f"got {seen.shape}"
             )
         wrong = first_not_finite(seen)
@@ -68,12 +69,14 @@ class SharedLinearOGD:
             self.weights -= rate * 2.0 * (errors @ rows) / len(rows)
         self.n_updates += 1
 
+    __repr__ = describe
+
     def _rows(self, context: Any, actions: Any) -> Floats:
         rows = as_numbers("features", self.features(context, actions))
         if rows.shape != (len(actions), self.n_features):
             raise ValueError(
-                f"`features` must give an array of shape ({len(actions)}, {self.n_features}), "
-                f"one row an action, got {rows.shape}"
+                f"`features` must return an array of shape ({len(actions)}, {self.n_features}), "
+                f"one row per action, got {rows.shape}"
             )
         return rows
 

@@ -9,9 +9,7 @@ import pytest
 from graphcb import SquareCBG, graphs, load, save
 from graphcb.environments import Observation, Round
 from graphcb.experiments import run
-from graphcb.oracles.adapters.pytorch import TorchNetwork
-from graphcb.oracles.adapters.scikit_learn import SklearnRegressor
-from graphcb.oracles.adapters.vowpal_wabbit import VowpalWabbit
+from graphcb.oracles import SklearnRegressor, TorchNetwork, VowpalWabbit
 
 
 def sklearn_oracle(**options):

@@ -1,6 +1,7 @@
-"""Whole runs as compiled loops, bit for bit the same as `experiments.loop.run`, one problem a file.
+"""Whole runs as compiled loops: each file mirrors `experiments.loop.play` for one problem.
 
-Each kernel calls the same compiled functions as the public objects do, in the same order, without
-the interpreter between them. It stops at a round that is not plain (a number that is not finite,
-a distribution that is none) and leaves it to the public objects, which say what is wrong.
+A kernel calls the same compiled functions as the public objects, in the same order, without the
+interpreter between them, and gives the same bits. It stops at a round with a number that is not
+finite or a distribution that is not one, and leaves it to the public objects, which raise the
+error.
 """

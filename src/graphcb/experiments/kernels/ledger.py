@@ -1,4 +1,4 @@
-"""What a kernel writes down of each round."""
+"""What a kernel records of each round."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ ORACLE, EXPLORATION, REST = range(3)
 
 
 class Ledger(NamedTuple):
-    """One entry a round; `spent` is nanoseconds in the oracle, the exploration and the rest."""
+    """One entry per round; `spent` is nanoseconds in the oracle, the exploration and the rest."""
 
     actions: Counts
     probabilities: Floats

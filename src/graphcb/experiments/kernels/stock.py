@@ -1,4 +1,8 @@
-"""Runs over stock levels with the newsvendor's oracle."""
+"""Runs over stock levels with the newsvendor oracle.
+
+`_play` mirrors `experiments.loop.play` with a `StockProblem`, a `NewsvendorOGD` and SquareCB or
+SquareCB.G in a closed form.
+"""
 
 import math
 from typing import NamedTuple
@@ -50,7 +54,7 @@ def play(
     uniforms: Floats,
     ledger: Ledger,
 ) -> int:
-    """Play as many rounds as are plain, and return how many that were."""
+    """Play until a round needs the public objects; return how many rounds were played."""
     oracle = agent.oracle
     rule = rule_for(agent, inventory(2))
     if type(oracle) is not NewsvendorOGD or rule is None:
@@ -59,12 +63,13 @@ def play(
     if contexts.shape[1] != oracle.n_features:
         return 0
     sizes = environment.sizes()
+    gamma = gammas(agent.schedule, agent.n_rounds, sizes)
     intercept = np.array([oracle.intercept])
     n_played = _play(
         contexts,
         demands,
         _lay_out(sizes),
-        gammas(agent.schedule, agent.n_rounds, sizes),
+        gamma,
         uniforms,
         rule,
         Costs(
@@ -80,6 +85,7 @@ def play(
     )
     oracle.intercept = intercept.item()
     agent.n_rounds += n_played
+    agent.gamma = float(gamma[n_played - 1]) if n_played else agent.gamma
     return n_played
 
 

@@ -1,4 +1,8 @@
-"""Runs over a table of known losses with the logistic oracle."""
+"""Runs over a table of known losses with the logistic oracle.
+
+`_play` and `_play_solving` mirror `experiments.loop.play` with `KnownLosses`, a `LogisticOGD` and
+SquareCB or SquareCB.G, in a closed form or by the convex program.
+"""
 
 from typing import NamedTuple
 
@@ -33,10 +37,10 @@ SOLVE = -1  # the convex program, in place of the number of a closed form
 LARGEST = 256  # actions; a graph of more is not written out as a matrix
 
 
-class Table(NamedTuple):
-    """Rows in the order of the rounds: row i of the contexts is `starts[i]` to `starts[i + 1]`.
+class TableRounds(NamedTuple):
+    """`order` are the rows of the rounds; row i of the contexts is `starts[i]` to `starts[i + 1]`.
 
-    `reveals` is (rounds or 1, K, K): what each action shows.
+    `reveals` is (rounds or 1, K, K): what each action reveals.
     """
 
     order: Counts
@@ -63,7 +67,7 @@ def play(
     uniforms: Floats,
     ledger: Ledger,
 ) -> int:
-    """Play as many rounds as are plain, and return how many that were."""
+    """Play until a round needs the public objects; return how many rounds were played."""
     oracle = agent.oracle
     n_actions = environment.losses.shape[1]
     contexts = environment.contexts
@@ -84,7 +88,7 @@ def play(
         return 0
     if rule is None:
         return 0
-    table = Table(order, *_sparse(contexts), environment.losses, reveals)
+    table = TableRounds(order, *_sparse(contexts), environment.losses, reveals)
     gamma = gammas(agent.schedule, agent.n_rounds, np.full(order.size, n_actions))
     rates = rates_from(oracle.learning_rate, oracle.decay, oracle.n_updates, order.size)
     model = Logistic(oracle.weights, *oracle.loss_range, rates)
@@ -94,6 +98,7 @@ def play(
         n_played = _play(table, gamma, uniforms, rule, model, ledger)
     oracle.n_updates += n_played
     agent.n_rounds += n_played
+    agent.gamma = float(gamma[n_played - 1]) if n_played else agent.gamma
     return n_played
 
 
@@ -112,7 +117,12 @@ def _sparse(contexts: Floats | SparseTable) -> tuple[Counts, Counts, Floats]:
 
 @compiled
 def _play(
-    table: Table, gammas: Floats, uniforms: Floats, rule: int, oracle: Logistic, ledger: Ledger
+    table: TableRounds,
+    gammas: Floats,
+    uniforms: Floats,
+    rule: int,
+    oracle: Logistic,
+    ledger: Ledger,
 ) -> int:
     room = np.zeros(2, dtype=np.int64)
     for t in range(table.order.size):
@@ -130,11 +140,11 @@ def _play(
 
 
 def _play_solving(
-    table: Table, gammas: Floats, uniforms: Floats, oracle: Logistic, ledger: Ledger
+    table: TableRounds, gammas: Floats, uniforms: Floats, oracle: Logistic, ledger: Ledger
 ) -> int:
-    """The same with the convex program in the middle.
+    """`_play` with the convex program in the middle.
 
-    The three parts are called one by one from here: compiled into one loop, the solver would be
+    Its three parts are called one by one from Python: in one compiled loop the solver would be
     compiled a second time, which takes longer than all the calls of the paper's experiment.
     """
     n_rounds, n_actions = table.order.size, table.losses.shape[1]
@@ -164,8 +174,8 @@ def _play_solving(
 
 
 @compiled
-def _predict(table: Table, oracle: Logistic, t: int) -> tuple[Floats, bool]:
-    """Predicted losses of round t, and whether all is fine."""
+def _predict(table: TableRounds, oracle: Logistic, t: int) -> tuple[Floats, bool]:
+    """Predicted losses of round t, and whether they are valid."""
     first, stop = table.starts[table.order[t]], table.starts[table.order[t] + 1]
     indices, values = table.indices[first:stop], table.values[first:stop]
     every_action = np.arange(table.losses.shape[1])
@@ -174,9 +184,9 @@ def _predict(table: Table, oracle: Logistic, t: int) -> tuple[Floats, bool]:
 
 @compiled
 def _finish(
-    table: Table, oracle: Logistic, t: int, p: Floats, uniform: float, ledger: Ledger
+    table: TableRounds, oracle: Logistic, t: int, p: Floats, uniform: float, ledger: Ledger
 ) -> bool:
-    """Draw, reveal and learn in round t; False, with nothing changed, if that is not plain."""
+    """Draw, reveal and learn in round t; False, with nothing changed, if the input is not valid."""
     room = np.zeros(2, dtype=np.int64)
     start = nanoseconds(room)
     action = invert(p, uniform)

@@ -1,1 +1,1 @@
-"""Regressors of other packages as oracles, one package a file; each needs its extra installed."""
+"""Regressors of other packages as oracles, one file per package; each needs its extra."""

@@ -1,4 +1,4 @@
-"""A small neural network with one output an action."""
+"""A small neural network with one output per action."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,21 +7,24 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.learning_rates import check_learning_rate
-from graphcb.oracles.rows import Floats, as_row
+from graphcb.oracles.rows import Floats, as_row, check_finite
 
 
 class TorchNetwork:
     """A multilayer perceptron in PyTorch, trained by Adam on the outputs that were revealed.
 
-    Needs the extra `torch`. For dense contexts where a linear map is too little. One step a round
-    on the mean squared error of the revealed actions. `seed` decides the first weights.
+    Needs the extra `torch`. For dense contexts where a linear map is not enough. One step per
+    round on the mean squared error of the revealed actions. `seed` decides the first weights.
 
     >>> oracle = TorchNetwork(2, 3, hidden=(8,), seed=0)
     >>> oracle.predict([1.0, 0.0, 2.0]).shape
     (2,)
     """
+
+    seed: int = 0
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class TorchNetwork:
         self.hidden = tuple(as_count(f"hidden[{i}]", size) for i, size in enumerate(hidden))
         check_learning_rate(learning_rate, "constant")
         self.learning_rate = learning_rate
+        self.seed = seed
         self._build()
         _start(self.network, seed)
 
@@ -51,7 +55,7 @@ class TorchNetwork:
         return predicted
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
-        """One step of Adam, blind to the outputs that were not revealed."""
+        """One step of Adam on the outputs that were revealed."""
         import torch
 
         x = self._features(context)
@@ -63,13 +67,13 @@ class TorchNetwork:
         (errors**2).mean().backward()
         self.optimiser.step()
 
+    __repr__ = describe
+
     def _features(self, context: Any) -> Any:
         import torch
 
         indices, values = as_row(context, self.n_features)
-        if not np.isfinite(values).all():
-            wrong = values[~np.isfinite(values)][0]
-            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        check_finite(indices, values)
         dense = np.zeros(self.n_features)
         dense[indices] = values
         return torch.from_numpy(dense)

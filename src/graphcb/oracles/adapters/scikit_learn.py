@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, as_row
+from graphcb.oracles.rows import Floats, as_row, check_finite
 
 
 class SklearnRegressor:
@@ -58,14 +59,15 @@ class SklearnRegressor:
             self.regressors[column].partial_fit(row, np.array([loss]))
             self.fitted[column] = True
 
+    def __repr__(self) -> str:
+        return describe(self, regressor=self.regressors[0])
+
     def _predict_one(self, row: Any, column: int) -> float:
         return float(self.regressors[column].predict(row)[0]) if self.fitted[column] else self.start
 
     def _row(self, context: Any) -> Any:
         indices, values = as_row(context, self.n_features)
-        if not np.isfinite(values).all():
-            wrong = values[~np.isfinite(values)][0]
-            raise ValueError(f"`context` must be finite, got {wrong} among its values")
+        check_finite(indices, values)
         if self.sparse:
             from scipy.sparse import csr_matrix
 

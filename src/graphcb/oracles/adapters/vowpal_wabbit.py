@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, SparseRow, as_row
+from graphcb.oracles.rows import Floats, as_row, check_finite
 
 
 class VowpalWabbit:
-    """A Vowpal Wabbit regression model in which each action has a namespace of its own.
+    """A Vowpal Wabbit regression model in which each action has its own namespace.
 
     Needs the extra `vw`. `arguments` are those of its command line for a plain regressor, such as
     "--learning_rate 0.5 --bit_precision 22"; exploration reductions do not belong there. The
@@ -42,12 +43,12 @@ class VowpalWabbit:
         for column, loss in zip(columns, seen.tolist(), strict=True):
             self.workspace.learn(f"{loss} |a{column} {features}")
 
+    __repr__ = describe
+
     def _features(self, context: Any) -> str:
-        row: SparseRow = as_row(context, self.n_features)
-        if not np.isfinite(row.values).all():
-            wrong = row.values[~np.isfinite(row.values)][0]
-            raise ValueError(f"`context` must be finite, got {wrong} among its values")
-        pairs = zip(row.indices.tolist(), row.values.tolist(), strict=True)
+        indices, values = as_row(context, self.n_features)
+        check_finite(indices, values)
+        pairs = zip(indices.tolist(), values.tolist(), strict=True)
         return " ".join(f"{index}:{value}" for index, value in pairs)
 
     def __getstate__(self) -> dict[str, Any]:
