@@ -1,38 +1,25 @@
-"""One way to compile a kernel, so that every kernel is cached on disk and none holds the GIL."""
+"""One way to compile a kernel: no kernel holds the GIL, and its machine code is kept on disk.
 
-import time
+`compiled` is for functions that Python calls, `inner`, `inner_fused` and `inlined` for functions
+that only other kernels call. `cache` decides where machine code is kept, `internals` holds all
+that is used of numba beyond its documented interface.
+"""
+
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-import numpy as np
-from numba import types
-from numba.core.compiler import Compiler
-from numpy.typing import NDArray
+
+from graphcb.compilation import cache, internals, watch
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+ENTRY_POINTS: list[Any] = []  # every `compiled` function imported so far
+INNER: list[Any] = []  # every `inner` and `inner_fused` one
 
-class _PartCompiler(Compiler):
-    """Compiles as usual, but leaves optimising to the functions that call this one.
-
-    numba optimises a function and, once more, its copy in each caller, and in the callers of
-    those: in a deep tree of calls that is most of the time. Where numba has no such step to
-    leave out, it is done as usual.
-    """
-
-    def define_pipelines(self) -> Any:
-        library = self.state.targetctx.codegen().create_library("part")
-        library.enable_object_caching()
-        if hasattr(library, "_optimize_final_module"):
-            library._optimize_final_module = _nothing
-            self.state.library = library
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
-
-
-def _nothing() -> None:
-    """Left to the callers."""
+internals.on_compile(watch.started, watch.finished)
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -40,50 +27,49 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
     Division by zero follows IEEE rules (inf or nan) instead of raising, as the formulas expect.
     """
-    decorate = numba.njit(cache=True, nogil=True, error_model="numpy")
-    return cast(Callable[P, R], decorate(function))
+    kernel = _compile(function)
+    ENTRY_POINTS.append(kernel)
+    return cast(Callable[P, R], kernel)
 
 
-def part(function: Callable[P, R]) -> Callable[P, R]:
-    """`compiled`, for a function that only compiled ones call: slow when called alone."""
-    decorate = numba.njit(cache=True, nogil=True, error_model="numpy", pipeline_class=_PartCompiler)
-    return cast(Callable[P, R], decorate(function))
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """`compiled`, for a function that only kernels call: optimised in its callers alone."""
+    kernel = _compile(function, **internals.LEFT_TO_THE_CALLERS)
+    INNER.append(kernel)
+    return cast(Callable[P, R], kernel)
 
 
-def fused_part(function: Callable[P, R]) -> Callable[P, R]:
-    """`part`, and a product and a sum may become one instruction that rounds once.
+def inner_fused(function: Callable[P, R]) -> Callable[P, R]:
+    """`inner`, and a product and a sum may become one instruction that rounds once.
 
     Not for formulas that rely on equal products cancelling exactly.
     """
-    decorate = numba.njit(
-        cache=True,
-        nogil=True,
-        error_model="numpy",
-        pipeline_class=_PartCompiler,
-        fastmath={"contract"},
-    )
-    return cast(Callable[P, R], decorate(function))
+    options = {**internals.LEFT_TO_THE_CALLERS, "fastmath": {"contract"}}
+    kernel = _compile(function, **options)
+    INNER.append(kernel)
+    return cast(Callable[P, R], kernel)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` as part of each compiled function that calls it, never on its own.
+    """Compile `function` as part of each kernel that calls it, never on its own.
 
-    For small parts of a large kernel that are called from one place.
+    For a small step of a large kernel that is called from one place.
     """
-    decorate = numba.njit(inline="always", nogil=True, error_model="numpy")
-    return cast(Callable[P, R], decorate(function))
+    return cast(Callable[P, R], _compile(function, cached=False, inline="always"))
 
 
-CLOCK = getattr(time, "CLOCK_MONOTONIC", -1)  # not on Windows: there a kernel does not see the time
-_clock_gettime: Any = types.ExternalFunction(
-    "clock_gettime", types.int32(types.int32, types.voidptr)
-)
+def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) -> Any:
+    kernel = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    key = cache.key_of(function) if cached else None
+    if key is not None:
+        internals.keep_on_disk(kernel, partial(cache.folder_for, key))
+    return kernel
 
 
-@compiled
-def nanoseconds(room: NDArray[np.int64]) -> int:
-    """A clock for kernels, about 25 ns a look; `room` is a scratch array of two numbers."""
-    if CLOCK >= 0:
-        _clock_gettime(CLOCK, room.ctypes.data)
-    now: int = room[0] * 1_000_000_000 + room[1]
-    return now
+# At the end, as this module holds a kernel itself.
+from graphcb.compilation.clock import nanoseconds  # noqa: E402
+
+# The names the solver still uses.
+part, fused_part = inner, inner_fused
+
+__all__ = ["compiled", "inlined", "inner", "inner_fused", "nanoseconds"]
