@@ -51,7 +51,8 @@ def folder_for(key: Key) -> str | None:
     folder = chosen / f"{key.module}-{key.digest}"
     if not folder.exists():
         _drop_old(chosen, key.module)
-        _copy(BESIDE_THE_PACKAGE / folder.name, folder)
+        if not _settings.CACHE_DIR:  # a folder the user names is not for us to fill
+            _copy(BESIDE_THE_PACKAGE / folder.name, folder)
     return str(folder)
 
 
@@ -112,18 +113,24 @@ def _is_usable(folder: Path, private: bool) -> bool:
 
 @cache
 def _key(module: str, file: str) -> Key | None:
+    try:
+        found = sources_of(file)
+    except OSError:  # typed at a prompt, or in an archive
+        return None
+    digests = b"".join(found[one] for one in sorted(found))
+    return Key(module, hashlib.sha256(digests).hexdigest()[:16])
+
+
+def sources_of(file: str) -> dict[str, bytes]:
+    """A file and those of all graphcb modules behind it, with a digest of each."""
     found: dict[str, bytes] = {}
     left = [file]
     while left:
         one = left.pop()
         if one not in found:
-            try:
-                found[one], imported = _source(one)
-            except OSError:  # typed at a prompt, or in an archive
-                return None
+            found[one], imported = _source(one)
             left.extend(imported)
-    sources = b"".join(found[one] for one in sorted(found))
-    return Key(module, hashlib.sha256(sources).hexdigest()[:16])
+    return found
 
 
 @cache
