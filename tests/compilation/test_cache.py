@@ -120,6 +120,7 @@ def test_what_was_compiled_beside_a_read_only_package_is_taken_over(place, tmp_p
     (shipped / "work.nbi").write_text("index")
     (shipped / "work.1.nbc").write_text("code")
     monkeypatch.setattr(cache, "BESIDE_THE_PACKAGE", tmp_path / "shipped")
+    monkeypatch.setattr(cache._settings, "CACHE_DIR", "")
     folder = cache.folder_for(cache.Key("kernels", "0"))
     assert folder == str(place / "kernels-0")
     assert (place / "kernels-0" / "room_1" / "work.1.nbc").read_text() == "code"

@@ -88,6 +88,7 @@ def _solve() -> None:
     ):
         p = solve_dec(losses, graph, 10.0).probabilities
         dec(p, losses, graph, 10.0)
+        repr((graph.is_deterministic, graph.observability))
         graph.reveal_probabilities(p)
         graph.draw_revealed(0, np.random.default_rng(0))
         solve_dec_batch([losses, losses], graph, 10.0)
@@ -97,31 +98,52 @@ def _solve() -> None:
     closed_form_probabilities(losses[:2], graphs.apple_tasting(), 10.0)
 
 
+def _learn() -> None:
+    import numpy as np
+
+    from graphcb import oracles
+
+    context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
+    newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
+    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
+    for writeable in (True, False):  # arrays that cannot be written are another type to numba
+        for array in (context, actions, losses):
+            array.setflags(write=writeable)
+        for oracle in (*(kind(2, 3) for kind in kinds), newsvendor):
+            levels = losses if oracle is newsvendor else actions
+            oracle.predict(context, levels)
+            oracle.update(context, levels, losses)
+
+
 def _play() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
     from graphcb import SquareCB, SquareCBG, graphs, oracles
+    from graphcb.agents import Greedy
     from graphcb.environments import KnownLosses, RandomSelfAware, SyntheticInventory
     from graphcb.experiments import run
     from graphcb.experiments.trace import trace
 
     contexts, losses = np.eye(4, 3) + 0.1, np.eye(4, 2)
-    learners = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
-    for learner in learners:
-        for graph in (graphs.bandit(2), RandomSelfAware(2, 0.5)):
-            environment = KnownLosses(contexts, losses, graph, n_rounds=4)
-            list(run(SquareCBG(learner(2, 3), gamma=10.0), environment, seed=0))
-    for kind in (SquareCB, SquareCBG):
-        for sparse_graph in (graphs.bandit(2), RandomSelfAware(2, 0.5)):
-            environment = KnownLosses(csr_array(contexts), losses, sparse_graph, n_rounds=4)
-            trace(kind(oracles.LogisticOGD(2, 3), gamma=10.0), environment, seed=0)
+
+    def table(graph: object, sparse: bool) -> KnownLosses:
+        rows = csr_array(contexts) if sparse else contexts
+        return KnownLosses(rows, losses, graph, n_rounds=4)  # type: ignore[arg-type]
+
+    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
+    for kind in kinds:
+        list(run(SquareCBG(kind(2, 3), gamma=10.0), table(graphs.bandit(2), False), seed=0))
+    logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
+    for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
+        list(run(agent, table(many, True), seed=0))
+    for graph in (graphs.bandit(2), many):
+        trace(SquareCB(logistic, gamma=10.0), table(graph, True), seed=0)
+        trace(SquareCBG(logistic, gamma=10.0, method="solver"), table(graph, False), seed=0)
+    for compiled in (True, False):
+        newsvendor = oracles.NewsvendorOGD(100, learning_rate=0.5)
         stock = SyntheticInventory(n_rounds=4)
-        for compiled in (True, False):
-            newsvendor = oracles.NewsvendorOGD(100, learning_rate=0.5)
-            trace(kind(newsvendor, gamma=10.0), stock, seed=0, compiled=compiled)
-    solving = SquareCBG(oracles.LogisticOGD(2, 3), gamma=10.0, method="solver")
-    trace(solving, KnownLosses(contexts, losses, RandomSelfAware(2, 0.5), n_rounds=4), seed=0)
+        trace(SquareCBG(newsvendor, gamma=10.0), stock, seed=0, compiled=compiled)
 
 
 def _read() -> None:
@@ -140,4 +162,4 @@ def _read() -> None:
             options.command(options)
 
 
-WARM_UPS = (_solve, _play, _read)
+WARM_UPS = (_solve, _learn, _play, _read)
