@@ -53,6 +53,17 @@ def test_a_damaged_file_is_compiled_again(place, fresh, suffix, damage):
     assert misses(again.work) == 0
 
 
+def test_code_for_other_types_is_not_taken(place, fresh):
+    """Two processes that save at once can leave one's code under the other's types."""
+    module = fresh()
+    assert (module.work(3.0), module.work(3)) == (11.5, 11.5)
+    first, second = sorted(place.rglob("*work*.nbc"))
+    first.write_bytes(second.read_bytes())
+    again = fresh()
+    assert (again.work(3.0), again.work(3)) == (11.5, 11.5)
+    assert misses(again.work) > 0
+
+
 def test_a_place_that_is_gone_does_no_harm(place, fresh):
     module = fresh()
     module.half(3.0)

@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -179,11 +179,9 @@ def _copy(shipped: Path, folder: Path) -> None:
     """
     if shipped == folder or not shipped.is_dir():
         return
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}."))
-    try:
+    with suppress(OSError), tempfile.TemporaryDirectory(dir=folder.parent) as draft:
         for file in shipped.glob("*/*.nb[ic]"):
-            (draft / file.parent.name).mkdir(exist_ok=True)
-            shutil.copyfile(file, draft / file.parent.name / file.name)
-        draft.rename(folder)
-    except OSError:  # another process was faster, or there is no space
-        shutil.rmtree(draft, ignore_errors=True)
+            copy = Path(draft, folder.name, file.parent.name, file.name)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+        Path(draft, folder.name).rename(folder)  # fails where another process was faster

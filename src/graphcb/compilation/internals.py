@@ -96,22 +96,29 @@ class _Files:
 
     @cached_property
     def _files(self) -> Any:
-        folder = self._find_folder()
-        if folder is not None:
-            with keeping_in(folder), suppress(RuntimeError, OSError):
-                files = FunctionCache(self._kernel.py_func)
+        with suppress(RuntimeError, OSError):
+            folder = self._find_folder()
+            if folder is not None:
+                with keeping_in(folder):
+                    files = FunctionCache(self._kernel.py_func)
                 if files.cache_path.startswith(folder):  # numba has other places in mind, too
                     return files
         return NullCache()
 
-    def load_overload(self, *arguments: Any) -> Any:
-        """The machine code for these types, or None if it has to be compiled."""
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The machine code for these types, or None if it has to be compiled.
+
+        Two processes that save at once may leave the code of one under the types of the other.
+        """
         try:
-            return self._files.load_overload(*arguments)
+            code = self._files.load_overload(signature, target)
+            if code is None or tuple(code.signature.args) == tuple(_types(signature)):
+                return code
         except Exception:  # whatever unpickling a damaged file raises
-            with suppress(OSError):
-                self._files.flush()
-            return None
+            pass
+        with suppress(OSError):
+            self._files.flush()
+        return None
 
     def save_overload(self, *arguments: Any) -> None:
         """Keep the machine code, if that is possible."""
@@ -120,3 +127,7 @@ class _Files:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._files, name)
+
+
+def _types(signature: Any) -> Any:
+    return getattr(signature, "args", signature)

@@ -43,7 +43,7 @@ def started(name: str) -> None:
 def finished(name: str) -> None:
     """Compiling of a kernel has ended, well or not."""
     global _spent
-    if not name.startswith("graphcb."):
+    if not _names or not name.startswith("graphcb."):
         return
     _names.pop()
     if not _names:
