@@ -3,17 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 RIVALS := .venv/.rivals
+OLDEST := .venv-oldest/.ready
 
 # Small matrices: one thread inside each process is faster than several.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo test test-extras check bench clean
+.PHONY: help demo test test-slow test-oldest test-extras check bench clean
 
 help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
-	@echo "make test   all tests"
+	@echo "make test   all tests but the slow ones"
+	@echo "make test-slow  tests that start servers, many processes or benchmarks, and test-oldest"
+	@echo "make test-oldest  the kernels with the oldest numba that is allowed"
 	@echo "make test-extras  what needs PyTorch, Vowpal Wabbit, coba or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
@@ -29,7 +32,19 @@ demo: $(READY)
 	$(BIN)/graphcb reproduce inventory-fixed --quick --out results
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
+
+test-slow: $(READY) test-oldest
+	$(BIN)/python -m pytest --numprocesses auto -m slow
+
+$(OLDEST): pyproject.toml
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable . numba==0.61.0 hypothesis pytest
+	@touch $@
+
+test-oldest: $(OLDEST)
+	.venv-oldest/bin/python -m pytest tests/compilation tests/exploration
 
 test-extras: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
@@ -57,5 +72,5 @@ bench-%: $(RIVALS)
 	$(BIN)/python benchmarks/report.py $*
 
 clean:
-	rm -rf .venv results .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf .venv .venv-oldest results .pytest_cache .mypy_cache .ruff_cache .hypothesis build
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,9 @@
 """Examples in docstrings that need an extra are run where it is installed."""
 
+import os
 from importlib.util import find_spec
+
+os.environ["GRAPHCB_QUIET"] = "1"  # whether kernels have to be compiled is nothing tests print
 
 ADAPTERS = {"scikit_learn": "sklearn", "vowpal_wabbit": "vowpalwabbit", "pytorch": "torch"}
 collect_ignore = [

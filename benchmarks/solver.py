@@ -61,19 +61,19 @@ def against_clarabel(n: int, n_programs: int) -> tuple[float, float, int]:
 
 
 def fresh_process(cache: str) -> tuple[float, float]:
-    """Seconds of the first and of the second call in a new interpreter."""
+    """Seconds of the first call in a new interpreter, on the clock and of the processor."""
     code = (
         "import time, graphcb; graph = graphcb.FeedbackGraph([[1, 1, 0], [0, 1, 1], [1, 0, 1]])\n"
-        "for _ in range(2):\n"
-        "    start = time.perf_counter(); graphcb.solve_dec([0.1, 0.3, 0.7], graph, 100.0)\n"
-        "    print(time.perf_counter() - start)"
+        "start, before = time.perf_counter(), time.process_time()\n"
+        "graphcb.solve_dec([0.1, 0.3, 0.7], graph, 100.0)\n"
+        "print(time.perf_counter() - start, time.process_time() - before)"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
-    first, second = (float(line) for line in done.stdout.split())
-    return first, second
+    clock, processor = (float(number) for number in done.stdout.split())
+    return clock, processor
 
 
 Row = tuple[str, str, str, str, str]
@@ -154,9 +154,10 @@ def batch_rows() -> Iterator[Row]:
 
 def first_call_rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as cache:
-        compiling, _ = fresh_process(cache)
+        compiling, processor = fresh_process(cache)
         loading, _ = fresh_process(cache)
-    yield ("first call of a fresh installation", f"{compiling:.1f} s", "", "", "<= 15 s")
+    took = f"{compiling:.1f} s ({processor:.1f} s of processor time)"
+    yield ("first call of a fresh installation", took, "", "", "<= 12 s")
     yield ("first call from the disk cache", f"{loading:.2f} s", "", "", "<= 0.3 s")
 
 

@@ -17,6 +17,7 @@ import report  # noqa: E402
 NEEDS = {"peers": ("clarabel", "threadpoolctl"), "learning": ("sklearn",)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", report.PARTS, ids=lambda part: part.name)
 def test_part_prints_a_table(part):
     for package in NEEDS.get(part.name, ()):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from graphcb import __version__
+from graphcb.commands import compile as compile_command
 from graphcb.commands import evaluate, inspect, log, replay, reproduce, run
 
 NEEDS_EXTRA = "this command needs the extra packages: pip install 'graphcb[experiments]'"
@@ -33,6 +34,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"graphcb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (inspect, reproduce, run, replay, log, evaluate):
+    for command in (inspect, reproduce, run, replay, log, evaluate, compile_command):
         command.add_to(commands)
     return parser

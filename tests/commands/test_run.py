@@ -308,6 +308,7 @@ def test_a_file_without_rows(tmp_path, capsys):
     assert "must have at least one row that can be used, got none" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path, capsys):
     lines = write(tmp_path, 4000)
     peaks = []

@@ -97,7 +97,7 @@ def server(tmp_path_factory):
         running.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def new_log(request, tmp_path):
     """A function that gives the location of a new log, of each kind in turn."""
     if request.param == "sqlite":

@@ -306,6 +306,7 @@ class TestOneWriter:
                 assert len(list(rows)) == 1
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_and_nothing_lost():
     n_kills = 15
     script = Path(__file__).parents[2] / "benchmarks" / "kill.py"

@@ -11,6 +11,8 @@ from graphcb.decisions import LogError, replay
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 
+pytestmark = pytest.mark.slow
+
 GRAPH = graphs.cops_and_robbers(3)
 
 

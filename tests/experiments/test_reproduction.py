@@ -66,6 +66,7 @@ def test_another_grid_shares_the_runs_that_are_the_same(tmp_path):
     assert len(made) == 8 + 16
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_table(tmp_path, alone):
     curves = finish(small(), Store(tmp_path / "runs.jsonl", "1"), n_jobs=2)
     assert table(curves, tmp_path / "t.csv") == alone
@@ -82,6 +83,7 @@ finish(small(), Store(Path(sys.argv[1]), "1"), on_run=lambda curve: print("run",
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_that_it_finished(tmp_path, alone):
     path = tmp_path / "runs.jsonl"
     here = str(Path(__file__).parent)

@@ -1,0 +1,165 @@
+"""`graphcb compile`: all machine code ahead of time, for a container image or a new machine.
+
+Each room is called the way users call it, so that kernels are compiled for the very types they
+meet: there is no list of kernels or types that could be forgotten.
+"""
+
+import argparse
+import io
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+from graphcb import compilation
+from graphcb.commands.command import Commands
+from graphcb.compilation import cache, watch
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "compile",
+        help="compile all kernels ahead of time",
+        description="Compile all kernels to machine code and keep it on disk, so that no later "
+        "process has to. For container images: run it after the installation.",
+    )
+    parser.set_defaults(command=_compile)
+
+
+def _compile(_: argparse.Namespace) -> None:
+    from graphcb.experiments import trace  # noqa: F401 - every kernel is known once this is
+
+    names: list[str] = []
+    start = time.perf_counter()
+    with _bar(len(compilation.ENTRY_POINTS) + len(compilation.INNER)) as show:
+
+        def tell(name: str) -> None:
+            names.append(name)
+            show(name)
+
+        with watch.reporting_to(tell):
+            for warm_up in WARM_UPS:
+                warm_up()
+    seconds = time.perf_counter() - start
+    print(f"compiled {len(names)} kernels in {seconds:.0f} s" if names else "nothing to compile")
+    place = cache.place()
+    if place is None:
+        raise OSError(
+            "no folder for machine code can be written, so that nothing was kept; "
+            "set NUMBA_CACHE_DIR to one"
+        )
+    print(f"machine code: {place}")
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[str], None]]:
+    """A function to call for each kernel: it moves a bar, or prints a line without `rich`."""
+    try:
+        from rich.progress import Progress
+    except ModuleNotFoundError:
+        yield lambda name: print(name, flush=True)
+        return
+    with Progress() as progress:
+        task = progress.add_task("compiling", total=total)
+        yield lambda name: progress.update(task, advance=1, description=name.split(".")[-1])
+        progress.update(task, completed=total, description="compiled")
+
+
+def _solve() -> None:
+    import numpy as np
+
+    from graphcb import FeedbackGraph, dec, graphs, solve_dec, solve_dec_batch
+    from graphcb.exploration import closed_form_for, closed_form_probabilities
+
+    losses = np.array([0.1, 0.2, 0.3])
+    matrix = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.5, 0.0, 1.0]])
+    for graph in (
+        FeedbackGraph(matrix),
+        FeedbackGraph.from_edges(3, [(0, 0), (1, 1), (2, 2), (0, 1)]),
+        graphs.bandit(3),
+        graphs.full_information(3),
+        graphs.cops_and_robbers(3),
+        graphs.inventory(3),
+        graphs.posted_price(3),
+        graphs.apple_tasting(3),
+        graphs.disjoint_cliques([2, 1]),
+    ):
+        p = solve_dec(losses, graph, 10.0).probabilities
+        dec(p, losses, graph, 10.0)
+        repr((graph.is_deterministic, graph.observability))
+        graph.reveal_probabilities(p)
+        graph.draw_revealed(0, np.random.default_rng(0))
+        solve_dec_batch([losses, losses], graph, 10.0)
+        solve_dec_batch([losses, losses], [graph, graph], 10.0)
+        if closed_form_for(graph) is not None:
+            closed_form_probabilities(losses, graph, 10.0)
+    closed_form_probabilities(losses[:2], graphs.apple_tasting(), 10.0)
+
+
+def _learn() -> None:
+    import numpy as np
+
+    from graphcb import oracles
+
+    context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
+    newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
+    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
+    for writeable in (True, False):  # arrays that cannot be written are another type to numba
+        for array in (context, actions, losses):
+            array.setflags(write=writeable)
+        for oracle in (*(kind(2, 3) for kind in kinds), newsvendor):
+            levels = losses if oracle is newsvendor else actions
+            oracle.predict(context, levels)
+            oracle.update(context, levels, losses)
+
+
+def _play() -> None:
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    from graphcb import SquareCB, SquareCBG, graphs, oracles
+    from graphcb.agents import Greedy
+    from graphcb.environments import KnownLosses, RandomSelfAware, SyntheticInventory
+    from graphcb.experiments import run
+    from graphcb.experiments.trace import trace
+
+    contexts, losses = np.eye(4, 3) + 0.1, np.eye(4, 2)
+
+    def table(graph: object, sparse: bool) -> KnownLosses:
+        rows = csr_array(contexts) if sparse else contexts
+        return KnownLosses(rows, losses, graph, n_rounds=4)  # type: ignore[arg-type]
+
+    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
+    for kind in kinds:
+        list(run(SquareCBG(kind(2, 3), gamma=10.0), table(graphs.bandit(2), False), seed=0))
+    logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
+    for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
+        list(run(agent, table(many, True), seed=0))
+    for graph in (graphs.bandit(2), many):
+        trace(SquareCB(logistic, gamma=10.0), table(graph, True), seed=0)
+        trace(SquareCBG(logistic, gamma=10.0, method="solver"), table(graph, False), seed=0)
+    for compiled in (True, False):
+        newsvendor = oracles.NewsvendorOGD(100, learning_rate=0.5)
+        stock = SyntheticInventory(n_rounds=4)
+        trace(SquareCBG(newsvendor, gamma=10.0), stock, seed=0, compiled=compiled)
+
+
+def _read() -> None:
+    from graphcb.commands import run
+
+    parser = argparse.ArgumentParser()
+    run.add_to(parser.add_subparsers())
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        for name, text, arguments in (
+            ("table.csv", "x,y\n1.0,a\n2.0,b\n", ["--label", "y"]),
+            ("rows.libsvm", "0 1:0.5\n1 2:0.5\n", []),
+        ):
+            file = Path(folder, name)
+            file.write_text(text, encoding="utf-8")
+            options = parser.parse_args(["run", str(file), *arguments])
+            options.command(options)
+
+
+WARM_UPS = (_solve, _learn, _play, _read)
