@@ -8,14 +8,20 @@ from graphcb.oracles.adapters.pytorch import TorchNetwork
 from graphcb.oracles.adapters.scikit_learn import SklearnRegressor
 from graphcb.oracles.adapters.vowpal_wabbit import VowpalWabbit
 from graphcb.oracles.aggregation import VovkAggregation
+from graphcb.oracles.bayesian import BayesianLogistic
+from graphcb.oracles.default import DefaultOracle
 from graphcb.oracles.linear import LinearAdaGrad, LinearOGD
 from graphcb.oracles.logistic import LogisticOGD
 from graphcb.oracles.newsvendor import NewsvendorOGD
-from graphcb.oracles.protocol import Oracle, as_oracle
+from graphcb.oracles.protocol import Estimate, EstimatingOracle, Oracle, as_oracle
 from graphcb.oracles.ridge import OnlineRidge
 from graphcb.oracles.shared import SharedLinearOGD
 
 __all__ = [
+    "BayesianLogistic",
+    "DefaultOracle",
+    "Estimate",
+    "EstimatingOracle",
     "LinearAdaGrad",
     "LinearOGD",
     "LogisticOGD",

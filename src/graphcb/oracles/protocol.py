@@ -1,6 +1,6 @@
 """The role of an oracle."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,36 @@ class Oracle(Protocol):
 
     def update(self, context: Any, actions: Any, losses: NDArray[np.float64]) -> None:
         """Learn the losses seen for these actions; there may be none."""
+        ...
+
+
+class Estimate(NamedTuple):
+    """Predicted losses and how sure an oracle is of them: arrays (n,), one entry per action.
+
+    `span` is the width of the range in which losses lie.
+    """
+
+    losses: NDArray[np.float64]
+    deviations: NDArray[np.float64]  # standard deviation of each expected loss
+    gains: NDArray[np.float64]  # information that seeing a loss would give, in nats
+    counts: NDArray[np.float64]  # losses seen of each action
+    span: float
+
+
+@runtime_checkable
+class EstimatingOracle(Protocol):
+    """An oracle that says how sure it is. `SquareCBG` then needs no gamma."""
+
+    def predict(self, context: Any, actions: Any) -> NDArray[np.float64]:
+        """As in `Oracle`."""
+        ...
+
+    def update(self, context: Any, actions: Any, losses: NDArray[np.float64]) -> None:
+        """As in `Oracle`."""
+        ...
+
+    def estimate(self, context: Any, actions: Any) -> Estimate:
+        """Predicted losses with their uncertainty; None stands for all actions."""
         ...
 
 

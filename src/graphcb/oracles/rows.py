@@ -31,16 +31,24 @@ def as_row(context: Any, n_features: int) -> SparseRow:
 
 def read_row(context: Any, n_features: int) -> SparseRow:
     """The row, the indices of a pair not yet checked against `n_features`."""
-    if type(context) is not np.ndarray:
+    if is_sparse(context):
         if isinstance(context, tuple):
             return _read_pair(context, n_features)
-        sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
-        if sparse is not None and sparse.issparse(context):
-            return _read_sparse(context, n_features)
+        return _read_sparse(context, n_features)
     values = as_numbers("context", context)
     if values.shape != (n_features,):
         raise _wrong_width(values.shape, n_features)
     return every_index(n_features), values
+
+
+def is_sparse(context: Any) -> bool:
+    """Whether a context is a pair (indices, values) or a scipy sparse row."""
+    if type(context) is np.ndarray:
+        return False
+    if isinstance(context, tuple):
+        return True
+    sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
+    return sparse is not None and bool(sparse.issparse(context))
 
 
 @lru_cache(maxsize=16)

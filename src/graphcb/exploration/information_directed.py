@@ -1,0 +1,102 @@
+"""Exploration where being wrong is plausible and costs: information-directed choice.
+
+Each action has a predicted loss f, a width w within which the truth plausibly lies, and a gain g,
+the information that seeing its loss gives. An action is plausible as the best one if f - w is
+not above min (f + w). If one action alone is, it is played. Otherwise the distribution makes
+
+    (expected regret)^2 / expected information
+
+smallest, where the regret of a is f_a + w_a - min_b (f_b - w_b) and its information the sum of
+G_ab g_b over the plausible b. The best-looking action and one other suffice for the minimum
+(Russo and Van Roy, 2018; Kirschner, Lattimore and Krause, 2020). Nothing depends on how observable
+the graph is: an action that is worth its price in information gets played, wherever its
+information comes from.
+"""
+
+import math
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
+
+BETA = 0.15  # standard deviations in a width, chosen by measurement: docs/decisions/0019
+
+
+def information_directed(
+    losses: Floats,
+    deviations: Floats,
+    gains: Floats,
+    counts: Floats,
+    span: float,
+    *,
+    graph: FeedbackGraph,
+    round_number: int,
+) -> Floats:
+    """Probabilities (n_actions,) from an oracle's estimate; see `oracles.Estimate`.
+
+    `round_number` counts from 1. Widths grow with its logarithm while an action is not seen, so
+    that none is given up for ever.
+
+    >>> from graphcb import graphs
+    >>> sure = (np.array([0.2, 0.4]), np.zeros(2), np.zeros(2), np.full(2, 100.0), 1.0)
+    >>> information_directed(*sure, graph=graphs.bandit(2), round_number=200)
+    array([1., 0.])
+    """
+    widths, worth = _plausible_gains(losses, deviations, gains, counts, span, round_number)
+    return _choose(losses, widths, graph.matrix @ worth)
+
+
+@compiled
+def _plausible_gains(
+    f: Floats, deviations: Floats, gains: Floats, counts: Floats, span: float, round_number: int
+) -> tuple[Floats, Floats]:
+    """Widths, and the gains of the actions that may be the best; zero for the others.
+
+    w = BETA * deviation * sqrt(1 + log(t / n)) + span / (1 + n) with n the times seen.
+    """
+    widths, worth = np.empty(f.size), np.zeros(f.size)
+    ceiling = np.inf
+    for a in range(f.size):
+        unseen = max(1.0, round_number / (counts[a] + 1.0))
+        widths[a] = BETA * deviations[a] * math.sqrt(1.0 + math.log(unseen))
+        widths[a] += span / (1.0 + counts[a])
+        ceiling = min(ceiling, f[a] + widths[a])
+    plausible = 0
+    for a in range(f.size):
+        if f[a] - widths[a] <= ceiling:
+            worth[a] = gains[a]
+            plausible += 1
+    if plausible == 1:
+        worth[:] = 0.0
+    return widths, worth
+
+
+@compiled
+def _choose(f: Floats, widths: Floats, information: Floats) -> Floats:
+    """The best-looking action, mixed with the one that makes the ratio smallest.
+
+    With regrets D and D + d and information I and I + e of the two, the ratio
+    (D + q d)^2 / (I + q e) is smallest at q = D / d - 2 I / e.
+    """
+    best, floor = 0, np.inf
+    for a in range(f.size):
+        best = a if f[a] < f[best] else best
+        floor = min(floor, f[a] - widths[a])
+    regret, known = f[best] + widths[best] - floor, information[best]
+    least = regret * regret / known if known > 0.0 else np.inf
+    other, share = best, 0.0
+    for a in range(f.size):
+        more = information[a] - known
+        if a == best or not more > 0.0:
+            continue
+        worse = f[a] + widths[a] - floor - regret
+        q = 1.0 if worse <= 0.0 else min(1.0, max(0.0, regret / worse - 2.0 * known / more))
+        ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 or known > 0.0 else np.inf
+        if ratio < least:
+            other, share, least = a, q, ratio
+    p = np.zeros(f.size)
+    p[best] = 1.0 - share
+    p[other] += share
+    return p

@@ -1,0 +1,130 @@
+"""Logistic regression with a Gaussian posterior, one loss at a time: no step size to choose."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from graphcb.checks import as_count, as_one_of, as_positive, as_range, check_in_range
+from graphcb.describing import describe
+from graphcb.oracles.columns import as_columns, as_seen
+from graphcb.oracles.posterior import (
+    certainty,
+    diagonal_learn,
+    diagonal_scores,
+    full_learn,
+    full_scores,
+    mean_shares,
+    note_residuals,
+)
+from graphcb.oracles.protocol import Estimate
+from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
+
+Covariance = Literal["full", "diagonal"]
+
+PRIOR_VARIANCE = 10.0
+PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a coin's
+
+
+class BayesianLogistic:
+    """sigmoid(context @ weights) for each action, with the uncertainty of the weights.
+
+    Logistic regression by log loss: each loss moves a Gaussian posterior by one step of an
+    extended Kalman filter, so there is no learning rate. For losses in `loss_range`, and contexts,
+    dense or sparse, with a norm of about 1. `prior_variance` is that of every weight at the
+    start. `estimate` says how sure the predictions are.
+
+    `covariance="full"` is for up to a few hundred features: a round costs n_features * non-zeros
+    for each action that is predicted, n_features^2 for each one that is learned, and memory is
+    n_actions * n_features^2 * 8 bytes. "diagonal" is for many features, such as words: a round
+    costs the non-zeros times the actions.
+
+    >>> oracle = BayesianLogistic(2, 3)
+    >>> oracle.update([1.0, 0.0, 0.0], [0], [0.0])
+    >>> oracle.predict([1.0, 0.0, 0.0]).round(3)
+    array([0.247, 0.5  ])
+    >>> oracle.estimate([1.0, 0.0, 0.0]).deviations.round(3)
+    array([0.243, 0.335])
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        n_features: int,
+        *,
+        covariance: Covariance = "full",
+        prior_variance: float = PRIOR_VARIANCE,
+        loss_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.n_features = as_count("n_features", n_features)
+        self.covariance = as_one_of("covariance", covariance, ("full", "diagonal"))
+        self.prior_variance = as_positive("prior_variance", prior_variance)
+        self.loss_range = as_range("loss_range", loss_range)
+        self.weights = np.zeros((self.n_features, self.n_actions))
+        self.covariances = self._prior(self.n_actions, self.n_features)
+        self.squares = np.full(self.n_actions, PRIOR_COUNT)
+        self.counts = np.zeros(self.n_actions)
+
+    __repr__ = describe
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        return self.estimate(context, actions).losses
+
+    def estimate(self, context: Any, actions: Any = None) -> Estimate:
+        """Predicted losses and how sure they are."""
+        row, columns = self._row(context), as_columns(actions, self.n_actions)
+        scores, leverages = self.scores(row, columns)
+        shares = mean_shares(scores, leverages)
+        counts = self.counts[columns]
+        dispersions = self.squares[columns] / (PRIOR_COUNT + counts)
+        deviations, gains = certainty(shares, leverages, dispersions, np.zeros(shares.size))
+        low, high = self.loss_range
+        return Estimate(
+            low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
+        )
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """One step of the filter for each revealed action."""
+        row = self._row(context)
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        low, high = self.loss_range
+        shares = (seen - low) / (high - low)
+        predicted = mean_shares(*self.scores(row, columns))
+        note_residuals(self.squares, self.counts, columns, predicted, shares)
+        self.learn(row, columns, shares)
+
+    def scores(self, row: SparseRow, columns: Columns) -> tuple[Floats, Floats]:
+        """Mean and variance of each score; nothing is checked."""
+        kernel = full_scores if self.covariance == "full" else diagonal_scores
+        return kernel(self.weights, self.covariances, *row, columns)
+
+    def learn(self, row: SparseRow, columns: Columns, shares: Floats) -> None:
+        """Learn losses given as shares of the loss range; nothing is checked."""
+        kernel = full_learn if self.covariance == "full" else diagonal_learn
+        kernel(self.weights, self.covariances, *row, columns, shares)
+
+    def grow(self, n_actions: int, n_features: int) -> None:
+        """Make room for more actions or features; what was learned stays."""
+        weights, covariances = np.zeros((n_features, n_actions)), self._prior(n_actions, n_features)
+        weights[: self.n_features, : self.n_actions] = self.weights
+        if self.covariance == "full":
+            covariances[: self.n_actions, : self.n_features, : self.n_features] = self.covariances
+        else:
+            covariances[: self.n_features, : self.n_actions] = self.covariances
+        more = n_actions - self.n_actions
+        self.weights, self.covariances = weights, covariances
+        self.squares = np.append(self.squares, np.full(more, PRIOR_COUNT))
+        self.counts = np.append(self.counts, np.zeros(more))
+        self.n_actions, self.n_features = n_actions, n_features
+
+    def _prior(self, n_actions: int, n_features: int) -> Floats:
+        if self.covariance == "full":
+            return np.tile(np.eye(n_features) * self.prior_variance, (n_actions, 1, 1))
+        return np.full((n_features, n_actions), self.prior_variance)
+
+    def _row(self, context: Any) -> SparseRow:
+        row = as_row(context, self.n_features)
+        check_finite(*row)
+        return row

@@ -1,0 +1,97 @@
+"""The oracle that nobody has to choose."""
+
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count, as_range, check_in_range
+from graphcb.describing import describe
+from graphcb.oracles.bayesian import PRIOR_COUNT
+from graphcb.oracles.blends import DenseBlend, SparseBlend
+from graphcb.oracles.columns import as_columns, as_seen
+from graphcb.oracles.posterior import certainty, note_residuals
+from graphcb.oracles.protocol import Estimate
+from graphcb.oracles.rows import Floats, is_sparse
+
+
+class DefaultOracle:
+    """Predicts losses from any context without a setting; `SquareCBG()` uses it.
+
+    Contexts are dense or sparse and of any scale: dense features are standardised as they come,
+    sparse rows are brought to norm 1. The first context that is learned from says which, and
+    how many features there are. Losses lie in `loss_range`.
+
+    Its members are `BayesianLogistic` oracles. Few features (up to 256) have a full covariance.
+    Dense ones (up to 64) have a second member that sees their products, and the two are weighed
+    by their squared errors. Many features, such as words, have a diagonal covariance.
+
+    A round costs about d^2 for each action with d dense features, and the words times the
+    actions with text.
+
+    >>> oracle = DefaultOracle(2)
+    >>> for income in (900.0, 4100.0, 1200.0, 3900.0):
+    ...     oracle.update([income, 1.0], [0, 1], [float(income < 2000), float(income > 2000)])
+    >>> oracle.predict([1000.0, 1.0]) > 0.5
+    array([ True, False])
+    """
+
+    def __init__(self, n_actions: int, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
+        self.n_actions = as_count("n_actions", n_actions)
+        self.loss_range = as_range("loss_range", loss_range)
+        self.blend: DenseBlend | SparseBlend | None = None
+        self.squares = np.full(self.n_actions, PRIOR_COUNT)
+        self.counts = np.zeros(self.n_actions)
+
+    __repr__ = describe
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """Predicted losses of these actions (numbers), of all for None."""
+        return self.estimate(context, actions).losses
+
+    def estimate(self, context: Any, actions: Any = None) -> Estimate:
+        """Predicted losses, and how sure they are."""
+        columns = as_columns(actions, self.n_actions)
+        blend = self._blend_for(context)
+        shares, leverages, disagreements = blend.predict(blend.read(context), columns)
+        counts = self.counts[columns]
+        dispersions = self.squares[columns] / (PRIOR_COUNT + counts)
+        deviations, gains = certainty(shares, leverages, dispersions, disagreements)
+        low, high = self.loss_range
+        losses = low + (high - low) * shares
+        return Estimate(losses, (high - low) * deviations, gains, counts, high - low)
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Learn the losses revealed, and the scale of the context."""
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        blend = self._blend_for(context)
+        x = blend.read(context)
+        low, high = self.loss_range
+        shares = (seen - low) / (high - low)
+        predicted = blend.predict(x, columns).shares
+        note_residuals(self.squares, self.counts, columns, predicted, shares)
+        blend.learn(x, columns, shares)
+        self.blend = blend
+
+    def grow(self, n_actions: int) -> None:
+        """Make room for more actions; what was learned stays."""
+        more = n_actions - self.n_actions
+        if more > 0:
+            self.squares = np.append(self.squares, np.full(more, PRIOR_COUNT))
+            self.counts = np.append(self.counts, np.zeros(more))
+            self.n_actions = n_actions
+            if self.blend is not None:
+                self.blend.grow(n_actions)
+
+    def _blend_for(self, context: Any) -> DenseBlend | SparseBlend:
+        """The model so far; a new one for contexts like this one where there is none."""
+        if self.blend is not None:
+            return self.blend
+        if is_sparse(context):
+            return SparseBlend(self.n_actions)
+        width = np.shape(context)
+        if len(width) != 1 or width[0] == 0:
+            raise ValueError(
+                f"`context` must be a row of numbers or a sparse row, got shape {width}"
+            )
+        return DenseBlend(self.n_actions, width[0])

@@ -1,0 +1,206 @@
+"""Contexts of any scale as rows with a norm of about 1.
+
+Dense contexts are standardised by what was seen of each feature so far; products of pairs of
+features may follow. Sparse ones are divided, feature by feature, by the largest value seen where
+that is above 1, and then by their norm. Sparse features get places in the order in which they
+first appear, so memory grows with the features seen and not with the largest index.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.oracles.rows import (
+    Columns,
+    Floats,
+    SparseRow,
+    as_dense,
+    as_row,
+    check_finite,
+    every_index,
+    is_sparse,
+)
+
+CLIP = 4.0  # standard deviations, and what a product may be at most
+DENSE_CONSTANT = math.sqrt(10.0)  # beside standardised features: the mean loss is learned first
+SPARSE_CONSTANT = 0.1  # beside words: what is new should not inherit much from what is known
+LARGEST_INDEX = 2**62
+
+
+class DenseFeatures:
+    """The features of contexts (n_features,), standardised; a constant; perhaps all products.
+
+    A feature that never varies becomes zero.
+    """
+
+    def __init__(self, n_features: int, *, products: bool) -> None:
+        self.n_features = n_features
+        self.n_linear = n_features + 1
+        self.n_places = self.n_linear + products * (n_features * (n_features + 1) // 2)
+        self.means = np.zeros(n_features)
+        self.squares = np.zeros(n_features)
+        self.count = 0
+
+    def read(self, context: Any) -> Floats:
+        """The context, checked."""
+        if is_sparse(context):
+            raise ValueError(
+                f"`context` must have shape ({self.n_features},), as those learned from so far, got "
+                "a sparse row; use one oracle for dense and one for sparse contexts"
+            )
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
+        return x
+
+    def scale(self, x: Floats) -> Floats:
+        """The row (n_places,): features, constant, products, as if `x` were counted."""
+        values = np.empty(self.n_places)
+        _scale_dense(x, self.means, self.squares, self.count, values)
+        return values
+
+    def learn(self, x: Floats) -> None:
+        """Count the context."""
+        self.count += 1
+        _count_dense(x, self.means, self.squares, self.count)
+
+
+class SparseFeatures:
+    """The features of sparse contexts by place; the constant has place 0."""
+
+    def __init__(self) -> None:
+        self.keys = np.full(64, -1)
+        self.key_places = np.zeros(64, dtype=np.int64)
+        self.largest = np.ones(64)  # by place, at least 1
+        self.n_places = 1
+
+    def read(self, context: Any) -> SparseRow:
+        """The context, checked."""
+        if not is_sparse(context):
+            raise ValueError(
+                "`context` must be a sparse row, as those learned from so far, "
+                f"got {type(context).__name__}; use one oracle for dense and one for sparse contexts"
+            )
+        row = as_row(context, LARGEST_INDEX if isinstance(context, tuple) else context.shape[-1])
+        check_finite(*row)
+        return row
+
+    def scale(self, row: SparseRow) -> tuple[SparseRow, float]:
+        """The row by place, and the squared norm of what it has of features never seen."""
+        places, values = np.empty(row[0].size + 1, np.int64), np.empty(row[0].size + 1)
+        size, novelty = _scale_sparse(
+            *row, self.keys, self.key_places, self.largest, places, values
+        )
+        return (places[:size], values[:size]), novelty
+
+    def learn(self, row: SparseRow) -> None:
+        """Give new features places, and note the largest values."""
+        needed = self.n_places + row[0].size
+        if 2 * needed > self.keys.size:
+            capacity = 1 << (4 * needed - 1).bit_length()
+            keys, key_places = np.full(capacity, -1), np.zeros(capacity, dtype=np.int64)
+            _move_keys(self.keys, self.key_places, keys, key_places)
+            self.largest = np.append(self.largest, np.ones(capacity - self.largest.size))
+            self.keys, self.key_places = keys, key_places
+        self.n_places = _count_sparse(*row, self.keys, self.key_places, self.largest, self.n_places)
+
+
+@compiled
+def _scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: Floats) -> None:
+    """Standardise by Welford's sums with this context counted."""
+    d = x.size
+    for i in range(d):
+        off = x[i] - means[i]
+        off_after = off - off / (count + 1.0)
+        deviation = math.sqrt((squares[i] + off * off_after) / (count + 1.0))
+        scaled = off_after / deviation if deviation > 0.0 else 0.0
+        values[i] = min(CLIP, max(-CLIP, scaled))
+    place, share = d + 1, 1.0 / math.sqrt(values.size)
+    if values.size > place:
+        for i in range(d):
+            for j in range(i, d):
+                values[place] = share * min(CLIP, max(-CLIP, values[i] * values[j]))
+                place += 1
+    weight = 1.0 / math.sqrt(d + 1.0)
+    for i in range(d):
+        values[i] *= weight
+    values[d] = DENSE_CONSTANT * weight
+
+
+@compiled
+def _count_dense(x: Floats, means: Floats, squares: Floats, count: int) -> None:
+    """Welford's sums with one more context, which `count` includes."""
+    for i in range(x.size):
+        off = x[i] - means[i]
+        means[i] += off / count
+        squares[i] += off * (x[i] - means[i])
+
+
+@compiled
+def _scale_sparse(
+    indices: Columns,
+    values: Floats,
+    keys: Columns,
+    key_places: Columns,
+    largest: Floats,
+    places: Columns,
+    scaled: Floats,
+) -> tuple[int, float]:
+    """Fill `places` and `scaled`, the constant first; how many there are, and the novelty."""
+    size, known, new = 1, 0.0, 0.0
+    for k in range(indices.size):
+        at = _find(keys, indices[k])
+        if keys[at] < 0:
+            new += min(abs(values[k]), 1.0) ** 2
+            continue
+        place = key_places[at]
+        value = values[k] / max(largest[place], abs(values[k]))
+        places[size], scaled[size] = place, value
+        known += value * value
+        size += 1
+    places[0], scaled[0] = 0, SPARSE_CONSTANT
+    if known + new == 0.0:
+        return size, 0.0
+    for k in range(1, size):
+        scaled[k] /= math.sqrt(known + new)
+    return size, new / (known + new)
+
+
+@compiled
+def _count_sparse(
+    indices: Columns,
+    values: Floats,
+    keys: Columns,
+    key_places: Columns,
+    largest: Floats,
+    n_places: int,
+) -> int:
+    """Give new keys the next places; the number of places afterwards."""
+    for k in range(indices.size):
+        at = _find(keys, indices[k])
+        if keys[at] < 0:
+            keys[at], key_places[at] = indices[k], n_places
+            n_places += 1
+        place = key_places[at]
+        largest[place] = max(largest[place], abs(values[k]))
+    return n_places
+
+
+@compiled
+def _move_keys(keys: Columns, places: Columns, new_keys: Columns, new_places: Columns) -> None:
+    """Copy a table of keys into a larger, empty one."""
+    for k in range(keys.size):
+        if keys[k] >= 0:
+            at = _find(new_keys, keys[k])
+            new_keys[at], new_places[at] = keys[k], places[k]
+
+
+@compiled
+def _find(keys: Columns, key: int) -> int:
+    """Where the key is in an open hash table, or the free place where it belongs."""
+    mask = keys.size - 1
+    at = ((key ^ (key >> 15)) * 2654435761) & mask
+    while keys[at] >= 0 and keys[at] != key:
+        at = (at + 1) & mask
+    return at

@@ -1,0 +1,173 @@
+"""Kernels of Bayesian logistic regression: a Gaussian posterior over the weights of each action.
+
+The score of an action, x @ weights, is then normal, with mean m and a variance s, its leverage.
+The loss, as a share of the loss range, is sigmoid(score). By MacKay's approximation its mean is
+
+    sigmoid(m / sqrt(1 + pi s / 8)),
+
+and its variance, in the same spirit, mean (1 - mean) (1 - 1 / sqrt(1 + pi s / 8)): that of a coin
+where nothing is known of the score, and nothing where all is. Learning is one step of an extended
+Kalman filter on the log loss: with mu = sigmoid(m), v = mu (1 - mu) and a = covariance @ x,
+
+    weights += a (loss - mu) / (1 + v s),   covariance -= a a^T v / (1 + v s).
+
+Weights are stored (n_features, n_actions).
+"""
+
+import math
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.oracles.rows import Columns, Floats
+
+PI_8 = math.pi / 8.0
+LEAST_CURVATURE = 1e-6  # of v: far out on the sigmoid a step stays small
+
+
+@compiled
+def full_scores(
+    weights: Floats, covariances: Floats, indices: Columns, values: Floats, columns: Columns
+) -> tuple[Floats, Floats]:
+    """Mean and variance of the scores; covariances are (n_actions, n_features, n_features)."""
+    scores, leverages = np.zeros(columns.size), np.zeros(columns.size)
+    along = np.empty(weights.shape[0])
+    for c in range(columns.size):
+        _multiply(covariances[columns[c]], indices, values, along)
+        for k in range(indices.size):
+            scores[c] += weights[indices[k], columns[c]] * values[k]
+            leverages[c] += along[indices[k]] * values[k]
+        leverages[c] = max(leverages[c], 0.0)
+    return scores, leverages
+
+
+@compiled
+def full_learn(
+    weights: Floats,
+    covariances: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    shares: Floats,
+) -> None:
+    """One step of the filter for each column, on losses as shares of their range."""
+    along = np.empty(weights.shape[0])
+    for c in range(columns.size):
+        b = columns[c]
+        covariance = covariances[b]
+        _multiply(covariance, indices, values, along)
+        score = leverage = 0.0
+        for k in range(indices.size):
+            score += weights[indices[k], b] * values[k]
+            leverage += along[indices[k]] * values[k]
+        step, shrink = _gains(score, leverage, shares[c])
+        for i in range(along.size):
+            weights[i, b] += step * along[i]
+            part = shrink * along[i]
+            if part != 0.0:
+                row = covariance[i]
+                for j in range(along.size):
+                    row[j] -= part * along[j]
+
+
+@compiled
+def _multiply(covariance: Floats, indices: Columns, values: Floats, along: Floats) -> None:
+    """along = covariance @ x; row by row, as the matrix is symmetric."""
+    along[:] = 0.0
+    for k in range(indices.size):
+        row, value = covariance[indices[k]], values[k]
+        for i in range(along.size):
+            along[i] += value * row[i]
+
+
+@compiled
+def diagonal_scores(
+    weights: Floats, variances: Floats, indices: Columns, values: Floats, columns: Columns
+) -> tuple[Floats, Floats]:
+    """Mean and variance of the scores; variances are (n_features, n_actions)."""
+    n_actions = weights.shape[1]
+    if 4 * columns.size < n_actions:
+        scores, leverages = np.zeros(columns.size), np.zeros(columns.size)
+        for k in range(indices.size):
+            means, spreads, value = weights[indices[k]], variances[indices[k]], values[k]
+            for c in range(columns.size):
+                scores[c] += value * means[columns[c]]
+                leverages[c] += value * value * spreads[columns[c]]
+        return scores, leverages
+    scores, leverages = np.zeros(n_actions), np.zeros(n_actions)  # all of them: vectorised
+    for k in range(indices.size):
+        means, spreads, value = weights[indices[k]], variances[indices[k]], values[k]
+        for a in range(n_actions):
+            scores[a] += value * means[a]
+            leverages[a] += value * value * spreads[a]
+    return scores[columns], leverages[columns]
+
+
+@compiled
+def diagonal_learn(
+    weights: Floats,
+    variances: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    shares: Floats,
+) -> None:
+    """One step of the filter for each column, as if the weights were independent."""
+    scores, leverages = diagonal_scores(weights, variances, indices, values, columns)
+    steps, shrinks = np.empty(columns.size), np.empty(columns.size)
+    for c in range(columns.size):
+        steps[c], shrinks[c] = _gains(scores[c], leverages[c], shares[c])
+    for k in range(indices.size):
+        means, spreads, value = weights[indices[k]], variances[indices[k]], values[k]
+        for c in range(columns.size):
+            along = spreads[columns[c]] * value
+            means[columns[c]] += steps[c] * along
+            spreads[columns[c]] -= shrinks[c] * along * along
+
+
+@compiled
+def _gains(score: float, leverage: float, share: float) -> tuple[float, float]:
+    """The factors of the step and of what is taken off the covariance."""
+    mu = 1.0 / (1.0 + math.exp(-score))
+    curvature = max(mu * (1.0 - mu), LEAST_CURVATURE)
+    damping = 1.0 + curvature * max(leverage, 0.0)
+    return (share - mu) / damping, curvature / damping
+
+
+@compiled
+def mean_shares(scores: Floats, leverages: Floats) -> Floats:
+    """The mean of each loss, as a share of the loss range."""
+    shares = np.empty(scores.size)
+    for c in range(scores.size):
+        shares[c] = 1.0 / (1.0 + math.exp(-scores[c] / math.sqrt(1.0 + PI_8 * leverages[c])))
+    return shares
+
+
+@compiled
+def certainty(
+    shares: Floats, leverages: Floats, dispersions: Floats, disagreements: Floats
+) -> tuple[Floats, Floats]:
+    """Standard deviation of each mean share, and the information that seeing its loss gives.
+
+    `dispersions` are the residuals' variances relative to those of coins: a loss that hardly
+    varies is known sooner. `disagreements` are variances that come on top.
+    """
+    deviations, gains = np.empty(shares.size), np.empty(shares.size)
+    for c in range(shares.size):
+        coin = max(shares[c] * (1.0 - shares[c]), 1e-9)
+        unknown = 1.0 - 1.0 / math.sqrt(1.0 + PI_8 * leverages[c])
+        deviations[c] = math.sqrt(min(dispersions[c], 1.0) * coin * unknown + disagreements[c])
+        gains[c] = math.log1p(leverages[c] * coin)
+    return deviations, gains
+
+
+@compiled
+def note_residuals(
+    squares: Floats, counts: Floats, columns: Columns, predicted: Floats, shares: Floats
+) -> None:
+    """Add each squared residual, relative to a coin's variance, to its action's sum."""
+    for c in range(columns.size):
+        coin = max(predicted[c] * (1.0 - predicted[c]), 1e-3)
+        residual = shares[c] - predicted[c]
+        squares[columns[c]] += residual * residual / coin
+        counts[columns[c]] += 1.0
