@@ -87,3 +87,7 @@ def nanoseconds(room: NDArray[np.int64]) -> int:
         _clock_gettime(CLOCK, room.ctypes.data)
     now: int = room[0] * 1_000_000_000 + room[1]
     return now
+
+
+inner = part
+inner_fused = fused_part
