@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 import graphcb
 from graphcb import FeedbackGraph, graphs
-from graphcb.exploration.rows import N_CHOSEN, N_NUMBERS, STEPS, edges_to_solve, solve_rows
-from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
+from graphcb.exploration.solver.entry import N_CHOSEN, N_NUMBERS, STEPS, edges_to_solve, solve_rows
+from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 
 Floats = NDArray[np.float64]
 GAMMA = 1e4

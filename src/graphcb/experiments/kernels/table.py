@@ -19,10 +19,10 @@ from graphcb.experiments.kernels.ledger import (
     write_down,
 )
 from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
-from graphcb.exploration.edges import edges_of
-from graphcb.exploration.rows import CUT, N_NUMBERS, UPPER, solve_scaling, work_room
 from graphcb.exploration.schedules import gammas
-from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
+from graphcb.exploration.solver.edges import edges_of
+from graphcb.exploration.solver.entry import CUT, N_NUMBERS, UPPER, solve_scaling, work_room
+from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from

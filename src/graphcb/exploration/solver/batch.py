@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_count, as_numbers
-from graphcb.exploration.rows import (
+from graphcb.exploration.solver.entry import (
     CUT,
     LOWER,
     N_NUMBERS,
@@ -22,8 +22,8 @@ from graphcb.exploration.rows import (
     stack_edges,
     statuses_of,
 )
-from graphcb.exploration.solution import SolutionBatch
-from graphcb.exploration.solve import MAX_STEPS, TOLERANCE, as_tolerance
+from graphcb.exploration.solver.solution import SolutionBatch
+from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
 from graphcb.graphs import FeedbackGraph, require_observable
 
 Floats = NDArray[np.float64]

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, part
-from graphcb.exploration.certificate import OPERATIONS, ROUNDING
-from graphcb.exploration.edges import Edges, fetch
-from graphcb.exploration.interior_point import BOLD, CAREFUL, Best, advance, spread
-from graphcb.exploration.layout import (
+from graphcb.exploration.solver.certificate import OPERATIONS, ROUNDING
+from graphcb.exploration.solver.edges import Edges, fetch
+from graphcb.exploration.solver.interior_point import BOLD, CAREFUL, Best, advance, spread
+from graphcb.exploration.solver.workspace import (
     BEST_H,
     BEST_P,
     FT,

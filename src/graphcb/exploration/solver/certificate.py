@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import part
-from graphcb.exploration.layout import (
+from graphcb.exploration.solver.sparsity import Places
+from graphcb.exploration.solver.workspace import (
     FT,
     GRAPH,
     LOOPS,
@@ -37,7 +38,6 @@ from graphcb.exploration.layout import (
     U,
     W,
 )
-from graphcb.exploration.sparsity import Places
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import fused_part, part
-from graphcb.exploration.cholesky import dot
+from graphcb.exploration.solver.cholesky import dot
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from graphcb.exploration.cholesky import (
+from graphcb.exploration.solver.cholesky import (
     add_outer_products,
     add_sparse_outer_product,
     dot,

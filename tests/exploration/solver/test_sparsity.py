@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from graphcb.exploration.certificate import evaluate
-from graphcb.exploration.layout import FT, GRAPH, LOOPS, MATRICES, SEEN_BY, VECTORS, P, Q
-from graphcb.exploration.sparsity import add_rows, fill_rows_of, find_places, multiply_rows
+from graphcb.exploration.solver.certificate import evaluate
+from graphcb.exploration.solver.sparsity import add_rows, fill_rows_of, find_places, multiply_rows
+from graphcb.exploration.solver.workspace import FT, GRAPH, LOOPS, MATRICES, SEEN_BY, VECTORS, P, Q
 
 
 def sparse_graph(n, rng):

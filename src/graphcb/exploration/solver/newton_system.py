@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import part
-from graphcb.exploration.cholesky import (
+from graphcb.exploration.solver.cholesky import (
     add_outer_products,
     add_sparse_outer_product,
     factorise,
     solve_in_place,
 )
-from graphcb.exploration.layout import (
+from graphcb.exploration.solver.sparsity import Places, add_rows, fill_rows_of, multiply_rows
+from graphcb.exploration.solver.workspace import (
     CURVE,
     DM,
     DP,
@@ -52,7 +53,6 @@ from graphcb.exploration.layout import (
     U,
     W,
 )
-from graphcb.exploration.sparsity import Places, add_rows, fill_rows_of, multiply_rows
 
 Floats = NDArray[np.float64]
 

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled, inlined
-from graphcb.exploration.apple import solve_apple
-from graphcb.exploration.edges import Edges, edges_of
-from graphcb.exploration.exact import solve_bandit, solve_full_information
-from graphcb.exploration.growing import Outcome, solve_scaled
-from graphcb.exploration.layout import room_for
-from graphcb.exploration.objective import dec
-from graphcb.exploration.solution import Status
+from graphcb.exploration.solver.active_set import Outcome, solve_scaled
+from graphcb.exploration.solver.apple import solve_apple
+from graphcb.exploration.solver.edges import Edges, edges_of
+from graphcb.exploration.solver.exact import solve_bandit, solve_full_information
+from graphcb.exploration.solver.problem import dec
+from graphcb.exploration.solver.solution import Status
+from graphcb.exploration.solver.workspace import room_for
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families import AppleTasting, Bandit, FullInformation
 from graphcb.graphs.matrices import DenseMatrix

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_gamma, as_losses
-from graphcb.exploration.rows import (
+from graphcb.exploration.solver.entry import (
     CUT,
     LOWER,
     N_NUMBERS,
@@ -17,7 +17,7 @@ from graphcb.exploration.rows import (
     solve_rows,
     status_of,
 )
-from graphcb.exploration.solution import Solution
+from graphcb.exploration.solver.solution import Solution
 from graphcb.graphs import FeedbackGraph, require_observable
 
 MAX_STEPS = 100

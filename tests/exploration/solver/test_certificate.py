@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from graphcb.exploration.certificate import evaluate
-from graphcb.exploration.layout import (
+from graphcb.exploration.solver.certificate import evaluate
+from graphcb.exploration.solver.sparsity import find_places
+from graphcb.exploration.solver.workspace import (
     FT,
     GRAPH,
     LOOPS,
@@ -19,7 +20,6 @@ from graphcb.exploration.layout import (
     U,
     W,
 )
-from graphcb.exploration.sparsity import find_places
 
 
 def laid_out(ft, matrix, p, q):

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, part
-from graphcb.exploration.certificate import evaluate
-from graphcb.exploration.layout import (
+from graphcb.exploration.solver.certificate import evaluate
+from graphcb.exploration.solver.newton_system import assemble, solve_direction
+from graphcb.exploration.solver.sparsity import find_places
+from graphcb.exploration.solver.workspace import (
     BEST_H,
     BEST_P,
     DM,
@@ -34,8 +36,6 @@ from graphcb.exploration.layout import (
     Q,
     S,
 )
-from graphcb.exploration.newton import assemble, solve_direction
-from graphcb.exploration.sparsity import find_places
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""The convex program of one round, solved and certified."""
