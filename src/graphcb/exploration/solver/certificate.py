@@ -1,19 +1,27 @@
-"""The scaled program and what proves an answer: a value above and a bound below the optimum.
+"""The certificate: a value above and a bound below the optimum, rounding included.
 
-With ft = gamma * (f - min f) and W = G.T @ p the program is
+The scaled program (see `problem`) is min F(p) over the simplex with W = G.T @ p and
 
-    minimise  F(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a)
+    F(p) = p @ ft + sum_i p_i^2 / W_i + max_b c_b(p),     c_b(p) = (1 - 2 p_b) / W_b - ft_b.
 
-over the simplex. For q on the simplex F(p) is at least L(p, q) = (p - q) @ ft + sum_i N_i / W_i
-where N_i = (p_i - q_i)^2 + q_i (1 - q_i). As u^2 / W >= 2 t u - t^2 W and
-c / W >= c (2 v - v^2 W) for any t and v >= 0, a bound that is linear in p and holds for all p is
+Upper bound: F at any p. Lower bound: replacing the maximum by an average over q on the simplex
+gives the Lagrangian
 
-    -q @ ft + sum_i (2 k_i v_i - 2 t_i q_i) + min_i (ft_i + 2 t_i - sum_j G_ij h_j)
+    L(p, q) = (p - q) @ ft + sum_i (u_i^2 + k_i) / W_i,     u = p - q,   k_i = q_i (1 - q_i),
 
-with k_i = q_i (1 - q_i) and h_j = t_j^2 + k_j v_j^2. It is tight for t = (p - q) / W, v = 1 / W at
-the optimum, and true for any q, t, v: only the rounding of this one formula has to be allowed
-for. No term is a difference of large ones: the largest probability (the head) is one less the
-sum of the others, and that sum is what is computed with.
+which is below F(p). For any t and any v >= 0 its terms are above their tangents,
+u^2 / W >= 2 t u - t^2 W and k / W >= k (2 v - v^2 W). What remains is linear in p, so its minimum
+over the simplex is at a vertex, and
+
+    -q @ ft + sum_i (2 k_i v_i - 2 t_i q_i)  +  min_i (ft_i + 2 t_i - sum_j G_ij h_j)
+
+with h_j = t_j^2 + k_j v_j^2 is below the optimum. It is tight at the optimum for t = u / W and
+v = 1 / W, and true for any q, t and v: only the rounding of this one formula has to be allowed
+for. The first two sums are the `price`, the minimum is `least`; with the t and v above the
+expression in the minimum is the gradient g of L in p.
+
+No term is a difference of large ones: the largest probability (the head) is one minus the sum of
+the others, and that sum is what is computed with.
 """
 
 from typing import NamedTuple
@@ -21,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import part
-from graphcb.exploration.solver.sparsity import Places
+from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import (
     FT,
     GRAPH,
@@ -42,85 +50,148 @@ from graphcb.exploration.solver.workspace import (
 Floats = NDArray[np.float64]
 
 ROUNDING = 2.0**-53
-# Roundings in one term of a sum, beside those of the sum itself.
-OPERATIONS = 16
+OPERATIONS = 16  # roundings in one term of a sum, besides those of the sum itself
 
 
 class Bounds(NamedTuple):
-    """Of gamma * DEC: the value at p, the same rounded up, and a bound on the optimum."""
+    """Bounds on gamma * DEC at one iterate."""
+
+    value: float  # F(p)
+    upper: float  # the same, rounded up
+    lower: float  # at most the optimum: price + least
+    price: float  # the part of `lower` that does not depend on the action played
+    least: float  # the other part: the smallest gradient, rounded down
+    worst: float  # the largest constraint c_b(p)
+    head: int  # the action with the largest probability
+
+
+class Outcome(NamedTuple):
+    """Proven bounds on gamma * DEC, and what they took."""
 
     value: float
     upper: float
     lower: float
-    price: float  # the part of `lower` that does not depend on the played action
-    least: float  # the other part: the smallest gradient, rounded down
-    worst: float  # the largest constraint (1 - 2 p_a) / W_a - ft_a
-    head: int  # the largest probability
+    steps: int
+    restarted: bool
+    n_active: int
 
 
-@part
-def evaluate(v: Floats, a: Floats, places: Places) -> Bounds:
-    """Fill W, U, K, H, C and G from P and Q (see `layout`) and return what they prove."""
+@inner
+def evaluate(v: Floats, a: Floats, pattern: Pattern) -> Bounds:
+    """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
     n = v.shape[1]
-    ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
-    w, w_others, h, g = v[W], v[W_OTHERS], v[H], v[G]
+    p, q = v[P], v[Q]
     head = 0
     for i in range(n):
-        w_others[i] = g[i] = 0.0
         if p[i] > p[head]:
             head = i
-    start, action = places.start, places.action
-    is_sparse = start.size > 0
-    for i in range(n):
-        if is_sparse:
-            for e in range(start[i], start[i + 1]):
-                w_others[i] += a[SEEN_BY, i, action[e]] * p[action[e]]
-        else:
-            p_i, row = p[i], a[GRAPH, i]
-            for j in range(n):
-                w_others[j] += row[j] * p_i
-    rest_p = rest_q = rest_u = 0.0
+    rest_p = rest_q = rest_u = 0.0  # sums without the head
     for i in range(n):
         if i != head:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
+    _reveal(v, a, pattern)
+    _evaluate_terms(v, head, rest_u, rest_q)
+    _add_worth(v, a, pattern)
+    price, least = _bound_below(v)
+    value, upper, worst = _bound_above(v, head, rest_p)
+    return Bounds(value, upper, price + least, price, least, worst, head)
+
+
+@inlined
+def _reveal(v: Floats, a: Floats, pattern: Pattern) -> None:
+    """W_i = sum_j G_ji p_j, with and without the action's own part."""
+    n = v.shape[1]
+    p, loops, w, w_others = v[P], v[LOOPS], v[W], v[W_OTHERS]
+    graph, seen_by = a[GRAPH], a[SEEN_BY]
+    start, action = pattern.start, pattern.action
+    for i in range(n):
+        w_others[i] = 0.0
+    for i in range(n):
+        if start.size > 0:
+            for e in range(start[i], start[i + 1]):
+                w_others[i] += seen_by[i, action[e]] * p[action[e]]
+        else:
+            p_i, row = p[i], graph[i]
+            for j in range(n):
+                w_others[j] += row[j] * p_i
     for i in range(n):
         w[i] = w_others[i] + loops[i] * p[i]
-        v[U, i] = u = rest_u if i == head else p[i] - q[i]
-        v[K, i] = k = q[i] * (rest_q if i == head else 1.0 - q[i])
+
+
+@inlined
+def _evaluate_terms(v: Floats, head: int, rest_u: float, rest_q: float) -> None:
+    """u = p - q, k = q (1 - q), h = (u^2 + k) / W^2 and the constraints c = (1 - 2 p) / W - ft."""
+    ft, p, q, w = v[FT], v[P], v[Q], v[W]
+    u, k, h, c = v[U], v[K], v[H], v[C]
+    for i in range(v.shape[1]):
+        u[i] = rest_u if i == head else p[i] - q[i]
+        k[i] = q[i] * (rest_q if i == head else 1.0 - q[i])
         inverse = 1.0 / w[i]
-        h_i = (u * inverse) * (u * inverse) + (k * inverse) * inverse
-        h[i] = h_i
-        v[C, i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
-        row = a[SEEN_BY, i]
-        if is_sparse:
-            for e in range(start[i], start[i + 1]):
-                g[action[e]] += row[action[e]] * h_i
+        h[i] = (u[i] * inverse) * (u[i] * inverse) + (k[i] * inverse) * inverse
+        c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
+
+
+@inlined
+def _add_worth(v: Floats, a: Floats, pattern: Pattern) -> None:
+    """G_i = sum_{j != i} G_ij h_j for now: the worth of what i reveals of the others."""
+    n = v.shape[1]
+    h, g, seen_by = v[H], v[G], a[SEEN_BY]
+    start, action = pattern.start, pattern.action
+    for i in range(n):
+        g[i] = 0.0
+    for j in range(n):
+        h_j, row = h[j], seen_by[j]
+        if start.size > 0:
+            for e in range(start[j], start[j + 1]):
+                g[action[e]] += row[action[e]] * h_j
         else:
-            for j in range(n):
-                g[j] += row[j] * h_i
+            for i in range(n):
+                g[i] += row[i] * h_j
+
+
+@inlined
+def _bound_below(v: Floats) -> tuple[float, float]:
+    """The price and the least gradient, both rounded down; fills G with the gradient."""
+    n = v.shape[1]
+    ft, loops, q, w = v[FT], v[LOOPS], v[Q], v[W]
+    u, k, h, g = v[U], v[K], v[H], v[G]
     error = (n + OPERATIONS) * ROUNDING
-    price = price_size = common = 0.0
+    price = price_size = 0.0
     least = np.inf
     for i in range(n):
-        t, gain = v[U, i] / w[i], 2.0 * v[K, i] / w[i]
+        t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
         price += gain - q[i] * (2.0 * t + ft[i])
         price_size += gain + q[i] * (2.0 * abs(t) + ft[i])
-        blame = g[i] + loops[i] * h[i]
-        g[i] = ft[i] + 2.0 * t - blame
-        least = min(least, g[i] - error * (ft[i] + 2.0 * abs(t) + blame))
+        worth = g[i] + loops[i] * h[i]
+        g[i] = ft[i] + 2.0 * t - worth
+        least = min(least, g[i] - error * (ft[i] + 2.0 * abs(t) + worth))
+    return price - error * price_size, least
+
+
+@inlined
+def _bound_above(v: Floats, head: int, rest_p: float) -> tuple[float, float, float]:
+    """F(p), the same rounded up, and the largest constraint.
+
+    The term p_h^2 / W_h of the head h is kept out of the sum over i: it nearly cancels against
+    (1 - 2 p_h) / W_h where hardly any action reveals the head, and the two are (1 - p_h)^2 / W_h.
+    """
+    n = v.shape[1]
+    ft, p, w, c = v[FT], v[P], v[W], v[C]
+    error = (n + OPERATIONS) * ROUNDING
+    common = 0.0
+    for i in range(n):
         common += p[i] * (ft[i] if i == head else ft[i] + p[i] / w[i])
-    price -= error * price_size
     head_square = p[head] * (p[head] / w[head])
     value = upper = worst = -np.inf
     for b in range(n):
         if b == head:
-            part = size = rest_p * (rest_p / w[b])
+            term = size = rest_p * (rest_p / w[b])
         else:
-            part = head_square + (1.0 - 2.0 * p[b]) / w[b]
+            term = head_square + (1.0 - 2.0 * p[b]) / w[b]
             size = head_square + 1.0 / w[b]
-        value = max(value, common + (part - ft[b]))
-        upper = max(upper, common + (part - ft[b]) + error * (common + size + ft[b]))
-        worst = max(worst, v[C, b])
-    return Bounds(value, upper, price + least, price, least, worst, head)
+        value = max(value, common + (term - ft[b]))
+        upper = max(upper, common + (term - ft[b]) + error * (common + size + ft[b]))
+        worst = max(worst, c[b])
+    return value, upper, worst

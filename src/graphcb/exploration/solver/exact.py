@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
-from graphcb.exploration.solver.active_set import Outcome
-from graphcb.exploration.solver.certificate import OPERATIONS, ROUNDING
+from graphcb.exploration.solver.certificate import OPERATIONS, ROUNDING, Outcome
 
 Floats = NDArray[np.float64]
 

@@ -1,14 +1,26 @@
 """The Newton system of the interior-point method, reduced to one symmetric positive matrix.
 
-Unknowns are p, q, s and m (see `layout`) with
+The perturbed optimality conditions in the unknowns p, q, s and m are
 
-    g(p, q) - m = const,   s + c(p) = const,   s q = p m = target,   sum p = sum q = 1.
+    g(p, q) - m = const          stationarity in p
+    c(p) + s = const             the constraints, with slacks
+    s_b q_b = p_i m_i = target   complementarity
+    sum p = sum q = 1,   p, q, s, m > 0.
 
-The two constants are removed by taking every equation relative to one action: the head (the
-largest p) for the first, the anchor (the largest q / s) for the second. What is left is
-positive, and differences of huge numbers, which appear when hardly anybody sees the head, are
-taken between numbers known to full precision instead of inside the elimination. Steps are in
-units of p: y = dp / p.
+The two constants are the multiplier of sum p = 1 and the level of the maximum. They are removed by
+taking every equation relative to one action: the head (the largest p) for the first and the
+anchor (the largest q / s) for the second. Differences of huge numbers, which appear when hardly
+any action reveals the head, are then taken between numbers known to full precision instead of
+inside the elimination.
+
+With steps in units of p, y = dp / p with y_head eliminated, and s, q and m eliminated, the matrix
+
+    sum_i curve_i curve_i.T + diag(flat + p m) + (shared + m_h / p_h) p p.T       Hessian, p >= 0
+    + sum_b slope_b slope_b.T - mean mean.T / total                               constraints
+
+is positive. The curves, `flat` and `shared` are the Hessian of the Lagrangian. The rows slope_b are
+(q_b / s_b)^(1/2) times the gradients of the constraints; `mean` is their weighted sum, `total` the
+sum of q / s, and the last term is there because the level moves along.
 """
 
 from typing import NamedTuple
@@ -16,35 +28,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import part
-from graphcb.exploration.solver.cholesky import (
-    add_outer_products,
-    add_sparse_outer_product,
-    factorise,
-    solve_in_place,
-)
-from graphcb.exploration.solver.sparsity import Places, add_rows, fill_rows_of, multiply_rows
+from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver.cholesky import add_sparse_square, add_squares, factorise
+from graphcb.exploration.solver.sparsity import Pattern, add_transposed_product, fill_in
 from graphcb.exploration.solver.workspace import (
-    CURVE,
-    DM,
-    DP,
-    DQ,
-    DS,
+    CURVES,
     FLAT,
     LOOPS,
     MEAN,
     NEWTON,
     RESIDUAL,
-    RIGHT,
     ROOT,
     SEEN_BY,
-    SLOPE,
-    SPARE,
-    TO_M,
-    TO_S,
+    SLOPES,
     W_OTHERS,
     C,
-    G,
     K,
     M,
     P,
@@ -52,12 +50,13 @@ from graphcb.exploration.solver.workspace import (
     S,
     U,
     W,
+    squares,
 )
 
 Floats = NDArray[np.float64]
 
 
-class Fixed(NamedTuple):
+class System(NamedTuple):
     """What the equations are relative to, and the sums that go with it."""
 
     head: int
@@ -66,200 +65,153 @@ class Fixed(NamedTuple):
     shared: float  # curvature along the sum of all steps, from the term of the head
 
 
-@part
-def assemble(v: Floats, a: Floats, head: int, places: Places) -> Fixed:
-    """Build the matrix where `certificate.evaluate` was called, and factorise it.
+@inner
+def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
+    """Build the matrix at the iterate where `certificate.evaluate` was called; factorise it.
 
     A sparse graph is built from its few entries. The slopes are then left as they are instead of
-    relative to the anchor, which would fill them: the matrix is the same but for rounding.
+    relative to the anchor, which would fill them: the matrix is the same except for rounding.
     """
     n = v.shape[1]
-    p, m, s, root, mean, matrix = v[P], v[M], v[S], v[ROOT], v[MEAN], a[NEWTON]
-    anchor = head - head  # not a literal, for which numba would compile callees once more
-    total = 0.0
+    w, u, k, mean, matrix = v[W], v[U], v[K], v[MEAN], a[NEWTON]
+    anchor, total = _weigh_constraints(v)
+    n_full = fill_in(head, a[SEEN_BY], pattern)
+    sparse = n_full < n
+    _fill_slopes(v, a, head, anchor, sparse, pattern)
+    _fill_curves(v, a, head, pattern)
     for b in range(n):
-        weight = v[Q, b] / s[b]
+        mean[b] = 0.0
+    add_transposed_product(a[SLOPES], v[ROOT], pattern, mean)
+    shared = 2.0 * k[head] / (w[head] * (u[head] * u[head] + k[head]))
+    _fill_remainder(v, matrix, head, shared, total)
+    factors = squares(a, n)
+    if sparse:
+        factors = _add_sparse_squares(factors, pattern, n_full, matrix)
+    add_squares(1.0, factors, int(0), n, matrix)
+    for j in range(n):  # y_head = 0
+        matrix[min(j, head), max(j, head)] = 0.0
+    matrix[head, head] = 1.0
+    factorise(matrix)
+    return System(head, anchor, total, shared)
+
+
+@inlined
+def _weigh_constraints(v: Floats) -> tuple[int, float]:
+    """Fill ROOT = (q / s)^(1/2) and RESIDUAL; return the anchor and the sum of q / s."""
+    q, s, c, root, residual = v[Q], v[S], v[C], v[ROOT], v[RESIDUAL]
+    anchor, total = int(0), 0.0
+    for b in range(v.shape[1]):
+        weight = q[b] / s[b]
         root[b] = np.sqrt(weight)
         total += weight
         if root[b] > root[anchor]:
             anchor = b
-        mean[b] = 0.0
-    n_full = fill_rows_of(head, a[SEEN_BY], places)
-    sparse = n_full < n
-    _fill_slopes(v, a, head, anchor, sparse, places)
-    _fill_curves(v, a, head, places)
-    for b in range(n):
-        v[RESIDUAL, b] = s[b] - s[anchor] + (v[C, b] - v[C, anchor])
-    add_rows(a[SLOPE], root, places, mean)
-    k = v[K, head]
-    shared = 2.0 * k / (v[W, head] * (v[U, head] * v[U, head] + k))
+    for b in range(v.shape[1]):
+        residual[b] = s[b] - s[anchor] + (c[b] - c[anchor])
+    return anchor, total
+
+
+@inlined
+def _fill_remainder(v: Floats, matrix: Floats, head: int, shared: float, total: float) -> None:
+    """diag(flat + p m) + (shared + m_h / p_h) p p.T - mean mean.T / total, upper triangle."""
+    n = v.shape[1]
+    p, m, flat, mean = v[P], v[M], v[FLAT], v[MEAN]
     for i in range(n):
         along, down = (shared + m[head] / p[head]) * p[i], mean[i] / total
         for j in range(i, n):
             matrix[i, j] = along * p[j] - down * mean[j]
-        matrix[i, i] += v[FLAT, i] + p[i] * m[i]
-    rows = a[CURVE : SLOPE + 1].reshape(2 * n, n)
-    if sparse:
-        rows = _add_sparse_rows(rows, places, n_full, matrix)
-    add_outer_products(1.0, rows, head - head, n, matrix)
-    for j in range(n):
-        matrix[min(j, head), max(j, head)] = 0.0
-    matrix[head, head] = 1.0
-    factorise(matrix)
-    return Fixed(head, anchor, total, shared)
+        matrix[i, i] += flat[i] + p[i] * m[i]
 
 
-@part
-def _add_sparse_rows(rows: Floats, places: Places, n_full: int, matrix: Floats) -> Floats:
-    """Add the products of the rows with few entries, and return the others in one block."""
+@inner
+def _add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: Floats) -> Floats:
+    """Add the squares of the rows with few entries, and return the full rows in one block."""
     n = matrix.shape[0]
     full = np.empty((2 * n_full, n))
     size = 0
     for r in range(2 * n):
-        first, length = places.start[r % n], places.length[r % n]
+        first, length = pattern.start[r % n], pattern.length[r % n]
         if length > 0:
-            add_sparse_outer_product(rows[r], places.action[first : first + length], matrix)
+            add_sparse_square(factors[r], pattern.action[first : first + length], matrix)
         else:
             for j in range(n):
-                full[size, j] = rows[r, j]
+                full[size, j] = factors[r, j]
             size += 1
     return full
 
 
-@part
+@inner
 def _fill_slopes(
-    v: Floats, a: Floats, head: int, anchor: int, sparse: bool, places: Places
+    v: Floats, a: Floats, head: int, anchor: int, sparse: bool, pattern: Pattern
 ) -> None:
-    """Row b: p_j (d_j - d_head) with d the gradient of constraint b less that of the anchor.
+    """Row b: root_b p_j (d_j - d_head) with d the gradient of constraint b minus the anchor's.
 
-    The gradient of (1 - 2 p_b) / W_b has the own part -(2 W_others + G_bb) / W^2 and for the
-    others -(1 - 2 p_b) / W^2 * G_jb. Rows are weighted by (q_b / s_b)^(1/2). In a sparse graph
-    the slope of the anchor is not taken off, see `assemble`.
+    The gradient of (1 - 2 p_b) / W_b is -(2 W_others + G_bb) / W^2 in p_b, and
+    -(1 - 2 p_b) / W^2 G_jb in the other p_j. In a sparse graph the gradient of the anchor is not
+    subtracted, see `assemble`.
     """
     n = v.shape[1]
-    p, start, action, length = v[P], places.start, places.action, places.length
-    base_row = a[SLOPE, anchor]
-    for turn in range(1 if sparse else 0, n + 1):
+    p, loops, w, w_others, roots = v[P], v[LOOPS], v[W], v[W_OTHERS], v[ROOT]
+    seen_by, slopes = a[SEEN_BY], a[SLOPES]
+    start, action, length = pattern.start, pattern.action, pattern.length
+    anchor_row = slopes[anchor]
+    for turn in range(1 if sparse else 0, n + 1):  # the anchor first: the others subtract it
         b = anchor if turn == 0 else turn - 1
         if turn > 0 and b == anchor and not sparse:
             continue
-        w = v[W, b]
-        own = -(2.0 * (v[W_OTHERS, b] / w) + v[LOOPS, b] / w) / w
-        others = -(1.0 - 2.0 * p[b]) / w / w
-        seen_by, row, root = a[SEEN_BY, b], a[SLOPE, b], v[ROOT, b]
+        w_b, p_b, root = w[b], p[b], roots[b]
+        own = -(2.0 * (w_others[b] / w_b) + loops[b] / w_b) / w_b
+        others = -(1.0 - 2.0 * p_b) / w_b / w_b
+        seen, row = seen_by[b], slopes[b]
         if length[b] > 0:
             for e in range(start[b], start[b] + length[b]):
-                row[action[e]] = root * (p[action[e]] * (others * seen_by[action[e]]))
-            row[b] = root * (p[b] * own)
+                row[action[e]] = root * (p[action[e]] * (others * seen[action[e]]))
+            row[b] = root * (p_b * own)
             continue
-        base = own if b == head else others * seen_by[head]
+        base = own if b == head else others * seen[head]
         for j in range(n):
-            row[j] = p[j] * (others * seen_by[j] - base)
-        row[b] = p[b] * (own - base)
+            row[j] = p[j] * (others * seen[j] - base)
+        row[b] = p_b * (own - base)
         if turn > 0:
             for j in range(n):
-                row[j] = root * (row[j] if sparse else row[j] - base_row[j])
+                row[j] = root * (row[j] if sparse else row[j] - anchor_row[j])
     if not sparse:
         for j in range(n):
-            base_row[j] = 0.0
+            anchor_row[j] = 0.0
 
 
-@part
-def _fill_curves(v: Floats, a: Floats, head: int, places: Places) -> None:
-    """Row i: the curvature of (u_i^2 + k_i) / W_i is a square along it, and a diagonal rest.
+@inner
+def _fill_curves(v: Floats, a: Floats, head: int, pattern: Pattern) -> None:
+    """The curvature of (u_i^2 + k_i) / W_i: the square of row i, and a diagonal rest in FLAT.
 
     With N = u^2 + k the row is (2 N / W^3)^(1/2) (G_.i - (u W / N) e_i), relative to the head and
-    in units of p; the rest is 2 k / (W N). The head's own e_i is minus all the others.
+    in units of p; the rest is 2 k / (W N). The e_i of the head is minus the sum of all others.
     """
     n = v.shape[1]
-    p, start, action, length = v[P], places.start, places.action, places.length
+    p, q, loops, flat = v[P], v[Q], v[LOOPS], v[FLAT]
+    w, w_others, u, k = v[W], v[W_OTHERS], v[U], v[K]
+    seen_by, curves = a[SEEN_BY], a[CURVES]
+    start, action, length = pattern.start, pattern.action, pattern.length
     for i in range(n):
-        w, u, k, loop = v[W, i], v[U, i], v[K, i], v[LOOPS, i]
-        size = u * u + k
-        factor = np.sqrt(2.0 * size / w) / w
-        share_u, share_k = u / size, k / size
-        own = v[W_OTHERS, i] + v[Q, i] * loop
-        seen_by, row = a[SEEN_BY, i], a[CURVE, i]
+        w_i, u_i, k_i, loop = w[i], u[i], k[i], loops[i]
+        size = u_i * u_i + k_i
+        factor = np.sqrt(2.0 * size / w_i) / w_i
+        share_u, share_k = u_i / size, k_i / size
+        own = w_others[i] + q[i] * loop
+        seen, row = seen_by[i], curves[i]
         if i == head:
             for j in range(n):
-                part = share_k * (seen_by[j] - loop) + share_u * (own + u * seen_by[j])
-                row[j] = factor * p[j] * part
+                entry = share_k * (seen[j] - loop) + share_u * (own + u_i * seen[j])
+                row[j] = factor * p[j] * entry
             row[i] = 0.0
-            v[FLAT, i] = 0.0
+            flat[i] = 0.0
         else:
-            base = seen_by[head]
+            base = seen[head]
             if length[i] > 0:
                 for e in range(start[i], start[i] + length[i]):
-                    row[action[e]] = factor * p[action[e]] * seen_by[action[e]]
+                    row[action[e]] = factor * p[action[e]] * seen[action[e]]
             else:
                 for j in range(n):
-                    row[j] = factor * p[j] * (seen_by[j] - base)
-            row[i] = factor * p[i] * (share_k * (loop - base) - share_u * (own + u * base))
-            v[FLAT, i] = 2.0 * share_k / w * p[i] * p[i]
-
-
-@part
-def solve_direction(v: Floats, a: Floats, fixed: Fixed, refinements: int, places: Places) -> None:
-    """Fill DP, DQ, DS and DM: the step that changes s q by TO_S and p m by TO_M."""
-    n = v.shape[1]
-    head, anchor = fixed.head, fixed.anchor
-    p, q, s, m, g = v[P], v[Q], v[S], v[M], v[G]
-    dp, dq, ds, dm = v[DP], v[DQ], v[DS], v[DM]
-    to_s, to_m, root, right = v[TO_S], v[TO_M], v[ROOT], v[RIGHT]
-    level = g[head] - m[head] - to_m[head] / p[head]
-    for j in range(n):
-        right[j] = to_m[j] - p[j] * ((g[j] - m[j]) - level)
-        dp[j] = 0.0
-    pull = 0.0
-    for b in range(n):
-        part = to_s[b] / s[b] + root[b] * root[b] * v[RESIDUAL, b]
-        pull += part
-        ds[b] = -part / root[b]
-    add_rows(a[SLOPE], ds, places, right)
-    for j in range(n):
-        right[j] += v[MEAN, j] * (pull / fixed.total)
-    for turn in range(refinements + 1):
-        if turn > 0:
-            _stationarity_left(v, a, fixed, places)
-        right[head] = 0.0
-        solve_in_place(a[NEWTON], right)
-        moved = along = 0.0
-        for j in range(n):  # dp in units of p until the end
-            dp[j] += right[j]
-            moved += p[j] * dp[j]
-            along += v[MEAN, j] * dp[j]
-        lift = (pull + along) / fixed.total
-        kept = 0.0
-        multiply_rows(a[SLOPE], dp, places, ds)
-        for b in range(n):
-            ds[b] = lift - ds[b] / root[b] - v[RESIDUAL, b]
-            dq[b] = (to_s[b] - q[b] * ds[b]) / s[b]
-            kept += dq[b]
-            dm[b] = to_m[b] / p[b] - m[b] * dp[b]
-        dq[anchor] -= kept
-        dm[head] = (to_m[head] + m[head] * moved) / p[head]
-    for j in range(n):
-        dp[j] *= p[j]
-    dp[head] = -moved
-
-
-@part
-def _stationarity_left(v: Floats, a: Floats, fixed: Fixed, places: Places) -> None:
-    """What the step leaves of the first equation, in RIGHT: a small sum, computed afresh."""
-    n = v.shape[1]
-    head = fixed.head
-    p, m, g, dp, dq, dm = v[P], v[M], v[G], v[DP], v[DQ], v[DM]
-    right, spare = v[RIGHT], v[SPARE]
-    moved = 0.0
-    for j in range(n):
-        moved += p[j] * dp[j]
-    level = g[head] - m[head] - dm[head] - fixed.shared * moved
-    for j in range(n):
-        right[j] = -p[j] * ((g[j] - m[j] - dm[j]) - level) - v[FLAT, j] * dp[j]
-    multiply_rows(a[CURVE], dp, places, spare)
-    for i in range(n):
-        spare[i] = -spare[i]
-    add_rows(a[CURVE], spare, places, right)
-    for i in range(n):
-        spare[i] = -dq[i] / v[ROOT, i]
-    add_rows(a[SLOPE], spare, places, right)
+                    row[j] = factor * p[j] * (seen[j] - base)
+            row[i] = factor * p[i] * (share_k * (loop - base) - share_u * (own + u_i * base))
+            flat[i] = 2.0 * share_k / w_i * p[i] * p[i]

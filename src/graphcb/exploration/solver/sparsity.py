@@ -1,8 +1,9 @@
-"""Where the rows of the Newton system of a sparse graph have entries, and sums over them.
+"""The sparsity pattern of the Newton system of a large sparse graph, and products that use it.
 
-Row i of the slopes and of the curves has entries at i and at those who see i, unless the head
-sees i: everything is relative to the head, which fills the row. Few are, so work that goes over
-all rows goes over a few entries each. In a dense graph every row is full.
+Row i of CURVES and of SLOPES has entries at i and at the actions that reveal i. Everything is
+taken relative to the head (see `newton_system`), which fills the rows of the actions that the head
+reveals: the fill-in. If there are few of those, loops over all rows touch a few entries of each
+instead of n. In a dense graph every row is full.
 """
 
 from typing import NamedTuple
@@ -10,37 +11,40 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import fused_part, part
+from graphcb.compilation import inner, inner_fused
 from graphcb.exploration.solver.cholesky import dot
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SPARSE_FROM = 128  # smaller systems are quick enough when treated as dense, and more exact
-SPARSE_SHARE = 8  # rows and entries at most one in so many, for it to pay
+SPARSE_SHARE = 8  # at most one entry, and one full row, in this many: otherwise it does not pay
 
 
-class Places(NamedTuple):
-    """Of row i: `action[start[i] : start[i] + length[i]]`, or all actions if length[i] is 0."""
+class Pattern(NamedTuple):
+    """Row i has entries at `action[start[i] : start[i] + length[i]]`, or everywhere if that is 0.
 
-    start: Indices  # (n + 1,), or empty for a dense graph
+    `start` is empty for a dense graph. `length` depends on the head and is set by `fill_in`.
+    """
+
+    start: Indices  # (n + 1,)
     action: Indices
     length: Indices  # (n,)
 
 
-@part
-def find_places(seen_by: Floats, allowed: bool) -> Places:
-    """The places of a large sparse graph, of any other none."""
+@inner
+def find_pattern(seen_by: Floats, allowed: bool) -> Pattern:
+    """The pattern of a large sparse graph if `allowed`; otherwise that of a dense one."""
     n = seen_by.shape[0]
     length = np.zeros(n, dtype=np.int64)
-    entries = n  # the diagonal is zero here and not in the rows
+    entries = n  # the diagonal, which is zero in `seen_by` and not in the rows
     sparse = allowed and n >= SPARSE_FROM
     if sparse:
         for i in range(n):
             for j in range(n):
                 entries += seen_by[i, j] != 0.0
     if not sparse or SPARSE_SHARE * entries > n * n:
-        return Places(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), length)
+        return Pattern(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), length)
     start, action = np.empty(n + 1, dtype=np.int64), np.empty(entries, dtype=np.int64)
     filled = 0
     for i in range(n):
@@ -50,14 +54,14 @@ def find_places(seen_by: Floats, allowed: bool) -> Places:
                 action[filled] = j
                 filled += 1
     start[n] = filled
-    return Places(start, action, length)
+    return Pattern(start, action, length)
 
 
-@part
-def fill_rows_of(head: int, seen_by: Floats, places: Places) -> int:
-    """Set the lengths for this head; how many rows are full now, all if sparsity would not pay."""
+@inner
+def fill_in(head: int, seen_by: Floats, pattern: Pattern) -> int:
+    """Set `length` for this head and return the number of full rows: n if sparsity does not pay."""
     n: int = seen_by.shape[0]
-    start, length = places.start, places.length
+    start, length = pattern.start, pattern.length
     full: int = 0
     for i in range(start.size - 1):
         is_full = i == head or seen_by[i, head] != 0.0
@@ -70,12 +74,14 @@ def fill_rows_of(head: int, seen_by: Floats, places: Places) -> int:
     return n
 
 
-@fused_part
-def add_rows(rows: Floats, weights: Floats, places: Places, target: Floats) -> None:
-    """target += weights @ rows"""
-    start, action, length = places.start, places.action, places.length
+@inner_fused
+def add_transposed_product(
+    matrix: Floats, weights: Floats, pattern: Pattern, target: Floats
+) -> None:
+    """target += matrix.T @ weights"""
+    start, action, length = pattern.start, pattern.action, pattern.length
     for i in range(target.size):
-        weight, row = weights[i], rows[i]
+        weight, row = weights[i], matrix[i]
         if length[i] == 0:
             for j in range(target.size):
                 target[j] += weight * row[j]
@@ -84,12 +90,12 @@ def add_rows(rows: Floats, weights: Floats, places: Places, target: Floats) -> N
                 target[action[e]] += weight * row[action[e]]
 
 
-@fused_part
-def multiply_rows(rows: Floats, vector: Floats, places: Places, out: Floats) -> None:
-    """out = rows @ vector"""
-    start, action, length = places.start, places.action, places.length
+@inner_fused
+def multiply(matrix: Floats, vector: Floats, pattern: Pattern, out: Floats) -> None:
+    """out = matrix @ vector"""
+    start, action, length = pattern.start, pattern.action, pattern.length
     for i in range(vector.size):
-        row = rows[i]
+        row = matrix[i]
         if length[i] == 0:
             out[i] = dot(row, vector)
         else:
