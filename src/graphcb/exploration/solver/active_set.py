@@ -57,9 +57,9 @@ def solve_scaled(
     """Solve the program of the scaled gaps `ft`; write the probabilities to `p_out`."""
     n = ft.size
     inside, covered = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    revealed, worth, line = np.zeros(n), np.zeros(n), np.empty(n)
+    revealed, worth, line = np.empty(n), np.empty(n), np.empty(n)
     active = room_for_active(min(n, FIRST_ROOM), n)
-    kept = Iterate(line, line, line, line, 0.0, 0.0, 0.0)  # none as yet
+    kept = Iterate(np.empty((4, 0)), 0.0, 0.0, 0.0)  # none as yet
     value = upper = np.inf
     lower = 0.0
     size = steps = passes = int(0)

@@ -79,88 +79,81 @@ class Outcome(NamedTuple):
 @inner
 def evaluate(v: Floats, a: Floats, pattern: Pattern) -> Bounds:
     """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
-    n = v.shape[1]
-    p, q = v[P], v[Q]
+    ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
+    w_others, w, u, k, h, c, g = v[W_OTHERS], v[W], v[U], v[K], v[H], v[C], v[G]
+    graph, seen_by = a[GRAPH], a[SEEN_BY]
     head = 0
-    for i in range(n):
+    for i in range(p.size):
         if p[i] > p[head]:
             head = i
-    rest_p = rest_q = rest_u = 0.0  # sums without the head
-    for i in range(n):
+    rest_p = rest_q = rest_u = 0.0  # sums over all actions except the head
+    for i in range(p.size):
         if i != head:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
-    _reveal(v, a, pattern)
-    _evaluate_terms(v, head, rest_u, rest_q)
-    _add_worth(v, a, pattern)
-    price, least = _bound_below(v)
-    value, upper, worst = _bound_above(v, head, rest_p)
-    return Bounds(value, upper, price + least, price, least, worst, head)
-
-
-@inlined
-def _reveal(v: Floats, a: Floats, pattern: Pattern) -> None:
-    """W_i = sum_j G_ji p_j, with and without the action's own part."""
-    n = v.shape[1]
-    p, loops, w, w_others = v[P], v[LOOPS], v[W], v[W_OTHERS]
-    graph, seen_by = a[GRAPH], a[SEEN_BY]
-    start, action = pattern.start, pattern.action
-    for i in range(n):
-        w_others[i] = 0.0
-    for i in range(n):
-        if start.size > 0:
-            for e in range(start[i], start[i + 1]):
-                w_others[i] += seen_by[i, action[e]] * p[action[e]]
-        else:
-            p_i, row = p[i], graph[i]
-            for j in range(n):
-                w_others[j] += row[j] * p_i
-    for i in range(n):
+    _reveal(p, graph, seen_by, pattern, w_others)
+    for i in range(p.size):
         w[i] = w_others[i] + loops[i] * p[i]
-
-
-@inlined
-def _evaluate_terms(v: Floats, head: int, rest_u: float, rest_q: float) -> None:
-    """u = p - q, k = q (1 - q), h = (u^2 + k) / W^2 and the constraints c = (1 - 2 p) / W - ft."""
-    ft, p, q, w = v[FT], v[P], v[Q], v[W]
-    u, k, h, c = v[U], v[K], v[H], v[C]
-    for i in range(v.shape[1]):
         u[i] = rest_u if i == head else p[i] - q[i]
         k[i] = q[i] * (rest_q if i == head else 1.0 - q[i])
         inverse = 1.0 / w[i]
         h[i] = (u[i] * inverse) * (u[i] * inverse) + (k[i] * inverse) * inverse
         c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
+    _sum_worth(h, seen_by, pattern, g)
+    price, least = _bound_below(ft, loops, q, w, u, k, h, g)
+    value, upper, worst = _bound_above(ft, p, w, c, head, rest_p)
+    return Bounds(value, upper, price + least, price, least, worst, head)
 
 
 @inlined
-def _add_worth(v: Floats, a: Floats, pattern: Pattern) -> None:
-    """G_i = sum_{j != i} G_ij h_j for now: the worth of what i reveals of the others."""
-    n = v.shape[1]
-    h, g, seen_by = v[H], v[G], a[SEEN_BY]
+def _reveal(p: Floats, graph: Floats, seen_by: Floats, pattern: Pattern, w_others: Floats) -> None:
+    """W without the action's own part: w_others_i = sum_{j != i} G_ji p_j."""
     start, action = pattern.start, pattern.action
-    for i in range(n):
-        g[i] = 0.0
-    for j in range(n):
+    for i in range(p.size):
+        w_others[i] = 0.0
+    for i in range(p.size):
+        if start.size > 0:
+            for e in range(start[i], start[i + 1]):
+                w_others[i] += seen_by[i, action[e]] * p[action[e]]
+        else:
+            p_i, row = p[i], graph[i]
+            for j in range(p.size):
+                w_others[j] += row[j] * p_i
+
+
+@inlined
+def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> None:
+    """The worth of what i reveals of the others: worth_i = sum_{j != i} G_ij h_j."""
+    start, action = pattern.start, pattern.action
+    for i in range(h.size):
+        worth[i] = 0.0
+    for j in range(h.size):
         h_j, row = h[j], seen_by[j]
         if start.size > 0:
             for e in range(start[j], start[j + 1]):
-                g[action[e]] += row[action[e]] * h_j
+                worth[action[e]] += row[action[e]] * h_j
         else:
-            for i in range(n):
-                g[i] += row[i] * h_j
+            for i in range(h.size):
+                worth[i] += row[i] * h_j
 
 
 @inlined
-def _bound_below(v: Floats) -> tuple[float, float]:
-    """The price and the least gradient, both rounded down; fills G with the gradient."""
-    n = v.shape[1]
-    ft, loops, q, w = v[FT], v[LOOPS], v[Q], v[W]
-    u, k, h, g = v[U], v[K], v[H], v[G]
-    error = (n + OPERATIONS) * ROUNDING
+def _bound_below(
+    ft: Floats,
+    loops: Floats,
+    q: Floats,
+    w: Floats,
+    u: Floats,
+    k: Floats,
+    h: Floats,
+    g: Floats,
+) -> tuple[float, float]:
+    """The price and the least gradient, both rounded down; turns the worth in `g` into g."""
+    error = (q.size + OPERATIONS) * ROUNDING
     price = price_size = 0.0
     least = np.inf
-    for i in range(n):
+    for i in range(q.size):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
         price += gain - q[i] * (2.0 * t + ft[i])
         price_size += gain + q[i] * (2.0 * abs(t) + ft[i])
@@ -171,21 +164,21 @@ def _bound_below(v: Floats) -> tuple[float, float]:
 
 
 @inlined
-def _bound_above(v: Floats, head: int, rest_p: float) -> tuple[float, float, float]:
+def _bound_above(
+    ft: Floats, p: Floats, w: Floats, c: Floats, head: int, rest_p: float
+) -> tuple[float, float, float]:
     """F(p), the same rounded up, and the largest constraint.
 
     The term p_h^2 / W_h of the head h is kept out of the sum over i: it nearly cancels against
     (1 - 2 p_h) / W_h where hardly any action reveals the head, and the two are (1 - p_h)^2 / W_h.
     """
-    n = v.shape[1]
-    ft, p, w, c = v[FT], v[P], v[W], v[C]
-    error = (n + OPERATIONS) * ROUNDING
+    error = (p.size + OPERATIONS) * ROUNDING
     common = 0.0
-    for i in range(n):
+    for i in range(p.size):
         common += p[i] * (ft[i] if i == head else ft[i] + p[i] / w[i])
     head_square = p[head] * (p[head] / w[head])
     value = upper = worst = -np.inf
-    for b in range(n):
+    for b in range(p.size):
         if b == head:
             term = size = rest_p * (rest_p / w[b])
         else:

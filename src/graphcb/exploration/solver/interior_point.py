@@ -108,8 +108,8 @@ def advance(
         system = assemble(v, a, bounds.head, pattern)
         mu = _aim_at_zero(v)
         solve_direction(v, a, system, int(0), pattern)  # predictor
-        left = _mean_product_after(v, min(1.0, _to_boundary(v)))
-        target = mu * max((left / mu) ** 3, caution.least)  # centring
+        left = _mean_product_after(v, min(1.0, _to_boundary(v))) / mu
+        target = mu * max(left * left * left, caution.least)  # centring
         target = max(target, min(2.0 * mu, caution.balance * _residuals(v, bounds.head)))
         target = max(target, min(10.0 * mu, 0.1 * tolerance * (1.0 + best.value) / (2 * n)))
         _aim_at(v, target, caution.limit * mu)
@@ -189,7 +189,10 @@ def _to_boundary(v: Floats) -> float:
     dp, dq, ds, dm = v[DP], v[DQ], v[DS], v[DM]
     fastest = 1e-300
     for i in range(v.shape[1]):
-        fastest = max(fastest, -dp[i] / p[i], -dq[i] / q[i], -ds[i] / s[i], -dm[i] / m[i])
+        fastest = max(fastest, -dp[i] / p[i])
+        fastest = max(fastest, -dq[i] / q[i])
+        fastest = max(fastest, -ds[i] / s[i])
+        fastest = max(fastest, -dm[i] / m[i])
     return 1.0 / fastest
 
 

@@ -73,17 +73,19 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
     relative to the anchor, which would fill them: the matrix is the same except for rounding.
     """
     n = v.shape[1]
-    w, u, k, mean, matrix = v[W], v[U], v[K], v[MEAN], a[NEWTON]
-    anchor, total = _weigh_constraints(v)
+    p, q, s, m, c = v[P], v[Q], v[S], v[M], v[C]
+    w, u, k, root, mean, matrix = v[W], v[U], v[K], v[ROOT], v[MEAN], a[NEWTON]
+    anchor, total = _weigh_constraints(q, s, c, root, v[RESIDUAL])
     n_full = fill_in(head, a[SEEN_BY], pattern)
     sparse = n_full < n
     _fill_slopes(v, a, head, anchor, sparse, pattern)
     _fill_curves(v, a, head, pattern)
     for b in range(n):
         mean[b] = 0.0
-    add_transposed_product(a[SLOPES], v[ROOT], pattern, mean)
+    add_transposed_product(a[SLOPES], root, pattern, mean)
     shared = 2.0 * k[head] / (w[head] * (u[head] * u[head] + k[head]))
-    _fill_remainder(v, matrix, head, shared, total)
+    along = shared + m[head] / p[head]
+    _fill_remainder(p, m, v[FLAT], mean, along, total, matrix)
     factors = squares(a, n)
     if sparse:
         factors = _add_sparse_squares(factors, pattern, n_full, matrix)
@@ -96,30 +98,37 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
 
 
 @inlined
-def _weigh_constraints(v: Floats) -> tuple[int, float]:
+def _weigh_constraints(
+    q: Floats, s: Floats, c: Floats, root: Floats, residual: Floats
+) -> tuple[int, float]:
     """Fill ROOT = (q / s)^(1/2) and RESIDUAL; return the anchor and the sum of q / s."""
-    q, s, c, root, residual = v[Q], v[S], v[C], v[ROOT], v[RESIDUAL]
     anchor, total = int(0), 0.0
-    for b in range(v.shape[1]):
+    for b in range(q.size):
         weight = q[b] / s[b]
         root[b] = np.sqrt(weight)
         total += weight
         if root[b] > root[anchor]:
             anchor = b
-    for b in range(v.shape[1]):
+    for b in range(q.size):
         residual[b] = s[b] - s[anchor] + (c[b] - c[anchor])
     return anchor, total
 
 
 @inlined
-def _fill_remainder(v: Floats, matrix: Floats, head: int, shared: float, total: float) -> None:
-    """diag(flat + p m) + (shared + m_h / p_h) p p.T - mean mean.T / total, upper triangle."""
-    n = v.shape[1]
-    p, m, flat, mean = v[P], v[M], v[FLAT], v[MEAN]
-    for i in range(n):
-        along, down = (shared + m[head] / p[head]) * p[i], mean[i] / total
-        for j in range(i, n):
-            matrix[i, j] = along * p[j] - down * mean[j]
+def _fill_remainder(
+    p: Floats,
+    m: Floats,
+    flat: Floats,
+    mean: Floats,
+    along: float,
+    total: float,
+    matrix: Floats,
+) -> None:
+    """diag(flat + p m) + along p p.T - mean mean.T / total, the upper triangle."""
+    for i in range(p.size):
+        across, down = along * p[i], mean[i] / total
+        for j in range(i, p.size):
+            matrix[i, j] = across * p[j] - down * mean[j]
         matrix[i, i] += flat[i] + p[i] * m[i]
 
 

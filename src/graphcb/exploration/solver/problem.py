@@ -1,6 +1,6 @@
 """The problem: the decision-estimation coefficient of a round, and the scaled program.
 
-With reveal probabilities W = G.T @ p, the DEC of a distribution p is (Theorem 3.6 of the paper)
+With reveal probabilities W = G.T @ p, the paper's convex program has as the DEC of p
 
     max_a  p @ f - f_a + (1 / gamma) sum_i (p_i - [i = a])^2 / W_i.
 

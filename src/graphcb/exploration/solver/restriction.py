@@ -22,7 +22,7 @@ class Active(NamedTuple):
     seen_by: Floats  # (capacity, n): G[:, action], what reveals the action
 
 
-@inlined
+@inner
 def room_for_active(capacity: int, n: int) -> Active:
     """Room for so many active actions out of n; none as yet."""
     return Active(
@@ -30,7 +30,7 @@ def room_for_active(capacity: int, n: int) -> Active:
     )
 
 
-@inlined
+@inner
 def count(flags: Flags) -> int:
     """How many are true."""
     total = 0

@@ -36,7 +36,7 @@ class Pattern(NamedTuple):
 def find_pattern(seen_by: Floats, allowed: bool) -> Pattern:
     """The pattern of a large sparse graph if `allowed`; otherwise that of a dense one."""
     n = seen_by.shape[0]
-    length = np.zeros(n, dtype=np.int64)
+    length = np.empty(n, dtype=np.int64)
     entries = n  # the diagonal, which is zero in `seen_by` and not in the rows
     sparse = allowed and n >= SPARSE_FROM
     if sparse:

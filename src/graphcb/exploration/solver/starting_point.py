@@ -20,10 +20,7 @@ Indices = NDArray[np.int64]
 class Iterate(NamedTuple):
     """What a warm start needs to know of the iterate on the smaller set."""
 
-    p: Floats
-    q: Floats
-    s: Floats
-    m: Floats
+    point: Floats  # (4, n): p, q, s and m
     gradient_level: float  # the constant of g - m
     constraint_level: float  # the constant of c + s
     mu: float  # the mean product
@@ -92,16 +89,17 @@ def keep_iterate(v: Floats) -> Iterate:
     """A copy of the iterate, before the work arrays are laid out for a larger set."""
     n = v.shape[1]
     p, q, s, m, c, g = v[P], v[Q], v[S], v[M], v[C], v[G]
+    point = np.empty((4, n))
     head = anchor = 0
     mu = 0.0
     for i in range(n):
+        point[0, i], point[1, i], point[2, i], point[3, i] = p[i], q[i], s[i], m[i]
         if p[i] > p[head]:
             head = i
         if q[i] * s[anchor] > q[anchor] * s[i]:
             anchor = i
         mu += (p[i] * m[i] + q[i] * s[i]) / (2 * n)
-    levels = g[head] - m[head], s[anchor] + c[anchor]
-    return Iterate(p.copy(), q.copy(), s.copy(), m.copy(), levels[0], levels[1], mu)
+    return Iterate(point, g[head] - m[head], s[anchor] + c[anchor], mu)
 
 
 @inner
@@ -113,10 +111,10 @@ def warm_start(
     A new action b = actions[k] gets the slack and the multiplier that the two equations ask for,
     s = level - c_b and m = g_b - level, or a tenth of 1 + ft_b if that is more.
     """
-    size, known = v.shape[1], kept.p.size
+    size, known, point = v.shape[1], kept.point.shape[1], kept.point
     p, q, s, m = v[P], v[Q], v[S], v[M]
     for k in range(known):
-        p[k], q[k], s[k], m[k] = kept.p[k], kept.q[k], kept.s[k], kept.m[k]
+        p[k], q[k], s[k], m[k] = point[0, k], point[1, k], point[2, k], point[3, k]
     for k in range(known, size):
         b = actions[k]
         least = 0.1 * (1.0 + ft[b])

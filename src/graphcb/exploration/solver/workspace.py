@@ -9,7 +9,7 @@ and then read as formulas. Two arrays instead of forty keep kernels quick to com
 and one flat block of memory serves every program.
 
 The only order that anything relies on is that CURVES comes directly before SLOPES; see
-`squares`. In matrices indexed [i, j] the first index is always the row that is read in one sweep.
+`squares`.
 """
 
 import numpy as np
