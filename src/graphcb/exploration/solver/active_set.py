@@ -17,7 +17,6 @@ At most LARGEST_SYSTEM actions are ever solved together.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined
 from graphcb.exploration.solver.certificate import Outcome
@@ -26,7 +25,6 @@ from graphcb.exploration.solver.edges import Edges
 from graphcb.exploration.solver.interior_point import BOLD, CAREFUL, advance
 from graphcb.exploration.solver.pricing import admit_helpers, mark_satisfied, price
 from graphcb.exploration.solver.restriction import (
-    Flags,
     admit,
     count,
     lay_out,
@@ -34,9 +32,7 @@ from graphcb.exploration.solver.restriction import (
     room_for_active,
 )
 from graphcb.exploration.solver.starting_point import Iterate, keep_iterate, warm_start
-from graphcb.exploration.solver.workspace import BEST_P, at_least, matrices, vectors
-
-Floats = NDArray[np.float64]
+from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats, at_least, matrices, vectors
 
 DIRECT = 4  # so few actions are all active from the start
 MODERATE = 100  # at most so many are all active from the start if a third rival the best

@@ -5,16 +5,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_numbers
 from graphcb.exploration.solver.entry import edges_to_solve, solve_programs, stack_edges
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution_batch
 from graphcb.exploration.solver.solution import SolutionBatch
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
+from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph, require_observable
-
-Floats = NDArray[np.float64]
 
 PROGRAMS_PER_TASK = 64  # at least: enough work to be worth a thread
 TASKS_PER_THREAD = 8  # few, as each waits for the interpreter; some, as they differ in length

@@ -27,7 +27,6 @@ the others, and that sum is what is computed with.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver.sparsity import Pattern
@@ -38,6 +37,7 @@ from graphcb.exploration.solver.workspace import (
     SEEN_BY,
     W_OTHERS,
     C,
+    Floats,
     G,
     H,
     K,
@@ -46,8 +46,6 @@ from graphcb.exploration.solver.workspace import (
     U,
     W,
 )
-
-Floats = NDArray[np.float64]
 
 ROUNDING = 2.0**-53
 OPERATIONS = 16  # roundings in one term of a sum, besides those of the sum itself

@@ -6,12 +6,9 @@ written.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inner_fused
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from graphcb.exploration.solver.workspace import Floats, Indices
 
 PANEL = 8  # pivots eliminated together: one pass over the rest subtracts all of them
 BLOCK = 32  # pivots that first take in everything above, so that a large matrix is read less often

@@ -4,14 +4,10 @@ A probability must be positive for some observer of every action, or W vanishes 
 infinite. So an action enters together with its cheapest observer.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.compilation import inner
 from graphcb.exploration.solver.edges import Edges
-from graphcb.exploration.solver.restriction import Flags, count, fetch_column, fetch_row
-
-Floats = NDArray[np.float64]
+from graphcb.exploration.solver.restriction import count, fetch_column, fetch_row
+from graphcb.exploration.solver.workspace import Flags, Floats
 
 LARGEST_SYSTEM = 4000  # more actions are never solved together: 0.6 GB
 COVERED = 0.25  # an action is covered by an observer that reveals it at least this often

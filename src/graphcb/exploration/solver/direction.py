@@ -10,9 +10,6 @@ The direction changes s q by `to_s` and p m by `to_m` and aims to meet the equat
 where `lift` makes sum dq = 0, and dp_head = -sum of the other dp.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.compilation import inner
 from graphcb.exploration.solver.cholesky import solve_in_place
 from graphcb.exploration.solver.newton_system import System
@@ -33,14 +30,13 @@ from graphcb.exploration.solver.workspace import (
     SPARE,
     TO_M,
     TO_S,
+    Floats,
     G,
     M,
     P,
     Q,
     S,
 )
-
-Floats = NDArray[np.float64]
 
 
 @inner

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.exploration.solver.active_set import solve_scaled
@@ -17,11 +16,9 @@ from graphcb.exploration.solver.exact_families import (
 )
 from graphcb.exploration.solver.outcomes import record
 from graphcb.exploration.solver.problem import LARGEST, scale
-from graphcb.exploration.solver.workspace import room_for
+from graphcb.exploration.solver.workspace import Floats, room_for
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
-
-Floats = NDArray[np.float64]
 
 COMMON_SIZE = 64  # active actions for which the work room is kept between calls
 

@@ -1,17 +1,13 @@
 """The graphs whose program has an exact solution, and the kernel that reaches it."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.compilation import compiled
 from graphcb.exploration.solver.apple import solve_apple
 from graphcb.exploration.solver.exact import solve_bandit, solve_full_information
 from graphcb.exploration.solver.outcomes import record
 from graphcb.exploration.solver.problem import LARGEST, scale
+from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families import AppleTasting, Bandit, FullInformation
-
-Floats = NDArray[np.float64]
 
 BANDIT, FULL = -1, -2  # otherwise the revealing action of apple tasting
 

@@ -17,7 +17,6 @@ once the gap asked for is within reach mu stays where it is until the equations 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver.certificate import Bounds, evaluate
@@ -36,6 +35,7 @@ from graphcb.exploration.solver.workspace import (
     SEEN_BY,
     TO_M,
     TO_S,
+    Floats,
     G,
     H,
     M,
@@ -43,8 +43,6 @@ from graphcb.exploration.solver.workspace import (
     Q,
     S,
 )
-
-Floats = NDArray[np.float64]
 
 
 class Caution(NamedTuple):

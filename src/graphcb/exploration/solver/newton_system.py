@@ -26,7 +26,6 @@ sum of q / s, and the last term is there because the level moves along.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver.cholesky import add_sparse_square, add_squares, factorise
@@ -43,6 +42,7 @@ from graphcb.exploration.solver.workspace import (
     SLOPES,
     W_OTHERS,
     C,
+    Floats,
     K,
     M,
     P,
@@ -52,8 +52,6 @@ from graphcb.exploration.solver.workspace import (
     W,
     squares,
 )
-
-Floats = NDArray[np.float64]
 
 
 class System(NamedTuple):

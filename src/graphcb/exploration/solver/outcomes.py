@@ -1,15 +1,13 @@
 """What is known of each program once it is solved: a row of numbers, and what is made of it."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined
 from graphcb.exploration.solver.certificate import Outcome
 from graphcb.exploration.solver.problem import LARGEST, dec
 from graphcb.exploration.solver.solution import Solution, SolutionBatch, Status
+from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
 
 N_NUMBERS = 9
 (

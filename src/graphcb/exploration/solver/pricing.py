@@ -11,16 +11,11 @@ Actions that break a constraint have to be covered; those with a negative reduce
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver.certificate import OPERATIONS, ROUNDING
 from graphcb.exploration.solver.interior_point import Incumbent
-from graphcb.exploration.solver.restriction import Active, Flags, count
-from graphcb.exploration.solver.workspace import BEST_H, BEST_P, FT
-
-Floats = NDArray[np.float64]
+from graphcb.exploration.solver.restriction import Active, count
+from graphcb.exploration.solver.workspace import BEST_H, BEST_P, FT, Flags, Floats
 
 FEWEST_HELPERS = 8  # admitted in one pass, if there are so many; more if the set is larger
 

@@ -3,15 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver.edges import Edges, fetch
-from graphcb.exploration.solver.workspace import FT, GRAPH, LOOPS, SEEN_BY
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from graphcb.exploration.solver.workspace import FT, GRAPH, LOOPS, SEEN_BY, Flags, Floats, Indices
 
 
 class Active(NamedTuple):

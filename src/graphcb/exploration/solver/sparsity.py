@@ -9,13 +9,10 @@ instead of n. In a dense graph every row is full.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inner, inner_fused
 from graphcb.exploration.solver.cholesky import dot
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from graphcb.exploration.solver.workspace import Floats, Indices
 
 SPARSE_FROM = 128  # smaller systems are quick enough when treated as dense, and more exact
 SPARSE_SHARE = 8  # at most one entry, and one full row, in this many: otherwise it does not pay

@@ -6,15 +6,23 @@ Both are interior and well centred: all products s_b q_b and p_i m_i are equal, 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver.certificate import evaluate
 from graphcb.exploration.solver.sparsity import Pattern
-from graphcb.exploration.solver.workspace import FT, LOOPS, SEEN_BY, C, G, M, P, Q, S
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from graphcb.exploration.solver.workspace import (
+    FT,
+    LOOPS,
+    SEEN_BY,
+    C,
+    Floats,
+    G,
+    Indices,
+    M,
+    P,
+    Q,
+    S,
+)
 
 
 class Iterate(NamedTuple):

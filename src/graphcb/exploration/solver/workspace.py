@@ -6,7 +6,7 @@ slices of one (MATRICES, n, n) array `a`. Kernels bind the rows they use at thei
     p, q, s, m = v[P], v[Q], v[S], v[M]
 
 and then read as formulas. Two arrays instead of forty keep kernels quick to compile and to call,
-and one flat block of memory serves every program.
+and one flat block of memory serves every program. The types of all kernels' arrays are here too.
 
 The only order that anything relies on is that CURVES comes directly before SLOPES; see
 `squares`.
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from graphcb.compilation import inlined
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 VECTORS = 27
 (
