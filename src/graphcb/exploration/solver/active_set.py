@@ -106,7 +106,8 @@ def solve_scaled(
             complete = n <= LARGEST_SYSTEM
         elif settled:  # TIGHTEN
             goal = tolerance
-        kept = keep_iterate(v)
+        if start == WARM:
+            kept = keep_iterate(v)
 
 
 @inlined

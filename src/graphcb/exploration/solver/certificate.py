@@ -93,10 +93,11 @@ def evaluate(v: Floats, a: Floats, pattern: Pattern) -> Bounds:
     _reveal(p, graph, seen_by, pattern, w_others)
     for i in range(p.size):
         w[i] = w_others[i] + loops[i] * p[i]
-        u[i] = rest_u if i == head else p[i] - q[i]
-        k[i] = q[i] * (rest_q if i == head else 1.0 - q[i])
+        u_i = rest_u if i == head else p[i] - q[i]
+        k_i = q[i] * (rest_q if i == head else 1.0 - q[i])
         inverse = 1.0 / w[i]
-        h[i] = (u[i] * inverse) * (u[i] * inverse) + (k[i] * inverse) * inverse
+        u[i], k[i] = u_i, k_i
+        h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
         c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
     _sum_worth(h, seen_by, pattern, g)
     price, least = _bound_below(ft, loops, q, w, u, k, h, g)

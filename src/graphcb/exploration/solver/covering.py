@@ -5,8 +5,8 @@ infinite. So an action enters together with its cheapest observer.
 """
 
 from graphcb.compilation import inner
-from graphcb.exploration.solver.edges import Edges
-from graphcb.exploration.solver.restriction import count, fetch_column, fetch_row
+from graphcb.exploration.solver.edges import Edges, fetch
+from graphcb.exploration.solver.restriction import COLUMN, ROW, count
 from graphcb.exploration.solver.workspace import Flags, Floats
 
 LARGEST_SYSTEM = 4000  # more actions are never solved together: 0.6 GB
@@ -29,13 +29,13 @@ def cover(ft: Floats, edges: Edges, covered: Flags, inside: Flags, line: Floats)
                 unseen = b
         if unseen < 0:
             return
-        fetch_column(edges, unseen, line)
+        fetch(edges, unseen, bool(COLUMN), line)
         observer = unseen
         for i in range(n):
             if line[i] * (ft[observer] + 1.0) > line[observer] * (ft[i] + 1.0):
                 observer = i
         covered[unseen] = True
-        fetch_row(edges, observer, line)
+        fetch(edges, observer, bool(ROW), line)
         for b in range(n):
             covered[b] = covered[b] or line[b] > COVERED
         size += (not inside[unseen]) + (observer != unseen and not inside[observer])

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import inlined, inner
+from graphcb.compilation import inner
 from graphcb.exploration.solver.cholesky import add_sparse_square, add_squares, factorise
 from graphcb.exploration.solver.sparsity import Pattern, add_transposed_product, fill_in
 from graphcb.exploration.solver.workspace import (
@@ -71,19 +71,14 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
     relative to the anchor, which would fill them: the matrix is the same except for rounding.
     """
     n = v.shape[1]
-    p, q, s, m, c = v[P], v[Q], v[S], v[M], v[C]
-    w, u, k, root, mean, matrix = v[W], v[U], v[K], v[ROOT], v[MEAN], a[NEWTON]
-    anchor, total = _weigh_constraints(q, s, c, root, v[RESIDUAL])
+    anchor, total = _weigh_constraints(v)
     n_full = fill_in(head, a[SEEN_BY], pattern)
     sparse = n_full < n
     _fill_slopes(v, a, head, anchor, sparse, pattern)
     _fill_curves(v, a, head, pattern)
-    for b in range(n):
-        mean[b] = 0.0
-    add_transposed_product(a[SLOPES], root, pattern, mean)
-    shared = 2.0 * k[head] / (w[head] * (u[head] * u[head] + k[head]))
-    along = shared + m[head] / p[head]
-    _fill_remainder(p, m, v[FLAT], mean, along, total, matrix)
+    add_transposed_product(a[SLOPES], v[ROOT], pattern, v[MEAN])
+    shared = _fill_remainder(v, a, head, total)
+    matrix = a[NEWTON]
     factors = squares(a, n)
     if sparse:
         factors = _add_sparse_squares(factors, pattern, n_full, matrix)
@@ -95,11 +90,10 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
     return System(head, anchor, total, shared)
 
 
-@inlined
-def _weigh_constraints(
-    q: Floats, s: Floats, c: Floats, root: Floats, residual: Floats
-) -> tuple[int, float]:
-    """Fill ROOT = (q / s)^(1/2) and RESIDUAL; return the anchor and the sum of q / s."""
+@inner
+def _weigh_constraints(v: Floats) -> tuple[int, float]:
+    """Fill ROOT = (q / s)^(1/2) and RESIDUAL, clear MEAN; return the anchor and sum q / s."""
+    q, s, c, root, residual, mean = v[Q], v[S], v[C], v[ROOT], v[RESIDUAL], v[MEAN]
     anchor, total = int(0), 0.0
     for b in range(q.size):
         weight = q[b] / s[b]
@@ -109,25 +103,22 @@ def _weigh_constraints(
             anchor = b
     for b in range(q.size):
         residual[b] = s[b] - s[anchor] + (c[b] - c[anchor])
+        mean[b] = 0.0
     return anchor, total
 
 
-@inlined
-def _fill_remainder(
-    p: Floats,
-    m: Floats,
-    flat: Floats,
-    mean: Floats,
-    along: float,
-    total: float,
-    matrix: Floats,
-) -> None:
-    """diag(flat + p m) + along p p.T - mean mean.T / total, the upper triangle."""
+@inner
+def _fill_remainder(v: Floats, a: Floats, head: int, total: float) -> float:
+    """Set the upper triangle to all but the squares of curves and slopes; return `shared`."""
+    p, m, w, u, k, flat, mean = v[P], v[M], v[W], v[U], v[K], v[FLAT], v[MEAN]
+    matrix = a[NEWTON]
+    shared: float = 2.0 * k[head] / (w[head] * (u[head] * u[head] + k[head]))
     for i in range(p.size):
-        across, down = along * p[i], mean[i] / total
+        along, down = (shared + m[head] / p[head]) * p[i], mean[i] / total
         for j in range(i, p.size):
-            matrix[i, j] = across * p[j] - down * mean[j]
+            matrix[i, j] = along * p[j] - down * mean[j]
         matrix[i, i] += flat[i] + p[i] * m[i]
+    return shared
 
 
 @inner

@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import inlined, inner
+from graphcb.compilation import inner
 from graphcb.exploration.solver.edges import Edges, fetch
 from graphcb.exploration.solver.workspace import FT, GRAPH, LOOPS, SEEN_BY, Flags, Floats, Indices
+
+ROW, COLUMN = False, True  # for `fetch`; cast at the call, as a literal would be compiled once more
 
 
 class Active(NamedTuple):
@@ -34,18 +36,6 @@ def count(flags: Flags) -> int:
     return total
 
 
-@inlined
-def fetch_row(edges: Edges, action: int, out: Floats) -> None:
-    """out[j] = G[action, j], what the action reveals."""
-    fetch(edges, action, bool(False), out)  # cast: a literal would be compiled once more
-
-
-@inlined
-def fetch_column(edges: Edges, action: int, out: Floats) -> None:
-    """out[i] = G[i, action], what reveals the action."""
-    fetch(edges, action, bool(True), out)
-
-
 @inner
 def admit(edges: Edges, inside: Flags, size: int, active: Active) -> tuple[int, Active]:
     """Append the actions that are inside and not active yet; return the new size."""
@@ -64,8 +54,8 @@ def admit(edges: Edges, inside: Flags, size: int, active: Active) -> tuple[int, 
     for b in range(n):
         if inside[b] and not already[b]:
             active.actions[size] = b
-            fetch_row(edges, b, active.reveal[size])
-            fetch_column(edges, b, active.seen_by[size])
+            fetch(edges, b, bool(ROW), active.reveal[size])
+            fetch(edges, b, bool(COLUMN), active.seen_by[size])
             size += 1
     return size, active
 

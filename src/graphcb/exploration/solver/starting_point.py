@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import inlined, inner
+from graphcb.compilation import inner
 from graphcb.exploration.solver.certificate import evaluate
 from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import (
@@ -36,42 +36,43 @@ class Iterate(NamedTuple):
 
 @inner
 def cold_start(v: Floats, a: Floats, pattern: Pattern) -> None:
-    """Fill P, Q, S and M: choose p, set slacks below a level, and make all products equal.
-
-    With s_b = level - c_b the constraints hold. With q_b = mu / s_b and m_i = mu / p_i, where mu
-    makes q sum to one, all products are mu.
-    """
-    n = v.shape[1]
-    p, q, s, m, c = v[P], v[Q], v[S], v[M], v[C]
+    """Fill P, Q, S and M: choose p, set slacks below a level, and make all products equal."""
     _choose_probabilities(v, a)
-    for b in range(n):
-        q[b] = 1.0 / n
     bounds = evaluate(v, a, pattern)
-    level = bounds.worst + 0.5 * (1.0 + bounds.value)
+    _centre(v, bounds.worst + 0.5 * (1.0 + bounds.value))
+
+
+@inner
+def _centre(v: Floats, level: float) -> None:
+    """With s_b = level - c_b, q_b = mu / s_b and m_i = mu / p_i, all products are mu.
+
+    The constraints hold exactly, and mu makes q sum to one.
+    """
+    p, q, s, m, c = v[P], v[Q], v[S], v[M], v[C]
     total = 0.0
-    for b in range(n):
+    for b in range(p.size):
         s[b] = level - c[b]
         total += 1.0 / s[b]
-    for b in range(n):
+    for b in range(p.size):
         q[b] = 1.0 / (total * s[b])
         m[b] = 1.0 / (total * p[b])
 
 
-@inlined
+@inner
 def _choose_probabilities(v: Floats, a: Floats) -> None:
     """For each action b, its cheapest observer gets what seeing b is worth; the best the rest.
 
     Seeing b at rate w costs w ft_i / G_ib and gains 1 / w - ft_b, which is balanced near
     w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)). Half as much again lets slacks grow with ft, as they
-    will.
+    will. For now q is uniform.
     """
     n = v.shape[1]
-    ft, p, loops, seen_by = v[FT], v[P], v[LOOPS], a[SEEN_BY]
+    ft, p, q, loops, seen_by = v[FT], v[P], v[Q], v[LOOPS], a[SEEN_BY]
     best = 0
     for b in range(n):
         if ft[b] < ft[best]:
             best = b
-        p[b] = 0.1 / (n + ft[b])
+        p[b], q[b] = 0.1 / (n + ft[b]), 1.0 / n
     for b in range(n):
         observer, chance = b, loops[b]
         for i in range(n):
