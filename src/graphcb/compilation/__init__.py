@@ -70,6 +70,5 @@ def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) 
 from graphcb.compilation.clock import nanoseconds  # noqa: E402
 
 # The names the solver still uses.
-part, fused_part = inner, inner_fused
 
 __all__ = ["compiled", "inlined", "inner", "inner_fused", "nanoseconds"]

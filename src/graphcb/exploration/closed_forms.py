@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
-from graphcb.exploration.exact import solve_bandit, solve_full_information
+from graphcb.exploration.solver.exact import solve_bandit, solve_full_information
 from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]

@@ -23,10 +23,11 @@ from graphcb.experiments.kernels.ledger import (
     write_down,
 )
 from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
-from graphcb.exploration.edges import edges_of
-from graphcb.exploration.rows import CUT, N_NUMBERS, UPPER, solve_scaling, work_room
 from graphcb.exploration.schedules import gammas
-from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
+from graphcb.exploration.solver.edges import edges_of
+from graphcb.exploration.solver.entry import solve_general, work_room
+from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR
+from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from
@@ -162,11 +163,11 @@ def _play_solving(
             return t
         scaled[t] = f
         predicted = nanoseconds(room)
-        solve_scaling(scaled, gammas, edges, TOLERANCE, MAX_STEPS, block, t, t + 1, p, outcomes)
+        solve_general(scaled, gammas, edges, TOLERANCE, MAX_STEPS, block, t, t + 1, p, outcomes)
         explored = nanoseconds(room)
         spent[ORACLE] += predicted - start
         spent[EXPLORATION] += explored - predicted
-        if not outcomes[t, UPPER] < np.inf or outcomes[t, CUT]:
+        if outcomes[t, REPAIR]:
             return t
         if not _finish(table, oracle, t, p[t], uniforms[t], ledger):
             return t

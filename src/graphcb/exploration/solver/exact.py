@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
-from graphcb.exploration.certificate import OPERATIONS, ROUNDING
-from graphcb.exploration.growing import Outcome
+from graphcb.exploration.solver.certificate import OPERATIONS, ROUNDING, Outcome
 
 Floats = NDArray[np.float64]
 

@@ -1,11 +1,27 @@
-"""The decision-estimation coefficient: how bad a distribution can turn out for one round."""
+"""The problem: the decision-estimation coefficient of a round, and the scaled program.
+
+With reveal probabilities W = G.T @ p, the paper's convex program has as the DEC of p
+
+    max_a  p @ f - f_a + (1 / gamma) sum_i (p_i - [i = a])^2 / W_i.
+
+In scaled gaps ft = gamma * (f - min f) >= 0, gamma * DEC is a function of p, ft and G alone,
+
+    F(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a),
+
+and the solver minimises F over the simplex. The optimum is never negative: the average over a ~ p
+of what the maximum is taken of is not.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inlined
 from graphcb.graphs import FeedbackGraph
+
+Floats = NDArray[np.float64]
+
+LARGEST = 1e100  # scaled gaps are cut here: products of their squares would overflow
 
 
 def dec(
@@ -13,7 +29,7 @@ def dec(
 ) -> float:
     """The paper's DEC of a distribution; `SquareCBG` plays a distribution that makes it small.
 
-    The largest regret in one round against any action and any true losses, less gamma / 4
+    The largest regret in one round against any action and any true losses, minus gamma / 4
     times the squared error of the predictions that the graph would reveal. Shapes (K,) and
     (K,); +inf when an action can never be seen under `probabilities`.
 
@@ -31,13 +47,11 @@ def dec(
 
 
 @compiled
-def scaled_dec(
-    p: NDArray[np.float64], ft: NDArray[np.float64], reveal: NDArray[np.float64]
-) -> float:
-    """gamma * DEC(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
+def scaled_dec(p: Floats, ft: Floats, reveal: Floats) -> float:
+    """F(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
 
     The term of the most likely action is kept apart: it nearly cancels in the sum when hardly
-    anybody sees that action.
+    any action reveals that one.
     """
     head = np.argmax(p)
     common = rest = 0.0
@@ -55,3 +69,16 @@ def scaled_dec(
             worst = max(worst, square + (1.0 - 2.0 * p[a]) / reveal[a] - ft[a])
     value: float = common + worst
     return value
+
+
+@inlined
+def scale(losses: Floats, gamma: float, largest: float) -> bool:
+    """Overwrite losses with ft = gamma * (f - min f); return whether some were cut to `largest`."""
+    best, cut = np.inf, False
+    for a in range(losses.size):
+        best = min(best, losses[a])
+    for a in range(losses.size):
+        # Halves, because the difference of two finite numbers may not be finite.
+        losses[a] = min(2.0 * (gamma * (0.5 * losses[a] - 0.5 * best)), largest)
+        cut = cut or losses[a] >= largest
+    return cut
