@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from graphcb.checks import as_gamma, as_losses
 from graphcb.exploration import (
     Automatic,
+    ClosedForm,
     Method,
     Schedule,
     as_schedule,
-    closed_form_for,
     dec,
     solve_dec,
 )
-from graphcb.exploration.choice import require_closed_form
-from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.exploration.choice import choose_form, explain
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.oracles import Oracle
 
 Floats = NDArray[np.float64]
@@ -29,9 +29,9 @@ class SquareCBG:
     `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
     independence number; left out, it is `Automatic()`, which asks for nothing. The agent keeps
     a copy of the schedule. The graph may differ from round to round. `method` is "auto" (the
-    closed form that is proven for the graph, else the convex program), "closed-form" or
-    "solver"; a schedule that needs the optimal value of each round makes "auto" solve.
-    `explain(graph)` tells what it does and why.
+    closed form of the graph if it is within a known factor of the optimum, else the convex
+    program), "closed-form" or "solver"; a schedule that needs the optimal value of each round
+    makes "auto" solve. `explain(graph)` tells what it does and why.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -55,7 +55,7 @@ class SquareCBG:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
-        require_observable(graph, "to learn from it")
+        require_observable(as_graph(graph), "to learn from it")
         if self.schedule.epoch != self.epoch and self.fresh_oracle is not None:
             self.oracle = copy.deepcopy(self.fresh_oracle)
             self.epoch = self.schedule.epoch
@@ -72,28 +72,21 @@ class SquareCBG:
         self.oracle.update(context, actions, losses)
 
     def explain(self, graph: FeedbackGraph) -> str:
-        """Which method this graph takes, and why."""
-        form = None if self._always_solves() else closed_form_for(graph)
-        if form is not None:
-            return f"closed form {form.name}: {form.because}"
-        if self.method == "solver":
-            return 'convex program: method="solver"'
-        if self.schedule.needs == "optimum":
-            return f"convex program: {type(self.schedule).__name__} needs the optimal value"
-        return "convex program: no closed form is proven for this graph"
-
-    def _always_solves(self) -> bool:
-        return self.method == "solver" or (
-            self.method == "auto" and self.schedule.needs == "optimum"
+        """How this graph is explored, and why."""
+        needs_optimum = self.method == "auto" and self.schedule.needs == "optimum"
+        return explain(
+            graph, self.method, optimum_for=type(self.schedule).__name__ if needs_optimum else ""
         )
+
+    def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
+        """The closed form that is played on this graph, or None if `solve_dec` is called."""
+        return choose_form(graph, self.method, needs_optimum=self.schedule.needs == "optimum")
 
     def _explore(
         self, predicted_losses: Floats, graph: FeedbackGraph, gamma: float
     ) -> tuple[Floats, float]:
         """Probabilities, and the DEC of the round where the schedule wants it."""
-        form = None if self._always_solves() else closed_form_for(graph)
-        if self.method == "closed-form":
-            form = require_closed_form(graph)
+        form = self.closed_form(graph)
         if form is None:
             solution = solve_dec(predicted_losses, graph, gamma)
             return solution.probabilities, solution.value

@@ -18,6 +18,7 @@ from graphcb.experiments.progressive import CLASSES, Model, Played, Player
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families import full_information
 from graphcb.graphs.files import read_graph
+from graphcb.graphs.registry import FAMILIES
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, OnlineRidge, Oracle
 from graphcb.saving import load, save
 from graphcb.streams import (
@@ -37,14 +38,6 @@ ORACLES: dict[str, tuple[Any, float | None]] = {
     "adagrad": (LinearAdaGrad, 0.1),
     "ridge": (OnlineRidge, None),
 }
-FAMILIES_BY_SIZE = (
-    "bandit",
-    "full-information",
-    "cops-and-robbers",
-    "inventory",
-    "posted-price",
-    "apple-tasting",
-)
 # What a model file decides; each must be left at None with --load.
 IN_MODEL = (
     "label",
@@ -258,7 +251,8 @@ def _oracle(
 
 def _graph(text: str, actions: tuple[str, ...]) -> FeedbackGraph:
     """The graph by its name; a family without a size gets one action a label."""
-    full = f"{text}:{len(actions)}" if text.replace("_", "-") in FAMILIES_BY_SIZE else text
+    family = FAMILIES.get(text.replace("-", "_"))
+    full = f"{text}:{len(actions)}" if family is not None and family.usage == "K" else text
     graph = read_graph(full)
     if graph.n_actions != len(actions):
         raise ValueError(

@@ -11,6 +11,7 @@ from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
 from graphcb.decisions.storage import Storage, open_storage
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.registry import FAMILIES
 
 KEPT_GRAPHS = 1024
 
@@ -168,9 +169,7 @@ class Graphs:
 
 def describe(graph: FeedbackGraph) -> str:
     """A graph in JSON; one that follows a rule of somebody's own by its edges."""
-    from graphcb.graphs.families import CONSTRUCTORS
-
-    if graph.family != "edges" and graph.family not in CONSTRUCTORS:
+    if graph.family != "edges" and graph.family not in FAMILIES:
         return FeedbackGraph(graph.matrix).to_json()
     return graph.to_json()
 

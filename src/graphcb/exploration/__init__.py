@@ -2,7 +2,6 @@
 
 from graphcb.exploration.batch import solve_dec_batch
 from graphcb.exploration.choice import (
-    ClosedForm,
     Method,
     closed_form_for,
     closed_form_probabilities,
@@ -19,6 +18,7 @@ from graphcb.exploration.schedules import (
 )
 from graphcb.exploration.solution import Solution, SolutionBatch, Status
 from graphcb.exploration.solve import solve_dec
+from graphcb.graphs.formulas import ClosedForm
 
 __all__ = [
     "Automatic",

@@ -24,7 +24,7 @@ from graphcb.exploration.rows import (
 )
 from graphcb.exploration.solution import SolutionBatch
 from graphcb.exploration.solve import MAX_STEPS, TOLERANCE, as_tolerance
-from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 
 Floats = NDArray[np.float64]
 
@@ -59,13 +59,15 @@ def solve_dec_batch(
             "use solve_dec for a single round"
         )
     n_rows, n_actions = losses.shape
+    if hasattr(graph, "shape"):
+        as_graph(graph)  # an array has rows, which are no graphs
     graphs = [graph] if isinstance(graph, FeedbackGraph) else list(graph)
     if not isinstance(graph, FeedbackGraph) and len(graphs) != n_rows:
         raise ValueError(
             f"`graph` must be one graph or one for each of {n_rows} rows, got {len(graphs)}"
         )
     for number, one in enumerate(graphs):
-        if one.n_actions != n_actions:
+        if as_graph(one, name=f"graph[{number}]").n_actions != n_actions:
             raise ValueError(
                 f"`predicted_losses` must have shape ({n_rows}, {one.n_actions}) to match "
                 f"graph {number}, got {losses.shape}"

@@ -38,12 +38,9 @@ from graphcb.exploration.layout import (
     W,
 )
 from graphcb.exploration.sparsity import Places
+from graphcb.graphs.formulas import OPERATIONS, ROUNDING
 
 Floats = NDArray[np.float64]
-
-ROUNDING = 2.0**-53
-# Roundings in one term of a sum, beside those of the sum itself.
-OPERATIONS = 16
 
 
 class Bounds(NamedTuple):

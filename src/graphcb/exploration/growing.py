@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import inlined, part
-from graphcb.exploration.certificate import OPERATIONS, ROUNDING
 from graphcb.exploration.edges import Edges, fetch
 from graphcb.exploration.interior_point import BOLD, CAREFUL, Best, advance, spread
 from graphcb.exploration.layout import (
@@ -34,6 +33,7 @@ from graphcb.exploration.layout import (
     matrices,
     vectors,
 )
+from graphcb.graphs.formulas import OPERATIONS, ROUNDING, Outcome
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,17 +48,6 @@ NEARBY = 1.0  # gap over all actions up to which the method goes on from where i
 FIRST_MEMBERS = 16
 LARGEST_SYSTEM = 4000  # more actions are never solved together: 0.6 GB
 BOLD_STEPS = 45  # a start that has not arrived by then begins again, carefully
-
-
-class Outcome(NamedTuple):
-    """Proven bounds on gamma * DEC, and what they took."""
-
-    value: float
-    upper: float
-    lower: float
-    steps: int
-    restarted: bool
-    n_chosen: int
 
 
 class Members(NamedTuple):

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
 from graphcb.compilation import compiled
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, as_graph
 
 
 def dec(
@@ -21,7 +21,7 @@ def dec(
     >>> dec([0.5, 0.5], [0.0, 0.0], graphs.bandit(2), gamma=10.0)
     0.1
     """
-    p = as_probabilities(probabilities, graph.n_actions)
+    p = as_probabilities(probabilities, as_graph(graph).n_actions)
     f = as_losses(predicted_losses, graph.n_actions)
     g = as_gamma(gamma)
     if graph.n_actions == 1:

@@ -6,26 +6,54 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, inlined
-from graphcb.exploration.apple import solve_apple
+from graphcb.compilation import compiled
+from graphcb.exploration.choice import exact_solution_for
 from graphcb.exploration.edges import Edges, edges_of
-from graphcb.exploration.exact import solve_bandit, solve_full_information
-from graphcb.exploration.growing import Outcome, solve_scaled
+from graphcb.exploration.growing import solve_scaled
 from graphcb.exploration.layout import room_for
 from graphcb.exploration.objective import dec
 from graphcb.exploration.solution import Status
 from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.families import AppleTasting, Bandit, FullInformation
+from graphcb.graphs.formulas import (
+    CUT,
+    LARGEST_GAP,
+    LOWER,
+    N_CHOSEN,
+    N_NUMBERS,
+    RESTARTED,
+    STEPS,
+    UPPER,
+    VALUE,
+    Outcome,
+    record,
+    scale,
+)
 from graphcb.graphs.matrices import DenseMatrix
+from graphcb.graphs.runs import next_with_runs
+
+__all__ = [
+    "CUT",
+    "LOWER",
+    "N_CHOSEN",
+    "N_NUMBERS",
+    "STEPS",
+    "UPPER",
+    "VALUE",
+    "edges_to_solve",
+    "play_uniformly",
+    "recheck_cut",
+    "solve_rows",
+    "solve_scaling",
+    "stack_edges",
+    "status_of",
+    "statuses_of",
+    "work_room",
+]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 COMMON_SIZE = 64  # chosen actions for which the work room is kept between calls
-LARGEST = 1e100  # scaled gaps beyond this are cut: products of squares would overflow
-VALUE, UPPER, LOWER, STEPS, RESTARTED, N_CHOSEN, CUT = range(7)  # CUT: some gap was LARGEST
-N_NUMBERS = 7
-BANDIT, FULL = -1, -2
 _STATUSES = np.array([Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED])
 
 _kept = threading.local()
@@ -47,9 +75,10 @@ def solve_rows(
 
     `edges` are those of the graph, or None for a graph with an exact solution.
     """
-    if edges is None:
-        _solve_exactly(losses, gammas, _kind(graph), first, stop, p, outcomes)
-    else:
+    exact = exact_solution_for(graph) if edges is None else None
+    if exact is not None:
+        exact.solve(losses, gammas, first, stop, p, outcomes)
+    elif edges is not None:
         room = work_room(losses.shape[1])
         solve_scaling(losses, gammas, edges, tolerance, max_steps, room, first, stop, p, outcomes)
 
@@ -60,25 +89,24 @@ def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
 
 
 def _find_edges(graph: FeedbackGraph) -> Edges | None:
-    if isinstance(graph.structure, Bandit | FullInformation | AppleTasting):
-        return None
-    return edges_of(graph)
-
-
-def _kind(graph: FeedbackGraph) -> int:
-    """Which exact solution: BANDIT, FULL, or the revealing action of apple tasting."""
-    if isinstance(graph.structure, AppleTasting):
-        return graph.structure.revealing_action
-    return BANDIT if isinstance(graph.structure, Bandit) else FULL
+    return edges_of(graph) if exact_solution_for(graph) is None else None
 
 
 def stack_edges(graphs: Sequence[FeedbackGraph]) -> Edges | None:
-    """The edges of many graphs together, one a row, if all of them are dense."""
+    """The edges of many graphs together, one graph per row.
+
+    None if one of them is not dense, or has an exact solution.
+    """
     matrices = [g.structure.matrix for g in graphs if isinstance(g.structure, DenseMatrix)]
     if len(matrices) < len(graphs):
         return None
     stack = np.stack(matrices).reshape(len(graphs), -1)
     stack.setflags(write=False)
+    row = next_with_runs(stack, 0)
+    while row < len(graphs):  # only these can be of a family
+        if exact_solution_for(graphs[row]) is not None:
+            return None
+        row = next_with_runs(stack, row + 1)
     return edges_of(graphs[0])._replace(flat=stack)
 
 
@@ -104,13 +132,13 @@ def recheck_cut(
 ) -> None:
     """Make an outcome honest whose largest gaps were cut.
 
-    An action with a gap cut from ft to LARGEST needs LARGEST / ft of the weight found, or none if
-    the others see everything. The optimum is never negative, which is all that is left of the
-    bound.
+    An action with a gap cut from ft to LARGEST_GAP needs LARGEST_GAP / ft of the weight found, or
+    none if the others see everything. The optimum is never negative, which is all that is left of
+    the bound.
     """
-    cut = scaled >= LARGEST
+    cut = scaled >= LARGEST_GAP
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        share = np.where(cut, LARGEST / (gamma * (losses - losses.min())), 1.0)
+        share = np.where(cut, LARGEST_GAP / (gamma * (losses - losses.min())), 1.0)
         candidates = [weights / weights.sum() for weights in (p * share, p * ~cut)]
         values = [dec(one, losses, graph, gamma) * gamma for one in candidates]
     best = int(np.argmin(values))
@@ -156,53 +184,10 @@ def solve_scaling(
     for row in range(first, stop):
         matrix = edges.flat[row if len(edges.flat) > 1 else 0]
         one = Edges(edges.form, matrix, edges.start, edges.action, edges.chance)
-        outcomes[row, CUT] = _scale(losses[row], gammas[row], LARGEST)
+        cut = scale(losses[row], gammas[row], LARGEST_GAP)
         if losses.shape[1] == 1:
             p[row, 0] = 1.0
-            _record(Outcome(0.0, 0.0, 0.0, 0, False, 1), outcomes[row])
+            record(Outcome(0.0, 0.0, 0.0, 0, False, 1), cut, outcomes[row])
             continue
         outcome = solve_scaled(losses[row], one, tolerance, max_steps, block, p[row])
-        _record(outcome, outcomes[row])
-
-
-@compiled
-def _solve_exactly(
-    losses: Floats,
-    gammas: Floats,
-    kind: int,
-    first: int,
-    stop: int,
-    p: Floats,
-    outcomes: Floats,
-) -> None:
-    for row in range(first, stop):
-        largest = LARGEST if kind >= 0 else 1e300
-        outcomes[row, CUT] = _scale(losses[row], gammas[row], largest) and kind >= 0
-        if kind == BANDIT:
-            outcome = solve_bandit(losses[row], p[row])
-        elif kind == FULL:
-            outcome = solve_full_information(losses[row], p[row])
-        else:
-            outcome = solve_apple(losses[row], kind, p[row])
-        _record(outcome, outcomes[row])
-
-
-@inlined
-def _scale(losses: Floats, gamma: float, largest: float) -> bool:
-    """Overwrite losses with ft = gamma * (f - min f); whether some were cut to `largest`."""
-    best, cut = np.inf, False
-    for a in range(losses.size):
-        best = min(best, losses[a])
-    for a in range(losses.size):
-        # Halves, as the difference of two finite numbers may be too large for one.
-        losses[a] = min(2.0 * (gamma * (0.5 * losses[a] - 0.5 * best)), largest)
-        cut = cut or losses[a] >= largest
-    return cut
-
-
-@inlined
-def _record(outcome: Outcome, numbers: Floats) -> None:
-    numbers[VALUE], numbers[UPPER] = outcome.value, outcome.upper
-    numbers[LOWER] = max(outcome.lower, 0.0)  # the optimum is never negative
-    numbers[STEPS], numbers[RESTARTED] = outcome.steps, outcome.restarted
-    numbers[N_CHOSEN] = outcome.n_chosen
+        record(outcome, cut, outcomes[row])

@@ -18,7 +18,7 @@ from graphcb.exploration.rows import (
     status_of,
 )
 from graphcb.exploration.solution import Solution
-from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 
 MAX_STEPS = 100
 TOLERANCE = 1e-6
@@ -49,7 +49,7 @@ def solve_dec(
     >>> solution.gap <= 1e-6 * (1.0 / 100.0 + solution.value), str(solution.status)
     (True, 'proven to be within the tolerance of the optimum')
     """
-    f = as_losses(predicted_losses, graph.n_actions)
+    f = as_losses(predicted_losses, as_graph(graph).n_actions)
     g = as_gamma(gamma)
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)

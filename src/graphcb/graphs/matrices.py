@@ -1,34 +1,32 @@
 """Graphs without a rule: the edges are written out, densely or sparsely."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers, Structure
+from graphcb.graphs.runs import find_runs, find_runs_of_list
+from graphcb.graphs.structure import Flags, Floats, Indices, Runs, Structure
 
 # A dense matrix beyond this (3.2 GB) would take more memory than many machines have.
 DENSE_LIMIT = 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DenseMatrix:
+@dataclass(frozen=True, eq=False)
+class DenseMatrix(Structure):
     """Every entry stored: `matrix[i, j]` is the probability that playing i reveals j."""
 
     matrix: Floats
+    n_actions: int = field(init=False)
     family: ClassVar[str] = "edges"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_actions", int(self.matrix.shape[0]))
         self.matrix.setflags(write=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DenseMatrix, (self.matrix,)  # through the constructor, which freezes the array
-
-    @property
-    def n_actions(self) -> int:
-        """Number of actions."""
-        return int(self.matrix.shape[0])
 
     def arguments(self) -> dict[str, Any]:
         """The edges as (played, revealed, probability)."""
@@ -69,29 +67,27 @@ class DenseMatrix:
         """The rows and columns of `actions`."""
         return DenseMatrix(self.matrix[np.ix_(actions, actions)])
 
-    def numbers(self) -> Numbers | None:
-        """Not known without a search."""
-        return None
+    def runs(self) -> Runs | None:
+        """Found if all rows are runs of ones."""
+        low, high = np.empty((2, self.n_actions), dtype=np.intp)
+        return Runs(low, high) if find_runs(self.matrix, low, high) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SparseMatrix:
+@dataclass(frozen=True, eq=False)
+class SparseMatrix(Structure):
     """Only the edges stored, as a scipy CSR array with sorted indices and no stored zero."""
 
     matrix: Any
+    n_actions: int = field(init=False)
     family: ClassVar[str] = "edges"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_actions", int(self.matrix.shape[0]))
         for array in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
             array.setflags(write=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SparseMatrix, (self.matrix,)  # through the constructor, which freezes the arrays
-
-    @property
-    def n_actions(self) -> int:
-        """Number of actions."""
-        return int(self.matrix.shape[0])
 
     def arguments(self) -> dict[str, Any]:
         """The edges as (played, revealed, probability)."""
@@ -138,9 +134,12 @@ class SparseMatrix:
         chosen.sort_indices()
         return SparseMatrix(chosen)
 
-    def numbers(self) -> Numbers | None:
-        """Not known without a search."""
-        return None
+    def runs(self) -> Runs | None:
+        """Found if all rows are runs of ones."""
+        low, high = np.empty((2, self.n_actions), dtype=np.intp)
+        m = self.matrix
+        found = find_runs_of_list(m.indptr, m.indices, m.data, low, high)
+        return Runs(low, high) if found else None
 
 
 def build_dense(structure: Structure) -> Floats:

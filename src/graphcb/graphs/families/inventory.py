@@ -1,13 +1,18 @@
-"""Ordered levels where playing one reveals all on one side: stock below, prices above."""
+"""Ordered levels where playing one reveals itself and all lower ones: stock."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.compilation import compiled
+from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+from graphcb.graphs.registry import Family
+from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.structure import Floats, Indices, Numbers, Runs, Structure
 
 
 def inventory(n_actions: int) -> FeedbackGraph:
@@ -23,122 +28,68 @@ def inventory(n_actions: int) -> FeedbackGraph:
     return FeedbackGraph.from_structure(Inventory(as_count("n_actions", n_actions)))
 
 
-def posted_price(n_actions: int) -> FeedbackGraph:
-    """The mirror of `inventory`: playing i reveals itself and every higher level j >= i.
-
-    >>> posted_price(3).matrix
-    array([[1., 1., 1.],
-           [0., 1., 1.],
-           [0., 0., 1.]])
-    """
-    return FeedbackGraph.from_structure(PostedPrice(as_count("n_actions", n_actions)))
-
-
-@dataclass(frozen=True, slots=True)
-class Inventory:
+@dataclass(frozen=True)
+class Inventory(RunStructure):
     """Structure of the inventory graph."""
 
     n_actions: int
     family: ClassVar[str] = "inventory"
 
-    def arguments(self) -> dict[str, Any]:
-        """How to build it again."""
-        return {"n_actions": self.n_actions}
+    def runs(self) -> Runs:
+        """From the lowest level up to its own."""
+        levels = np.arange(1, self.n_actions + 1)
+        return Runs(np.zeros(self.n_actions, dtype=np.intp), levels)
 
-    def dense(self) -> Floats:
-        """The lower triangle."""
-        return np.tri(self.n_actions)
-
-    def row(self, action: int) -> Floats:
-        """Ones up to `action`."""
-        return (np.arange(self.n_actions) <= action).astype(np.float64)
+    @classmethod
+    def candidate(cls, runs: Runs) -> Self:
+        """Any number of levels."""
+        return cls(len(runs.low))
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A level is seen when it or a higher one is played."""
         return np.cumsum(probabilities[::-1])[::-1]
 
-    def self_loops(self) -> Flags:
-        """All."""
-        return np.ones(self.n_actions, dtype=np.bool_)
-
-    def in_degrees(self) -> Indices:
-        """The levels from its own up."""
-        return np.arange(self.n_actions, 0, -1, dtype=np.intp)
-
-    def is_deterministic(self) -> bool:
-        """Yes."""
-        return True
-
-    def is_symmetric(self) -> bool:
-        """Only a single action mirrors itself."""
-        return self.n_actions == 1
-
-    def subgraph(self, actions: Indices) -> "Inventory | PostedPrice | None":
+    def subgraph(self, actions: Indices) -> Structure | None:
         """Any levels in order are an inventory again; in falling order its mirror."""
-        return _among_levels(actions, rising=Inventory, falling=PostedPrice)
+        from graphcb.graphs.families.posted_price import PostedPrice
+
+        return among_levels(actions, Inventory, PostedPrice)
 
     def numbers(self) -> Numbers:
         """Any two levels are connected."""
         return Numbers(1, 0, 1)
 
-
-@dataclass(frozen=True, slots=True)
-class PostedPrice:
-    """Structure of the posted price graph."""
-
-    n_actions: int
-    family: ClassVar[str] = "posted_price"
-
-    def arguments(self) -> dict[str, Any]:
-        """How to build it again."""
-        return {"n_actions": self.n_actions}
-
-    def dense(self) -> Floats:
-        """The upper triangle."""
-        return np.tri(self.n_actions).T.copy()
-
-    def row(self, action: int) -> Floats:
-        """Ones from `action` on."""
-        return (np.arange(self.n_actions) >= action).astype(np.float64)
-
-    def reveal_probabilities(self, probabilities: Floats) -> Floats:
-        """A price is seen when it or a lower one is played."""
-        return np.cumsum(probabilities)
-
-    def self_loops(self) -> Flags:
-        """All."""
-        return np.ones(self.n_actions, dtype=np.bool_)
-
-    def in_degrees(self) -> Indices:
-        """The prices up to its own."""
-        return np.arange(1, self.n_actions + 1, dtype=np.intp)
-
-    def is_deterministic(self) -> bool:
-        """Yes."""
-        return True
-
-    def is_symmetric(self) -> bool:
-        """Only a single action mirrors itself."""
-        return self.n_actions == 1
-
-    def subgraph(self, actions: Indices) -> "Inventory | PostedPrice | None":
-        """Any prices in order are of the family again; in falling order its mirror."""
-        return _among_levels(actions, rising=PostedPrice, falling=Inventory)
-
-    def numbers(self) -> Numbers:
-        """Any two prices are connected."""
-        return Numbers(1, 0, 1)
+    def closed_form(self) -> ClosedForm:
+        """The paper's."""
+        because = "each level reveals all lower ones"
+        return ClosedForm("cover_levels", because, cover_levels, within=3.0)
 
 
-def _among_levels(
-    actions: Indices,
-    *,
-    rising: type[Inventory] | type[PostedPrice],
-    falling: type[Inventory] | type[PostedPrice],
-) -> Inventory | PostedPrice | None:
+def among_levels(
+    actions: Indices, rising: Callable[[int], Structure], falling: Callable[[int], Structure]
+) -> Structure | None:
+    """The structure of some levels: one family in rising order, its mirror in falling order."""
     steps = np.diff(actions)
     if (steps > 0).all():
         return rising(actions.size)
-    if (steps < 0).all():
-        return falling(actions.size)
-    return None
+    return falling(actions.size) if (steps < 0).all() else None
+
+
+@compiled
+def cover_levels(f: Floats, gamma: float) -> Floats:
+    """Inventory: each level is seen with probability at least 1 / (1 + gamma * gap).
+
+    p_j = max(1 / (1 + gamma * gap_j) - sum_{i > j} p_i, 0): the steps of a running maximum
+    taken from the top level down, so O(K).
+    """
+    best = f.min()
+    p = np.empty(f.size)
+    seen = 0.0
+    for j in range(f.size - 1, -1, -1):
+        wanted = max(seen, 1.0 / (1.0 + gamma * (f[j] - best)))
+        p[j] = wanted - seen
+        seen = wanted
+    return p
+
+
+FAMILY = Family(inventory, "K", lambda size: inventory(int(size)), Inventory)
