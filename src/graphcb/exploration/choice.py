@@ -75,7 +75,7 @@ def explain(graph: FeedbackGraph, method: Method = "auto", *, optimum_for: str =
         return f"convex program: {optimum_for} needs the optimal value"
     form = closed_form_for(graph)
     if form is None:
-        return "convex program: no closed form is known for this graph"
+        return "convex program: no closed form is proven for this graph"
     return f"convex program: closed form {form.name} may be far from the optimum"
 
 
