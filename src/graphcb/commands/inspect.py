@@ -8,7 +8,7 @@ from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.numbers import Bounds
-from graphcb.graphs.recognition import recognise
+from graphcb.graphs.registry import recognise
 
 NUMBER_SECONDS = 20.0
 

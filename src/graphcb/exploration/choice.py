@@ -11,7 +11,7 @@ from graphcb.exploration.closed_forms import independent_set
 from graphcb.exploration.solution import Status
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.formulas import ClosedForm, ExactSolution
-from graphcb.graphs.recognition import recognise
+from graphcb.graphs.registry import recognise
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "closed-form", "solver"]

@@ -49,7 +49,7 @@ def edges_of(graph: FeedbackGraph) -> Edges:
     runs = structure.runs()
     if runs is None:
         return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
-    return Edges(RUNS, _NO_MATRIX, _frozen(np.stack(runs).astype(np.int64)), *_NO_LIST[1:])
+    return Edges(RUNS, _NO_MATRIX, _frozen(np.array(runs)), *_NO_LIST[1:])
 
 
 def _lists(matrix: Any) -> tuple[Any, Any, Any]:

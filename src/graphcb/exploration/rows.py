@@ -15,40 +15,35 @@ from graphcb.exploration.objective import dec
 from graphcb.exploration.solution import Status
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.formulas import (
-    CUT,
+    CUT as CUT,
+)
+from graphcb.graphs.formulas import (
     LARGEST_GAP,
-    LOWER,
-    N_CHOSEN,
-    N_NUMBERS,
     RESTARTED,
-    STEPS,
-    UPPER,
-    VALUE,
     Outcome,
     record,
     scale,
 )
+from graphcb.graphs.formulas import (
+    LOWER as LOWER,
+)
+from graphcb.graphs.formulas import (
+    N_CHOSEN as N_CHOSEN,
+)
+from graphcb.graphs.formulas import (
+    N_NUMBERS as N_NUMBERS,
+)
+from graphcb.graphs.formulas import (
+    STEPS as STEPS,
+)
+from graphcb.graphs.formulas import (
+    UPPER as UPPER,
+)
+from graphcb.graphs.formulas import (
+    VALUE as VALUE,
+)
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.graphs.runs import next_with_runs
-
-__all__ = [
-    "CUT",
-    "LOWER",
-    "N_CHOSEN",
-    "N_NUMBERS",
-    "STEPS",
-    "UPPER",
-    "VALUE",
-    "edges_to_solve",
-    "play_uniformly",
-    "recheck_cut",
-    "solve_rows",
-    "solve_scaling",
-    "stack_edges",
-    "status_of",
-    "statuses_of",
-    "work_room",
-]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

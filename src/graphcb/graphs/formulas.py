@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, inlined
+from graphcb.compilation import inlined
 
 Floats = NDArray[np.float64]
 
@@ -79,13 +79,3 @@ def record(outcome: Outcome, cut: bool, numbers: Floats) -> None:
     numbers[LOWER] = max(outcome.lower, 0.0)  # the optimum is never negative
     numbers[STEPS], numbers[RESTARTED] = outcome.steps, outcome.restarted
     numbers[N_CHOSEN], numbers[CUT] = outcome.n_chosen, cut
-
-
-@compiled
-def scaled_gaps(f: Floats, gamma: float) -> Floats:
-    """A new array of gamma * (f - min f), cut where it would overflow."""
-    best = f.min()
-    gaps = np.empty(f.size)
-    for a in range(f.size):
-        gaps[a] = min(2.0 * gamma * (0.5 * f[a] - 0.5 * best), 1e140)
-    return gaps

@@ -53,11 +53,25 @@ def register(family: Family) -> None:
     _find_small.cache_clear()
 
 
-def find_structure(runs: Runs) -> Structure | None:
-    """The structure of the family whose rows are exactly these, or None."""
-    if len(runs.low) <= KEPT_UP_TO:
-        return _find_small(runs.low.tobytes(), runs.high.tobytes())
-    return _find(runs)
+def recognise(graph: FeedbackGraph) -> Structure:
+    """The structure of the family with exactly these entries, else the graph's own; remembered.
+
+    Everything that depends on what is known of a graph asks here.
+
+    >>> from graphcb import FeedbackGraph
+    >>> recognise(FeedbackGraph([[1, 0, 0], [1, 1, 0], [1, 1, 1]]))
+    Inventory(n_actions=3)
+    """
+    return graph.remember("recognised", _recognise)
+
+
+def _recognise(graph: FeedbackGraph) -> Structure:
+    runs = graph.structure.runs() if graph.family == "edges" else None
+    if runs is None:
+        return graph.structure
+    if graph.n_actions > KEPT_UP_TO:
+        return _find(runs) or graph.structure
+    return _find_small(runs.low.tobytes(), runs.high.tobytes()) or graph.structure
 
 
 @lru_cache(4096)

@@ -1,7 +1,8 @@
 """Rules whose rows are runs of ones, and finding the runs in a matrix that is written out."""
 
 import dataclasses
-from typing import Any, Protocol
+from abc import abstractmethod
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,14 @@ class RunStructure(Structure, Protocol):
     All other answers follow from the runs. Override those that the family knows more quickly.
     """
 
-    def _runs(self) -> Runs:
-        runs = self.runs()
-        if runs is None:
-            raise NotImplementedError(f"{type(self).__name__} must have runs()")
-        return runs
+    @abstractmethod
+    def runs(self) -> Runs:
+        """The rows as runs of ones."""
+
+    @classmethod
+    def candidate(cls, runs: Runs) -> Self | None:
+        """For a family that is given by its number of actions alone."""
+        return cls(len(runs.low))  # type: ignore[call-arg]
 
     def arguments(self) -> dict[str, Any]:
         """The fields of the dataclass."""
@@ -28,30 +32,24 @@ class RunStructure(Structure, Protocol):
 
     def dense(self) -> Floats:
         """Row by row."""
-        return _dense(*self._runs())
+        return np.stack([_row(*run, self.n_actions) for run in zip(*self.runs(), strict=True)])
 
     def row(self, action: int) -> Floats:
         """One run of ones."""
-        runs = self._runs()
-        return _row(runs.low[action], runs.high[action], self.n_actions)
+        low, high = self.runs()
+        return _row(low[action], high[action], low.size)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A sum over the edges; nothing is subtracted, as that would lose small probabilities."""
-        return _reveal(*self._runs(), probabilities)
+        return _reveal(*self.runs(), probabilities)
 
     def self_loops(self) -> Flags:
-        """Whether each run has its own row's column."""
-        low, high = self._runs()
-        own = np.arange(self.n_actions)
-        return np.where(low <= high, (low <= own) & (own < high), (low <= own) | (own < high))
+        """Whether each run has a one in its own row's column."""
+        return _self_loops(*self.runs())
 
     def in_degrees(self) -> Indices:
-        """Runs that have begun less runs that have ended, from the first column on."""
-        low, high = self._runs()
-        steps = np.bincount(low, minlength=self.n_actions + 1)
-        steps -= np.bincount(high, minlength=self.n_actions + 1)
-        steps[0] += np.count_nonzero(high < low)
-        return np.cumsum(steps[:-1]).astype(np.intp)
+        """The number of runs over each column."""
+        return _in_degrees(*self.runs())
 
     def is_deterministic(self) -> bool:
         """Yes."""
@@ -59,43 +57,53 @@ class RunStructure(Structure, Protocol):
 
     def is_symmetric(self) -> bool:
         """Checked edge by edge, up to the first that has no mirror image."""
-        return _is_symmetric(*self._runs())
+        return _is_symmetric(*self.runs())
 
 
 @compiled
 def _has(low: int, high: int, column: int) -> bool:
-    """Whether a run has a one in this column."""
-    if low <= high:
-        return low <= column < high
-    return low <= column or column < high
+    """Whether a run has a one in this column: it has begun, or not ended, or both."""
+    return (low <= column) + (column < high) + (high < low) >= 2
 
 
 @compiled
 def _row(low: int, high: int, n: int) -> Floats:
-    row = np.zeros(n)
+    row = np.empty(n)
     for j in range(n):
         row[j] = _has(low, high, j)
     return row
 
 
 @compiled
-def _dense(low: Indices, high: Indices) -> Floats:
-    n = low.size
-    matrix = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            matrix[i, j] = _has(low[i], high[i], j)
-    return matrix
+def _self_loops(low: Indices, high: Indices) -> Flags:
+    loops = np.empty(low.size, dtype=np.bool_)
+    for i in range(low.size):
+        loops[i] = _has(low[i], high[i], i)
+    return loops
+
+
+@compiled
+def _in_degrees(low: Indices, high: Indices) -> Indices:
+    """Runs that have begun less runs that have ended, from the first column on."""
+    steps = np.zeros(low.size + 1, dtype=np.intp)
+    for i in range(low.size):
+        steps[low[i]] += 1
+        steps[high[i]] -= 1
+        steps[0] += high[i] < low[i]
+    return np.cumsum(steps[:-1])
+
+
+@compiled
+def _length(low: int, high: int, n: int) -> int:
+    return high - low if low <= high else high - low + n
 
 
 @compiled
 def _reveal(low: Indices, high: Indices, p: Floats) -> Floats:
-    n = low.size
-    revealed = np.zeros(n)
-    for i in range(n):
-        length = (high[i] - low[i]) if low[i] <= high[i] else (high[i] - low[i] + n)
-        for k in range(low[i], low[i] + length):
-            revealed[k if k < n else k - n] += p[i]
+    revealed = np.zeros(p.size)
+    for i in range(p.size):
+        for k in range(low[i], low[i] + _length(low[i], high[i], p.size)):
+            revealed[k % p.size] += p[i]
     return revealed
 
 
@@ -103,10 +111,8 @@ def _reveal(low: Indices, high: Indices, p: Floats) -> Floats:
 def _is_symmetric(low: Indices, high: Indices) -> bool:
     n = low.size
     for i in range(n):
-        length = (high[i] - low[i]) if low[i] <= high[i] else (high[i] - low[i] + n)
-        for k in range(low[i], low[i] + length):
-            j = k if k < n else k - n
-            if not _has(low[j], high[j], i):
+        for k in range(low[i], low[i] + _length(low[i], high[i], n)):
+            if not _has(low[k % n], high[k % n], i):
                 return False
     return True
 

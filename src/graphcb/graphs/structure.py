@@ -94,8 +94,8 @@ class Structure(Protocol):
     def candidate(cls, runs: Runs) -> Self | None:
         """The one member of this family that could have these rows, or None.
 
-        This is how a plain matrix is recognised. A guess is enough: `recognition` compares the
-        candidate's own `runs()`.
+        This is how a plain matrix is recognised. A guess is enough: the candidate's own
+        `runs()` are compared.
         """
         return None
 

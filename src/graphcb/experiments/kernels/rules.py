@@ -9,8 +9,7 @@ from graphcb.graphs.families.apple_tasting import taste_first, taste_second
 from graphcb.graphs.families.bandit import exact_inverse_gap_weighting
 from graphcb.graphs.families.cops_and_robbers import two_best
 from graphcb.graphs.families.full_information import water_filling
-from graphcb.graphs.families.inventory import cover_levels
-from graphcb.graphs.families.posted_price import cover_prices
+from graphcb.graphs.families.inventory import cover_levels, cover_prices
 
 # A rule is a position here; `explore` has the same order.
 FORMULAS = (

@@ -10,10 +10,7 @@ from graphcb.graphs.families.disjoint_cliques import FAMILY as DISJOINT_CLIQUES
 from graphcb.graphs.families.disjoint_cliques import disjoint_cliques
 from graphcb.graphs.families.full_information import FAMILY as FULL_INFORMATION
 from graphcb.graphs.families.full_information import full_information
-from graphcb.graphs.families.inventory import FAMILY as INVENTORY
-from graphcb.graphs.families.inventory import inventory
-from graphcb.graphs.families.posted_price import FAMILY as POSTED_PRICE
-from graphcb.graphs.families.posted_price import posted_price
+from graphcb.graphs.families.inventory import INVENTORY, POSTED_PRICE, inventory, posted_price
 from graphcb.graphs.families.self_aware import RANDOM, random_self_aware, undirected_self_aware
 from graphcb.graphs.registry import register
 

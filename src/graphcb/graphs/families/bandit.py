@@ -1,7 +1,7 @@
 """Each action reveals itself alone: the classic bandit."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from graphcb.graphs.formulas import (
     Outcome,
     record,
     scale,
-    scaled_gaps,
 )
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
@@ -48,11 +47,6 @@ class Bandit(RunStructure):
         actions = np.arange(self.n_actions)
         return Runs(actions, actions + 1)
 
-    @classmethod
-    def candidate(cls, runs: Runs) -> Self:
-        """Any number of actions."""
-        return cls(len(runs.low))
-
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen exactly when it is played."""
         return probabilities.copy()
@@ -82,8 +76,9 @@ def exact_inverse_gap_weighting(f: Floats, gamma: float) -> Floats:
 
     The optimum of the convex program; gamma * DEC is K - 1.
     """
-    p = np.empty(f.size)
-    solve_bandit(scaled_gaps(f, gamma), p)
+    ft, p = f.copy(), np.empty(f.size)
+    scale(ft, gamma, ANY_GAP)
+    solve_bandit(ft, p)
     return p
 
 

@@ -1,7 +1,7 @@
 """Every action reveals all losses but its own: the loopless clique."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,11 +40,6 @@ class CopsAndRobbers(RunStructure):
         low, high = np.arange(1, self.n_actions + 1), np.arange(self.n_actions)
         low[-1], high[0] = 0, self.n_actions
         return Runs(low, high)
-
-    @classmethod
-    def candidate(cls, runs: Runs) -> Self | None:
-        """Any number of actions but one."""
-        return cls(len(runs.low)) if len(runs.low) > 1 else None
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """The sum over the others, added up from both sides: `1 - p` would cancel near p = 1."""

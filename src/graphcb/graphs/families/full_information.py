@@ -1,7 +1,7 @@
 """Every action reveals every loss."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from graphcb.graphs.formulas import (
     Outcome,
     record,
     scale,
-    scaled_gaps,
 )
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
@@ -47,11 +46,6 @@ class FullInformation(RunStructure):
         """All ones."""
         n = self.n_actions
         return Runs(np.zeros(n, dtype=np.intp), np.full(n, n, dtype=np.intp))
-
-    @classmethod
-    def candidate(cls, runs: Runs) -> Self:
-        """Any number of actions."""
-        return cls(len(runs.low))
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """Every action is always seen."""
@@ -84,8 +78,9 @@ def water_filling(f: Floats, gamma: float) -> Floats:
 
     The optimum of the convex program: all on the best action once it leads by gamma * gap >= 2.
     """
-    p = np.empty(f.size)
-    solve_full_information(scaled_gaps(f, gamma), p)
+    ft, p = f.copy(), np.empty(f.size)
+    scale(ft, gamma, ANY_GAP)
+    solve_full_information(ft, p)
     return p
 
 

@@ -1,8 +1,8 @@
-"""Ordered levels where playing one reveals itself and all lower ones: stock."""
+"""Ordered levels where playing one reveals all on one side: stock below, prices above."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +28,17 @@ def inventory(n_actions: int) -> FeedbackGraph:
     return FeedbackGraph.from_structure(Inventory(as_count("n_actions", n_actions)))
 
 
+def posted_price(n_actions: int) -> FeedbackGraph:
+    """The mirror of `inventory`: playing i reveals itself and every higher level j >= i.
+
+    >>> posted_price(3).matrix
+    array([[1., 1., 1.],
+           [0., 1., 1.],
+           [0., 0., 1.]])
+    """
+    return FeedbackGraph.from_structure(PostedPrice(as_count("n_actions", n_actions)))
+
+
 @dataclass(frozen=True)
 class Inventory(RunStructure):
     """Structure of the inventory graph."""
@@ -40,20 +51,13 @@ class Inventory(RunStructure):
         levels = np.arange(1, self.n_actions + 1)
         return Runs(np.zeros(self.n_actions, dtype=np.intp), levels)
 
-    @classmethod
-    def candidate(cls, runs: Runs) -> Self:
-        """Any number of levels."""
-        return cls(len(runs.low))
-
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A level is seen when it or a higher one is played."""
         return np.cumsum(probabilities[::-1])[::-1]
 
     def subgraph(self, actions: Indices) -> Structure | None:
         """Any levels in order are an inventory again; in falling order its mirror."""
-        from graphcb.graphs.families.posted_price import PostedPrice
-
-        return among_levels(actions, Inventory, PostedPrice)
+        return _among_levels(actions, Inventory, PostedPrice)
 
     def numbers(self) -> Numbers:
         """Any two levels are connected."""
@@ -65,7 +69,36 @@ class Inventory(RunStructure):
         return ClosedForm("cover_levels", because, cover_levels, within=3.0)
 
 
-def among_levels(
+@dataclass(frozen=True)
+class PostedPrice(RunStructure):
+    """Structure of the posted price graph."""
+
+    n_actions: int
+    family: ClassVar[str] = "posted_price"
+
+    def runs(self) -> Runs:
+        """From its own price to the highest."""
+        return Runs(np.arange(self.n_actions), np.full(self.n_actions, self.n_actions))
+
+    def reveal_probabilities(self, probabilities: Floats) -> Floats:
+        """A price is seen when it or a lower one is played."""
+        return np.cumsum(probabilities)
+
+    def subgraph(self, actions: Indices) -> Structure | None:
+        """Any prices in order are of the family again; in falling order its mirror."""
+        return _among_levels(actions, PostedPrice, Inventory)
+
+    def numbers(self) -> Numbers:
+        """Any two prices are connected."""
+        return Numbers(1, 0, 1)
+
+    def closed_form(self) -> ClosedForm:
+        """The mirror of that for inventory."""
+        because = "each level reveals all higher ones"
+        return ClosedForm("cover_prices", because, cover_prices, within=3.0)
+
+
+def _among_levels(
     actions: Indices, rising: Callable[[int], Structure], falling: Callable[[int], Structure]
 ) -> Structure | None:
     """The structure of some levels: one family in rising order, its mirror in falling order."""
@@ -92,4 +125,11 @@ def cover_levels(f: Floats, gamma: float) -> Floats:
     return p
 
 
-FAMILY = Family(inventory, "K", lambda size: inventory(int(size)), Inventory)
+@compiled
+def cover_prices(f: Floats, gamma: float) -> Floats:
+    """Posted price: `cover_levels` on the levels in reverse."""
+    return cover_levels(f[::-1].copy(), gamma)[::-1].copy()
+
+
+INVENTORY = Family(inventory, "K", lambda size: inventory(int(size)), Inventory)
+POSTED_PRICE = Family(posted_price, "K", lambda size: posted_price(int(size)), PostedPrice)

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.graphs.recognition import recognise
+from graphcb.graphs.registry import recognise
 from graphcb.graphs.structure import Runs
 
 FAMILIES = [
