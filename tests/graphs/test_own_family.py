@@ -20,7 +20,7 @@ from graphcb.graphs.families.bandit import solve_bandit
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.formulas import ANY_GAP, ClosedForm, ExactSolution, Outcome, record, scale
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Numbers, Runs
+from graphcb.graphs.structure import Numbers
 
 
 def pairs(n_pairs):
@@ -40,11 +40,11 @@ class Pairs(RunStructure):
 
     def runs(self):
         low = np.arange(self.n_actions) // 2 * 2
-        return Runs(low, low + 2)
+        return np.stack([low, low + 2])
 
     @classmethod
     def candidate(cls, runs):
-        return cls(len(runs.low)) if len(runs.low) % 2 == 0 else None
+        return cls(runs.shape[1]) if runs.shape[1] % 2 == 0 else None
 
     def numbers(self):
         return Numbers(self.n_actions // 2, 0, self.n_actions // 2)

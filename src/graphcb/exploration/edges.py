@@ -49,7 +49,7 @@ def edges_of(graph: FeedbackGraph) -> Edges:
     runs = structure.runs()
     if runs is None:
         return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
-    return Edges(RUNS, _NO_MATRIX, _frozen(np.array(runs)), *_NO_LIST[1:])
+    return Edges(RUNS, _NO_MATRIX, _frozen(runs), *_NO_LIST[1:])
 
 
 def _lists(matrix: Any) -> tuple[Any, Any, Any]:
@@ -80,6 +80,8 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
             # Two of three: it has begun, it has not ended, it goes around the end.
             out[i] = 1.0 if (low <= action) + (action < high) + (high < low) >= 2 else 0.0
     else:
-        low, high = edges.start[0, action], edges.start[1, action]
+        low, high, run, rest = edges.start[0, action], edges.start[1, action], 1.0, 0.0
+        if high < low:
+            low, high, run, rest = high, low, 0.0, 1.0
         for j in range(n):
-            out[j] = 1.0 if (low <= j) + (j < high) + (high < low) >= 2 else 0.0
+            out[j] = run if low <= j < high else rest

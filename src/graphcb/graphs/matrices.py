@@ -7,7 +7,7 @@ import numpy as np
 
 from graphcb.compilation import compiled
 from graphcb.graphs.runs import find_runs, find_runs_of_list
-from graphcb.graphs.structure import Flags, Floats, Indices, Runs, Structure
+from graphcb.graphs.structure import Flags, Floats, Indices, Structure
 
 # A dense matrix beyond this (3.2 GB) would take more memory than many machines have.
 DENSE_LIMIT = 20_000
@@ -67,10 +67,10 @@ class DenseMatrix(Structure):
         """The rows and columns of `actions`."""
         return DenseMatrix(self.matrix[np.ix_(actions, actions)])
 
-    def runs(self) -> Runs | None:
+    def runs(self) -> Indices | None:
         """Found if all rows are runs of ones."""
-        low, high = np.empty((2, self.n_actions), dtype=np.intp)
-        return Runs(low, high) if find_runs(self.matrix, low, high) else None
+        runs = np.empty((2, self.n_actions), dtype=np.intp)
+        return runs if find_runs(self.matrix, runs) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +134,10 @@ class SparseMatrix(Structure):
         chosen.sort_indices()
         return SparseMatrix(chosen)
 
-    def runs(self) -> Runs | None:
+    def runs(self) -> Indices | None:
         """Found if all rows are runs of ones."""
-        low, high = np.empty((2, self.n_actions), dtype=np.intp)
-        m = self.matrix
-        found = find_runs_of_list(m.indptr, m.indices, m.data, low, high)
-        return Runs(low, high) if found else None
+        runs, m = np.empty((2, self.n_actions), dtype=np.intp), self.matrix
+        return runs if find_runs_of_list(m.indptr, m.indices, m.data, runs) else None
 
 
 def build_dense(structure: Structure) -> Floats:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphcb.graphs.structure import Runs, Structure
+from graphcb.graphs.structure import Indices, Structure
 
 if TYPE_CHECKING:
     from graphcb.graphs.graph import FeedbackGraph
@@ -71,18 +71,18 @@ def _recognise(graph: FeedbackGraph) -> Structure:
         return graph.structure
     if graph.n_actions > KEPT_UP_TO:
         return _find(runs) or graph.structure
-    return _find_small(runs.low.tobytes(), runs.high.tobytes()) or graph.structure
+    return _find_small(runs.tobytes()) or graph.structure
 
 
 @lru_cache(4096)
-def _find_small(low: bytes, high: bytes) -> Structure | None:
-    return _find(Runs(np.frombuffer(low, dtype=np.intp), np.frombuffer(high, dtype=np.intp)))
+def _find_small(runs: bytes) -> Structure | None:
+    return _find(np.frombuffer(runs, dtype=np.intp).reshape(2, -1))
 
 
-def _find(runs: Runs) -> Structure | None:
+def _find(runs: Indices) -> Structure | None:
     for family in reversed(_families.values()):
         found = None if family.structure is None else family.structure.candidate(runs)
         own = None if found is None else found.runs()
-        if own is not None and all(map(np.array_equal, own, runs)):
+        if own is not None and np.array_equal(own, runs):
             return found
     return None

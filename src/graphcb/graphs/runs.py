@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
-from graphcb.graphs.structure import Flags, Floats, Indices, Runs, Structure
+from graphcb.graphs.structure import Flags, Floats, Indices, Structure
 
 
 class RunStructure(Structure, Protocol):
@@ -18,13 +18,13 @@ class RunStructure(Structure, Protocol):
     """
 
     @abstractmethod
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """The rows as runs of ones."""
 
     @classmethod
-    def candidate(cls, runs: Runs) -> Self | None:
+    def candidate(cls, runs: Indices) -> Self | None:
         """For a family that is given by its number of actions alone."""
-        return cls(len(runs.low))  # type: ignore[call-arg]
+        return cls(runs.shape[1])  # type: ignore[call-arg]
 
     def arguments(self) -> dict[str, Any]:
         """The fields of the dataclass."""
@@ -32,24 +32,27 @@ class RunStructure(Structure, Protocol):
 
     def dense(self) -> Floats:
         """Row by row."""
-        return np.stack([_row(*run, self.n_actions) for run in zip(*self.runs(), strict=True)])
+        matrix = np.empty((self.n_actions, self.n_actions))
+        for i, (low, high) in enumerate(self.runs().T):
+            matrix[i] = _row(low, high, self.n_actions)
+        return matrix
 
     def row(self, action: int) -> Floats:
         """One run of ones."""
-        low, high = self.runs()
-        return _row(low[action], high[action], low.size)
+        low, high = self.runs()[:, action]
+        return _row(low, high, self.n_actions)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A sum over the edges; nothing is subtracted, as that would lose small probabilities."""
-        return _reveal(*self.runs(), probabilities)
+        return _reveal(self.runs(), probabilities)
 
     def self_loops(self) -> Flags:
         """Whether each run has a one in its own row's column."""
-        return _self_loops(*self.runs())
+        return _self_loops(self.runs())
 
     def in_degrees(self) -> Indices:
         """The number of runs over each column."""
-        return _in_degrees(*self.runs())
+        return _in_degrees(self.runs())
 
     def is_deterministic(self) -> bool:
         """Yes."""
@@ -57,7 +60,7 @@ class RunStructure(Structure, Protocol):
 
     def is_symmetric(self) -> bool:
         """Checked edge by edge, up to the first that has no mirror image."""
-        return _is_symmetric(*self.runs())
+        return _is_symmetric(self.runs())
 
 
 @compiled
@@ -75,21 +78,21 @@ def _row(low: int, high: int, n: int) -> Floats:
 
 
 @compiled
-def _self_loops(low: Indices, high: Indices) -> Flags:
-    loops = np.empty(low.size, dtype=np.bool_)
-    for i in range(low.size):
-        loops[i] = _has(low[i], high[i], i)
+def _self_loops(runs: Indices) -> Flags:
+    loops = np.empty(runs.shape[1], dtype=np.bool_)
+    for i in range(loops.size):
+        loops[i] = _has(runs[0, i], runs[1, i], i)
     return loops
 
 
 @compiled
-def _in_degrees(low: Indices, high: Indices) -> Indices:
+def _in_degrees(runs: Indices) -> Indices:
     """Runs that have begun less runs that have ended, from the first column on."""
-    steps = np.zeros(low.size + 1, dtype=np.intp)
-    for i in range(low.size):
-        steps[low[i]] += 1
-        steps[high[i]] -= 1
-        steps[0] += high[i] < low[i]
+    steps = np.zeros(runs.shape[1] + 1, dtype=np.intp)
+    for low, high in runs.T:
+        steps[low] += 1
+        steps[high] -= 1
+        steps[0] += high < low
     return np.cumsum(steps[:-1])
 
 
@@ -99,28 +102,31 @@ def _length(low: int, high: int, n: int) -> int:
 
 
 @compiled
-def _reveal(low: Indices, high: Indices, p: Floats) -> Floats:
+def _reveal(runs: Indices, p: Floats) -> Floats:
     revealed = np.zeros(p.size)
     for i in range(p.size):
-        for k in range(low[i], low[i] + _length(low[i], high[i], p.size)):
+        low, high = runs[0, i], runs[1, i]
+        for k in range(low, low + _length(low, high, p.size)):
             revealed[k % p.size] += p[i]
     return revealed
 
 
 @compiled
-def _is_symmetric(low: Indices, high: Indices) -> bool:
-    n = low.size
+def _is_symmetric(runs: Indices) -> bool:
+    n = runs.shape[1]
     for i in range(n):
-        for k in range(low[i], low[i] + _length(low[i], high[i], n)):
-            if not _has(low[k % n], high[k % n], i):
+        low, high = runs[0, i], runs[1, i]
+        for k in range(low, low + _length(low, high, n)):
+            if not _has(runs[0, k % n], runs[1, k % n], i):
                 return False
     return True
 
 
 @compiled
-def find_runs(matrix: Floats, low: Indices, high: Indices) -> bool:
+def find_runs(matrix: Floats, runs: Indices) -> bool:
     """Fill in the runs of a dense matrix; False at the first row that is none."""
     n = len(matrix)
+    low, high = runs[0], runs[1]
     for i in range(n):
         begins = 0
         low[i], high[i] = 0, n  # kept if the row is full
@@ -142,10 +148,11 @@ def find_runs(matrix: Floats, low: Indices, high: Indices) -> bool:
 
 @compiled
 def find_runs_of_list(
-    start: NDArray[Any], column: NDArray[Any], chance: Floats, low: Indices, high: Indices
+    start: NDArray[Any], column: NDArray[Any], chance: Floats, runs: Indices
 ) -> bool:
     """The same for a sparse matrix, whose row i lists its columns from `start[i]` on, in order."""
     n = start.size - 1
+    low, high = runs[0], runs[1]
     for i in range(n):
         first, stop = start[i], start[i + 1]
         low[i] = high[i] = 0
@@ -172,8 +179,8 @@ def find_runs_of_list(
 def next_with_runs(stack: Floats, first: int) -> int:
     """The next matrix, one flattened per row of `stack`, that has runs; or their number."""
     n = int(np.sqrt(stack.shape[1]) + 0.5)
-    low, high = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    runs = np.empty((2, n), dtype=np.intp)
     for row in range(first, len(stack)):
-        if find_runs(stack[row].reshape(n, n), low, high):
+        if find_runs(stack[row].reshape(n, n), runs):
             return row
     return len(stack)

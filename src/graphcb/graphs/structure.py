@@ -21,18 +21,6 @@ class Numbers(NamedTuple):
     self_looped_independence: int
 
 
-class Runs(NamedTuple):
-    """A matrix whose rows are runs of ones: row i has ones from `low[i]` up to `high[i] - 1`.
-
-    A run with `high[i] < low[i]` goes on from the last column to the first, so the complement of
-    a run is a run as well. An empty row is (0, 0), a full row is (0, n_actions), and a run that
-    ends at the last column has `high[i] = n_actions`: equal matrices have equal runs.
-    """
-
-    low: Indices
-    high: Indices
-
-
 @runtime_checkable
 class Structure(Protocol):
     """The edges of a graph over `n_actions` actions; row = played, column = revealed.
@@ -86,12 +74,18 @@ class Structure(Protocol):
         """The graph numbers, or None if they have to be searched for."""
         return None
 
-    def runs(self) -> Runs | None:
-        """The rows as runs of ones, or None if they are not or it is not known."""
+    def runs(self) -> Indices | None:
+        """The rows as runs of ones, (2, n_actions): row i has ones from low[i] to high[i] - 1.
+
+        A run with high < low goes on from the last column to the first, so the complement of a
+        run is a run as well. An empty row is (0, 0), a full row is (0, n_actions), and a run that
+        ends at the last column has high = n_actions: equal matrices have equal runs. None if the
+        rows are no runs, or if that is not known.
+        """
         return None
 
     @classmethod
-    def candidate(cls, runs: Runs) -> Self | None:
+    def candidate(cls, runs: Indices) -> Self | None:
         """The one member of this family that could have these rows, or None.
 
         This is how a plain matrix is recognised. A guess is enough: the candidate's own

@@ -13,7 +13,7 @@ from graphcb.graphs.formulas import ClosedForm, ExactSolution
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Floats, Indices, Numbers, Runs
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 
 def apple_tasting(n_actions: int = 2, *, revealing_action: int = 0) -> FeedbackGraph:
@@ -39,16 +39,16 @@ class AppleTasting(RunStructure):
     revealing_action: int
     family: ClassVar[str] = "apple_tasting"
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """Everything for the revealing action, nothing for the others."""
-        low, high = np.zeros((2, self.n_actions), dtype=np.intp)
-        high[self.revealing_action] = self.n_actions
-        return Runs(low, high)
+        runs = np.zeros((2, self.n_actions), dtype=np.intp)
+        runs[1, self.revealing_action] = self.n_actions
+        return runs
 
     @classmethod
-    def candidate(cls, runs: Runs) -> Self:
+    def candidate(cls, runs: Indices) -> Self:
         """The revealing action is the one with the longest run."""
-        return cls(len(runs.low), int(np.argmax(runs.high - runs.low)))
+        return cls(runs.shape[1], int(np.argmax(runs[1] - runs[0])))
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """Every action is seen when the revealing one is played."""

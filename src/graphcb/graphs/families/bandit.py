@@ -20,7 +20,7 @@ from graphcb.graphs.formulas import (
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Floats, Indices, Numbers, Runs
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
 BECAUSE = "each action reveals itself alone"
@@ -42,10 +42,10 @@ class Bandit(RunStructure):
     n_actions: int
     family: ClassVar[str] = "bandit"
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """A one on the diagonal."""
-        actions = np.arange(self.n_actions)
-        return Runs(actions, actions + 1)
+        runs: Indices = np.arange(self.n_actions) + np.array([[0], [1]])
+        return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen exactly when it is played."""

@@ -11,7 +11,7 @@ from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Floats, Indices, Numbers, Runs
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 
 def cops_and_robbers(n_actions: int) -> FeedbackGraph:
@@ -35,11 +35,11 @@ class CopsAndRobbers(RunStructure):
     n_actions: int
     family: ClassVar[str] = "cops_and_robbers"
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """From the next action around to the one before."""
-        low, high = np.arange(1, self.n_actions + 1), np.arange(self.n_actions)
-        low[-1], high[0] = 0, self.n_actions
-        return Runs(low, high)
+        runs: Indices = np.arange(self.n_actions) + np.array([[1], [0]])
+        runs[0, -1], runs[1, 0] = 0, self.n_actions
+        return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """The sum over the others, added up from both sides: `1 - p` would cancel near p = 1."""

@@ -13,7 +13,7 @@ from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Floats, Indices, Numbers, Runs
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 
 def disjoint_cliques(sizes: Sequence[int]) -> FeedbackGraph:
@@ -49,16 +49,16 @@ class DisjointCliques(RunStructure):
         """The first action of each group."""
         return np.cumsum((0, *self.sizes[:-1]))
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """The whole group."""
-        low = np.repeat(self._starts(), self.sizes)
-        return Runs(low, low + np.repeat(self.sizes, self.sizes))
+        starts = self._starts()
+        return np.repeat([starts, starts + self.sizes], self.sizes, axis=1)
 
     @classmethod
-    def candidate(cls, runs: Runs) -> Self:
+    def candidate(cls, runs: Indices) -> Self:
         """A group wherever a new run begins."""
-        starts = np.flatnonzero(np.diff(runs.low, prepend=-1))
-        return cls(tuple(np.diff(starts, append=len(runs.low)).tolist()))
+        starts = np.flatnonzero(np.diff(runs[0], prepend=-1))
+        return cls(tuple(np.diff(starts, append=runs.shape[1]).tolist()))
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen when any of its group is played."""

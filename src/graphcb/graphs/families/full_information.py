@@ -20,7 +20,7 @@ from graphcb.graphs.formulas import (
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Floats, Indices, Numbers, Runs
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
 BECAUSE = "every action reveals everything"
@@ -42,10 +42,11 @@ class FullInformation(RunStructure):
     n_actions: int
     family: ClassVar[str] = "full_information"
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """All ones."""
-        n = self.n_actions
-        return Runs(np.zeros(n, dtype=np.intp), np.full(n, n, dtype=np.intp))
+        runs = np.zeros((2, self.n_actions), dtype=np.intp)
+        runs[1] = self.n_actions
+        return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """Every action is always seen."""

@@ -12,7 +12,7 @@ from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.runs import RunStructure
-from graphcb.graphs.structure import Floats, Indices, Numbers, Runs, Structure
+from graphcb.graphs.structure import Floats, Indices, Numbers, Structure
 
 
 def inventory(n_actions: int) -> FeedbackGraph:
@@ -46,10 +46,15 @@ class Inventory(RunStructure):
     n_actions: int
     family: ClassVar[str] = "inventory"
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """From the lowest level up to its own."""
-        levels = np.arange(1, self.n_actions + 1)
-        return Runs(np.zeros(self.n_actions, dtype=np.intp), levels)
+        runs = np.zeros((2, self.n_actions), dtype=np.intp)
+        runs[1] = np.arange(1, self.n_actions + 1)
+        return runs
+
+    def in_degrees(self) -> Indices:
+        """The levels from its own up."""
+        return np.arange(self.n_actions, 0, -1, dtype=np.intp)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A level is seen when it or a higher one is played."""
@@ -76,9 +81,15 @@ class PostedPrice(RunStructure):
     n_actions: int
     family: ClassVar[str] = "posted_price"
 
-    def runs(self) -> Runs:
+    def runs(self) -> Indices:
         """From its own price to the highest."""
-        return Runs(np.arange(self.n_actions), np.full(self.n_actions, self.n_actions))
+        runs = np.full((2, self.n_actions), self.n_actions, dtype=np.intp)
+        runs[0] = np.arange(self.n_actions)
+        return runs
+
+    def in_degrees(self) -> Indices:
+        """The prices up to its own."""
+        return np.arange(1, self.n_actions + 1, dtype=np.intp)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A price is seen when it or a lower one is played."""
