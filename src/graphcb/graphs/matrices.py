@@ -1,6 +1,6 @@
 """Graphs without a rule: the edges are written out, densely or sparsely."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,15 +18,18 @@ class DenseMatrix(Structure):
     """Every entry stored: `matrix[i, j]` is the probability that playing i reveals j."""
 
     matrix: Floats
-    n_actions: int = field(init=False)
     family: ClassVar[str] = "edges"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_actions", int(self.matrix.shape[0]))
         self.matrix.setflags(write=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DenseMatrix, (self.matrix,)  # through the constructor, which freezes the array
+
+    @property
+    def n_actions(self) -> int:  # type: ignore[override]
+        """Number of actions."""
+        return len(self.matrix)
 
     def arguments(self) -> dict[str, Any]:
         """The edges as (played, revealed, probability)."""
@@ -78,16 +81,19 @@ class SparseMatrix(Structure):
     """Only the edges stored, as a scipy CSR array with sorted indices and no stored zero."""
 
     matrix: Any
-    n_actions: int = field(init=False)
     family: ClassVar[str] = "edges"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_actions", int(self.matrix.shape[0]))
         for array in (self.matrix.data, self.matrix.indices, self.matrix.indptr):
             array.setflags(write=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SparseMatrix, (self.matrix,)  # through the constructor, which freezes the arrays
+
+    @property
+    def n_actions(self) -> int:  # type: ignore[override]
+        """Number of actions."""
+        return int(self.matrix.shape[0])
 
     def arguments(self) -> dict[str, Any]:
         """The edges as (played, revealed, probability)."""

@@ -32,15 +32,14 @@ class RunStructure(Structure, Protocol):
 
     def dense(self) -> Floats:
         """Row by row."""
-        matrix = np.empty((self.n_actions, self.n_actions))
-        for i, (low, high) in enumerate(self.runs().T):
-            matrix[i] = _row(low, high, self.n_actions)
+        runs, matrix = self.runs(), np.empty((self.n_actions, self.n_actions))
+        for action in range(self.n_actions):
+            matrix[action] = _row(runs, action)
         return matrix
 
     def row(self, action: int) -> Floats:
         """One run of ones."""
-        low, high = self.runs()[:, action]
-        return _row(low, high, self.n_actions)
+        return _row(self.runs(), action)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """A sum over the edges; nothing is subtracted, as that would lose small probabilities."""
@@ -70,10 +69,10 @@ def _has(low: int, high: int, column: int) -> bool:
 
 
 @compiled
-def _row(low: int, high: int, n: int) -> Floats:
-    row = np.empty(n)
-    for j in range(n):
-        row[j] = _has(low, high, j)
+def _row(runs: Indices, action: int) -> Floats:
+    row = np.empty(runs.shape[1])
+    for j in range(row.size):
+        row[j] = _has(runs[0, action], runs[1, action], j)
     return row
 
 

@@ -44,7 +44,9 @@ class Bandit(RunStructure):
 
     def runs(self) -> Indices:
         """A one on the diagonal."""
-        runs: Indices = np.arange(self.n_actions) + np.array([[0], [1]])
+        runs = np.empty((2, self.n_actions), dtype=np.intp)
+        runs[0] = np.arange(self.n_actions)
+        runs[1] = runs[0] + 1
         return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:

@@ -37,7 +37,9 @@ class CopsAndRobbers(RunStructure):
 
     def runs(self) -> Indices:
         """From the next action around to the one before."""
-        runs: Indices = np.arange(self.n_actions) + np.array([[1], [0]])
+        runs = np.empty((2, self.n_actions), dtype=np.intp)
+        runs[1] = np.arange(self.n_actions)
+        runs[0] = runs[1] + 1
         runs[0, -1], runs[1, 0] = 0, self.n_actions
         return runs
 
