@@ -73,10 +73,8 @@ class SquareCBG:
 
     def explain(self, graph: FeedbackGraph) -> str:
         """How this graph is explored, and why."""
-        needs_optimum = self.method == "auto" and self.schedule.needs == "optimum"
-        return explain(
-            graph, self.method, optimum_for=type(self.schedule).__name__ if needs_optimum else ""
-        )
+        who = type(self.schedule).__name__ if self.schedule.needs == "optimum" else ""
+        return explain(graph, self.method, optimum_for=who)
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
         """The closed form that is played on this graph, or None if `solve_dec` is called."""
