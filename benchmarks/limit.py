@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 import graphcb
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration.solver.entry import edges_to_solve, solve_programs
-from graphcb.exploration.solver.outcomes import N_ACTIVE, N_NUMBERS, STEPS
+from graphcb.exploration.solver.outcomes import N_NUMBERS
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
+from graphcb.graphs.formulas import N_ACTIVE, STEPS
 
 Floats = NDArray[np.float64]
 GAMMA = 1e4

@@ -1,7 +1,6 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
 from graphcb.exploration.choice import (
-    ClosedForm,
     Method,
     closed_form_for,
     closed_form_probabilities,
@@ -19,6 +18,7 @@ from graphcb.exploration.solver.batch import solve_dec_batch
 from graphcb.exploration.solver.problem import dec
 from graphcb.exploration.solver.solution import Solution, SolutionBatch, Status
 from graphcb.exploration.solver.solve import solve_dec
+from graphcb.graphs.formulas import ClosedForm
 
 __all__ = [
     "Automatic",

@@ -12,10 +12,9 @@
       direction         the Newton direction, refined
       cholesky          dense linear algebra
       sparsity          products that skip the zeros of a large sparse graph
-    exact, apple    optima up to one root: bandit, full information, apple tasting
-      exact_families    which graphs have one
 
 Around the method: `edges` is the graph as kernels read it, `workspace` names the rows of the work
 arrays, `entry` is called with checked programs, `outcomes` turns numbers into a `solution`, and
-`solve` and `batch` are the public functions.
+`solve` and `batch` are the public functions. Families with an exact solution (bandit, full
+information, apple tasting) bring it along in `graphs/families`; `entry` calls it.
 """

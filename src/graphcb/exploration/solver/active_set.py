@@ -19,7 +19,6 @@ At most LARGEST_SYSTEM actions are ever solved together.
 import numpy as np
 
 from graphcb.compilation import inlined
-from graphcb.exploration.solver.certificate import Outcome
 from graphcb.exploration.solver.covering import LARGEST_SYSTEM, cover
 from graphcb.exploration.solver.edges import Edges
 from graphcb.exploration.solver.interior_point import BOLD, CAREFUL, advance
@@ -33,6 +32,7 @@ from graphcb.exploration.solver.restriction import (
 )
 from graphcb.exploration.solver.starting_point import Iterate, keep_iterate, warm_start
 from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats, at_least, matrices, vectors
+from graphcb.graphs.formulas import Outcome
 
 DIRECT = 4  # so few actions are all active from the start
 MODERATE = 100  # at most so many are all active from the start if a third rival the best

@@ -13,7 +13,7 @@ from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solut
 from graphcb.exploration.solver.solution import SolutionBatch
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
 from graphcb.exploration.solver.workspace import Floats
-from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 
 PROGRAMS_PER_TASK = 64  # at least: enough work to be worth a thread
 TASKS_PER_THREAD = 8  # few, as each waits for the interpreter; some, as they differ in length
@@ -40,6 +40,8 @@ def solve_dec_batch(
            [0.382, 0.618]])
     """
     losses = as_numbers("predicted_losses", predicted_losses)
+    if hasattr(graph, "shape"):
+        as_graph(graph)  # an array has rows, which are no graphs
     graphs = [graph] if isinstance(graph, FeedbackGraph) else list(graph)
     _check_shapes(losses, graphs, one_for_all=isinstance(graph, FeedbackGraph))
     gammas = _as_gammas(gamma, len(losses))
@@ -94,7 +96,7 @@ def _check_shapes(losses: Floats, graphs: Sequence[FeedbackGraph], *, one_for_al
             f"`graph` must be one graph or one for each of {n_rows} rows, got {len(graphs)}"
         )
     for number, graph in enumerate(graphs):
-        if graph.n_actions != n_actions:
+        if as_graph(graph, name=f"graph[{number}]").n_actions != n_actions:
             raise ValueError(
                 f"`predicted_losses` must have shape ({n_rows}, {graph.n_actions}) to match "
                 f"graph {number}, got {losses.shape}"

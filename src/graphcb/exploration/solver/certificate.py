@@ -46,13 +46,11 @@ from graphcb.exploration.solver.workspace import (
     U,
     W,
 )
-
-ROUNDING = 2.0**-53
-OPERATIONS = 16  # roundings in one term of a sum, besides those of the sum itself
+from graphcb.graphs.formulas import OPERATIONS, ROUNDING
 
 
-class Bounds(NamedTuple):
-    """Bounds on gamma * DEC at one iterate."""
+class IterateBounds(NamedTuple):
+    """IterateBounds on gamma * DEC at one iterate."""
 
     value: float  # F(p)
     upper: float  # the same, rounded up
@@ -63,19 +61,8 @@ class Bounds(NamedTuple):
     head: int  # the action with the largest probability
 
 
-class Outcome(NamedTuple):
-    """Proven bounds on gamma * DEC, and what they took."""
-
-    value: float
-    upper: float
-    lower: float
-    steps: int
-    restarted: bool
-    n_active: int
-
-
 @inner
-def evaluate(v: Floats, a: Floats, pattern: Pattern) -> Bounds:
+def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
     """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
     ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
     w_others, w, u, k, h, c, g = v[W_OTHERS], v[W], v[U], v[K], v[H], v[C], v[G]
@@ -102,7 +89,7 @@ def evaluate(v: Floats, a: Floats, pattern: Pattern) -> Bounds:
     _sum_worth(h, seen_by, pattern, g)
     price, least = _bound_below(ft, loops, q, w, u, k, h, g)
     value, upper, worst = _bound_above(ft, p, w, c, head, rest_p)
-    return Bounds(value, upper, price + least, price, least, worst, head)
+    return IterateBounds(value, upper, price + least, price, least, worst, head)
 
 
 @inlined

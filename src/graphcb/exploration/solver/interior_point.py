@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import inlined, inner
-from graphcb.exploration.solver.certificate import Bounds, evaluate
+from graphcb.exploration.solver.certificate import IterateBounds, evaluate
 from graphcb.exploration.solver.direction import solve_direction
 from graphcb.exploration.solver.newton_system import assemble
 from graphcb.exploration.solver.sparsity import find_pattern
@@ -64,7 +64,7 @@ CAREFUL = Caution(
 
 
 class Incumbent(NamedTuple):
-    """The best value and the best bound so far, perhaps of two iterates; see `Bounds`."""
+    """The best value and the best bound so far, perhaps of two iterates; see `IterateBounds`."""
 
     value: float
     upper: float
@@ -118,7 +118,7 @@ def advance(
 
 
 @inlined
-def _improve(v: Floats, best: Incumbent, bounds: Bounds) -> Incumbent:
+def _improve(v: Floats, best: Incumbent, bounds: IterateBounds) -> Incumbent:
     """The incumbent after one more iterate, whose p and h are kept where they are better."""
     p, h, best_p, best_h = v[P], v[H], v[BEST_P], v[BEST_H]
     value, upper, worst = best.value, best.upper, best.worst

@@ -2,25 +2,17 @@
 
 import numpy as np
 
-from graphcb.compilation import inlined
-from graphcb.exploration.solver.certificate import Outcome
-from graphcb.exploration.solver.problem import LARGEST, dec
+from graphcb.compilation import compiled, inlined
+from graphcb.exploration.solver.problem import dec
 from graphcb.exploration.solver.solution import Solution, SolutionBatch, Status
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.formulas import CUT, LARGEST_GAP, LOWER, RESTARTED, STEPS, UPPER, VALUE
 
+# A program's row of numbers: those of `formulas.record`, and what is made of them.
+REPAIR = 7  # whether `repair` is needed: some gap was cut, or there is no finite value
+STATUS = 8  # index into STATUSES
 N_NUMBERS = 9
-(
-    VALUE,  # bounds on gamma * DEC, as in `Outcome`
-    UPPER,
-    LOWER,
-    STEPS,
-    N_ACTIVE,
-    RESTARTED,
-    CUT,  # whether some scaled gap was cut
-    REPAIR,  # whether `repair` is needed: some gap was cut, or there is no finite value
-    STATUS,  # index into STATUSES
-) = range(N_NUMBERS)
 
 STATUSES = (Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED)
 _STATUSES = np.array(STATUSES)
@@ -37,19 +29,22 @@ def _status_of(
     return 1 if restarted else 0
 
 
-_compiled_status_of = inlined(_status_of)
+_inlined_status_of = inlined(_status_of)
 
 
 @inlined
-def record(outcome: Outcome, cut: bool, tolerance: float, exact: bool, numbers: Floats) -> None:
-    """Write one outcome to its row of numbers."""
-    value, upper, restarted = outcome.value, outcome.upper, outcome.restarted
-    lower = max(outcome.lower, 0.0)  # the optimum is never negative
-    numbers[VALUE], numbers[UPPER], numbers[LOWER] = value, upper, lower
-    numbers[STEPS], numbers[N_ACTIVE] = outcome.steps, outcome.n_active
-    numbers[RESTARTED], numbers[CUT] = restarted, cut
-    numbers[REPAIR] = cut or not upper < np.inf
-    numbers[STATUS] = _compiled_status_of(value, upper, lower, tolerance, exact, restarted)
+def settle(numbers: Floats, tolerance: float, exact: bool) -> None:
+    """Complete a row of numbers that holds an outcome."""
+    value, upper, restarted = numbers[VALUE], numbers[UPPER], numbers[RESTARTED] != 0.0
+    numbers[REPAIR] = numbers[CUT] != 0.0 or not upper < np.inf
+    numbers[STATUS] = _inlined_status_of(value, upper, numbers[LOWER], tolerance, exact, restarted)
+
+
+@compiled
+def settle_exact(numbers: Floats, first: int, stop: int, tolerance: float) -> None:
+    """`settle` the rows of exact solutions."""
+    for row in range(first, stop):
+        settle(numbers[row], tolerance, True)
 
 
 def repair(
@@ -64,16 +59,16 @@ def repair(
 ) -> None:
     """Correct an answer that was found from cut gaps, or that has no finite value.
 
-    An action whose gap was cut from ft to LARGEST needs LARGEST / ft of the weight found, or none
-    if the others see everything. Without a finite value, because the actions that would have to be
-    solved together are too many, the uniform distribution is a safe answer. All that is left of
-    the bound is that the optimum is not negative.
+    An action whose gap was cut from ft to LARGEST_GAP needs LARGEST_GAP / ft of the weight found,
+    or none if the others see everything. Without a finite value, because the actions that would
+    have to be solved together are too many, the uniform distribution is a safe answer. All that
+    is left of the bound is that the optimum is not negative.
     """
     value = np.inf
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if numbers[CUT]:
-            cut = scaled >= LARGEST
-            share = np.where(cut, LARGEST / (gamma * (losses - losses.min())), 1.0)
+            cut = scaled >= LARGEST_GAP
+            share = np.where(cut, LARGEST_GAP / (gamma * (losses - losses.min())), 1.0)
             candidates = [weights / weights.sum() for weights in (p * share, p * ~cut)]
             values = [dec(one, losses, graph, gamma) * gamma for one in candidates]
             best = int(np.argmin(values))

@@ -12,16 +12,16 @@ Actions that break a constraint have to be covered; those with a negative reduce
 from typing import NamedTuple
 
 from graphcb.compilation import inlined, inner
-from graphcb.exploration.solver.certificate import OPERATIONS, ROUNDING
 from graphcb.exploration.solver.interior_point import Incumbent
 from graphcb.exploration.solver.restriction import Active, count
 from graphcb.exploration.solver.workspace import BEST_H, BEST_P, FT, Flags, Floats
+from graphcb.graphs.formulas import OPERATIONS, ROUNDING
 
 FEWEST_HELPERS = 8  # admitted in one pass, if there are so many; more if the set is larger
 
 
 class Prices(NamedTuple):
-    """The certificate over all actions; see `Bounds`."""
+    """The certificate over all actions; see `IterateBounds`."""
 
     value: float
     upper: float

@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
-from graphcb.compilation import compiled, inlined
-from graphcb.graphs import FeedbackGraph
+from graphcb.compilation import compiled
+from graphcb.graphs import FeedbackGraph, as_graph
 
 Floats = NDArray[np.float64]
-
-LARGEST = 1e100  # scaled gaps are cut here: products of their squares would overflow
 
 
 def dec(
@@ -37,7 +35,7 @@ def dec(
     >>> dec([0.5, 0.5], [0.0, 0.0], graphs.bandit(2), gamma=10.0)
     0.1
     """
-    p = as_probabilities(probabilities, graph.n_actions)
+    p = as_probabilities(probabilities, as_graph(graph).n_actions)
     f = as_losses(predicted_losses, graph.n_actions)
     g = as_gamma(gamma)
     if graph.n_actions == 1:
@@ -69,16 +67,3 @@ def scaled_dec(p: Floats, ft: Floats, reveal: Floats) -> float:
             worst = max(worst, square + (1.0 - 2.0 * p[a]) / reveal[a] - ft[a])
     value: float = common + worst
     return value
-
-
-@inlined
-def scale(losses: Floats, gamma: float, largest: float) -> bool:
-    """Overwrite losses with ft = gamma * (f - min f); return whether some were cut to `largest`."""
-    best, cut = np.inf, False
-    for a in range(losses.size):
-        best = min(best, losses[a])
-    for a in range(losses.size):
-        # Halves, because the difference of two finite numbers may not be finite.
-        losses[a] = min(2.0 * (gamma * (0.5 * losses[a] - 0.5 * best)), largest)
-        cut = cut or losses[a] >= largest
-    return cut

@@ -7,7 +7,7 @@ from graphcb.checks import as_count, as_gamma, as_losses
 from graphcb.exploration.solver.entry import edges_to_solve, solve_programs
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution
 from graphcb.exploration.solver.solution import Solution
-from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 
 MAX_STEPS = 100
 TOLERANCE = 1e-6
@@ -38,7 +38,7 @@ def solve_dec(
     >>> solution.gap <= 1e-6 * (1.0 / 100.0 + solution.value), str(solution.status)
     (True, 'proven to be within the tolerance of the optimum')
     """
-    f = as_losses(predicted_losses, graph.n_actions)
+    f = as_losses(predicted_losses, as_graph(graph).n_actions)
     g = as_gamma(gamma)
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)
