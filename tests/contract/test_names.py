@@ -7,8 +7,6 @@ from collections import defaultdict
 
 import graphcb
 
-# Pairs that still share a name; a new one is an error.
-
 
 def modules():
     for found in pkgutil.walk_packages(graphcb.__path__, "graphcb."):
