@@ -4,7 +4,7 @@
 
 An answer is invalid if it is no distribution, its value is not the DEC of its probabilities, or
 its gap is contradicted by the value of the paper's closed form, where the graph has one. The
-certificate itself is checked in exact arithmetic by tests/exploration/test_certificate.py.
+certificate itself is checked in exact arithmetic by tests/exploration/solver/test_certificate.py.
 """
 
 import sys

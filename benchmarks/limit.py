@@ -13,8 +13,10 @@ from threadpoolctl import threadpool_limits
 
 import graphcb
 from graphcb import FeedbackGraph, graphs
-from graphcb.exploration.rows import N_CHOSEN, N_NUMBERS, STEPS, edges_to_solve, solve_rows
-from graphcb.exploration.solve import MAX_STEPS, TOLERANCE
+from graphcb.exploration.solver.entry import edges_to_solve, solve_programs
+from graphcb.exploration.solver.outcomes import N_NUMBERS
+from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
+from graphcb.graphs.formulas import N_ACTIVE, STEPS
 
 Floats = NDArray[np.float64]
 GAMMA = 1e4
@@ -41,11 +43,11 @@ FAMILIES = (
 def steps_and_size(losses: Floats, graph: FeedbackGraph) -> tuple[int, int]:
     """Newton steps, and the actions of the last of them (those before had fewer)."""
     p, outcomes = np.empty((1, losses.size)), np.empty((1, N_NUMBERS))
-    solve_rows(
+    solve_programs(
         losses[None].copy(), np.array([GAMMA]), graph, edges_to_solve(graph),
         TOLERANCE, MAX_STEPS, 0, 1, p, outcomes,
     )  # fmt: skip
-    return int(outcomes[0, STEPS]), int(outcomes[0, N_CHOSEN])
+    return int(outcomes[0, STEPS]), int(outcomes[0, N_ACTIVE])
 
 
 def floor_seconds(n: int) -> float:

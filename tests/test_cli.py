@@ -15,7 +15,7 @@ def test_inspect_a_family(tmp_path, capsys):
     assert "observability weak, because of actions 1, 2, 3" in text
     assert "independence number 3" in text
     assert "weak domination number 1" in text
-    assert "closed form none" in text
+    assert "the optimum in closed form, exact to rounding: one action reveals everything" in text
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
@@ -41,7 +41,7 @@ def test_inspect_an_unobservable_graph(tmp_path, capsys):
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "unobservable: nothing reveals action 1" in text
     assert "weak domination" not in text
-    assert "closed form none: SquareCB.G refuses a graph it cannot learn from" in text
+    assert "explored by refused: no action reveals action 1" in text
 
 
 def test_inspect_prints_bounds_when_time_runs_out(capsys):

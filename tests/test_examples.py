@@ -43,7 +43,7 @@ def test_llm_cascade(tmp_path, capsys):
     assert costs["knows the expected losses"] < costs["SquareCB.G"]
     assert (tmp_path / "cascade.png").stat().st_size > 10_000
     out = capsys.readouterr().out
-    assert "8,000 questions; convex program: no closed form is proven for this graph" in out
+    assert "8,000 questions; the optimum in closed form, exact to rounding: one action" in out
     assert f"SquareCB.G: {costs['SquareCB.G']:.4f} per question (large " in out
 
 

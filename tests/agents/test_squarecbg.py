@@ -2,10 +2,11 @@ import copy
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import graphcb
 from graphcb import Doubling, FeedbackGraph, SquareCBG, SquareRoot, graphs, oracles
-from graphcb.exploration import closed_form_probabilities
+from graphcb.exploration import Status, closed_form_probabilities
 
 LOSSES = np.array([0.3, 0.1, 0.6])
 CHAIN = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]])  # of no family
@@ -38,6 +39,72 @@ def test_auto_takes_the_closed_form_where_there_is_one_and_solves_elsewhere():
     assert agent.explain(CHAIN) == "convex program: no closed form is proven for this graph"
 
 
+def test_auto_does_not_play_a_form_that_may_be_far_from_the_optimum():
+    # The middle of a star reveals everything; the independent set has all the leaves.
+    star = graphs.undirected_self_aware(200, [(0, leaf) for leaf in range(1, 200)])
+    losses = np.append(1.0, np.random.default_rng(0).random(199) / 10.0)
+
+    class Fixed(Table):
+        def predict(self, context, actions):
+            return losses
+
+    def scaled_dec(method):
+        agent = SquareCBG(Fixed(), gamma=10.0, method=method)
+        return 10.0 * graphcb.dec(agent.act(None, star), losses, star, 10.0)
+
+    assert scaled_dec("auto") == pytest.approx(scaled_dec("solver"))
+    assert scaled_dec("auto") < 10.0
+    assert scaled_dec("closed-form") > 20.0 * scaled_dec("auto")  # as it was asked for
+    explained = SquareCBG(Table(), gamma=10.0).explain(star)
+    assert explained == "convex program: closed form independent_set may be far from the optimum"
+
+
+@pytest.mark.parametrize("method", ["auto", "solver"])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        graphs.bandit(3),
+        graphs.full_information(3),
+        graphs.apple_tasting(3, revealing_action=1),
+        graphs.cops_and_robbers(3),
+        graphs.inventory(3),
+        graphs.disjoint_cliques([2, 1]),
+        CHAIN,
+    ],
+    ids=repr,
+)
+def test_explain_and_solve_dec_use_the_same_words_for_a_family_and_its_matrix(graph, method):
+    agent = SquareCBG(Table(), gamma=30.0, method=method)
+    for same in (graph, FeedbackGraph(graph.matrix), FeedbackGraph(csr_array(graph.matrix))):
+        assert agent.explain(same) == agent.explain(graph)
+        solution = graphcb.solve_dec(LOSSES, same, 30.0)
+        assert solution.status is graphcb.solve_dec(LOSSES, graph, 30.0).status
+        exactly = agent.explain(same).startswith(str(Status.EXACT))
+        if agent.closed_form(same) is None:
+            assert exactly == (solution.status is Status.EXACT)
+            np.testing.assert_array_equal(agent.act(None, same), solution.probabilities)
+        else:
+            assert agent.explain(same).startswith("closed form")
+
+
+def test_explain_on_graphs_that_are_not_played():
+    agent = SquareCBG(Table(), gamma=30.0, method="closed-form")
+    assert agent.explain(FeedbackGraph([[1, 0], [1, 0]])) == "refused: no action reveals action 1"
+    with pytest.raises(ValueError, match="`graph` must have a closed form, got FeedbackGraph"):
+        agent.explain(CHAIN)
+
+
+def test_an_array_is_no_graph():
+    agent = SquareCBG(Table(), gamma=30.0)
+    text = r"`graph` must be a FeedbackGraph, got an array of shape \(3, 3\); use graphcb.Feedback"
+    for array in (np.eye(3), csr_array(np.eye(3))):
+        with pytest.raises(TypeError, match=text):
+            agent.act(None, array)
+    with pytest.raises(TypeError, match="`graph` must be a FeedbackGraph, got list"):
+        agent.act(None, [[1, 0], [0, 1]])
+    assert agent.n_rounds == 0
+
+
 def test_methods_can_be_forced():
     solver = SquareCBG(Table(), gamma=30.0, method="solver")
     np.testing.assert_array_equal(
@@ -60,7 +127,8 @@ def test_methods_can_be_forced():
 def test_doubling_sums_optimal_values_and_starts_the_oracle_anew():
     gamma = np.sqrt(50 / 2.0)
     agent = SquareCBG(Table(), gamma=Doubling(horizon=50, regression_regret=2.0))
-    assert agent.explain(graphs.bandit(3)) == "convex program: Doubling needs the optimal value"
+    assert agent.explain(CHAIN) == "convex program: Doubling needs the optimal value"
+    assert agent.explain(graphs.bandit(3)).startswith(str(Status.EXACT))
     value = graphcb.solve_dec(LOSSES, CHAIN, gamma).value
     allowed = int(gamma * 2.0 / value)
     for t in range(1, allowed + 1):

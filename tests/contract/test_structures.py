@@ -18,8 +18,7 @@ def structure_classes() -> list[type]:
     for info in pkgutil.walk_packages(graphcb.graphs.__path__, "graphcb.graphs."):
         module = importlib.import_module(info.name)
         for value in vars(module).values():
-            is_structure = isinstance(value, type) and hasattr(value, "family")
-            if is_structure and value not in (Structure, FeedbackGraph):
+            if isinstance(value, type) and Structure in value.__mro__ and hasattr(value, "family"):
                 found[value.__name__] = value
     return list(found.values())
 

@@ -452,7 +452,7 @@ class TestForms:
             assert policy.feedback(decision.decision_id, seen).counted
 
 
-class Rule:
+class Rule(graphs.Structure):
     """Everybody reveals itself and action 0: a structure that graphcb does not know."""
 
     family = "mine"

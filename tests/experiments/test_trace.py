@@ -14,6 +14,7 @@ from graphcb.environments import (
     SyntheticInventory,
 )
 from graphcb.experiments import run
+from graphcb.experiments.kernels import rules
 from graphcb.experiments.trace import trace
 from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD
 
@@ -72,6 +73,7 @@ def on_table(kind, n_actions, **options):
         graphs.full_information(5),
         graphs.cops_and_robbers(5),
         graphs.inventory(5),
+        graphs.posted_price(5),
         graphs.apple_tasting(),
         graphs.apple_tasting(revealing_action=1),
         graphs.FeedbackGraph(np.ones((3, 3)) - np.eye(3)),
@@ -100,6 +102,24 @@ def test_the_convex_program_on_a_fresh_graph_each_round():
         ),
         environment,
     )
+
+
+def test_a_fresh_graph_that_is_of_a_family_is_left_to_the_loop():
+    def make_agent():
+        return SquareCBG(LogisticOGD(3, 60), gamma=SquareRoot(8.0, 2.0), method="solver")
+
+    environment = table(3, graph=RandomSelfAware(3, 0.5), n_rounds=N // 2)
+    quick = trace(make_agent(), environment, seed=1)
+    slow = trace(make_agent(), environment, seed=1, compiled=False)
+    assert quick.n_compiled < N // 2
+    np.testing.assert_array_equal(quick.probabilities, slow.probabilities)
+    np.testing.assert_array_equal(quick.actions, slow.actions)
+
+
+@pytest.mark.parametrize("rule", range(len(rules.FORMULAS)))
+def test_every_rule_is_its_formula(rule):
+    f = np.array([0.3, 0.1])
+    np.testing.assert_array_equal(rules.explore(rule, f, 5.0), rules.FORMULAS[rule](f, 5.0))
 
 
 def test_an_agent_goes_on_where_it_was():

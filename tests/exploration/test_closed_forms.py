@@ -8,12 +8,19 @@ from hypothesis import strategies as st
 import graphcb
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration import closed_form_for, closed_form_probabilities
-from graphcb.exploration.closed_forms import inverse_gap_weighting
+from graphcb.exploration.closed_forms import independent_set, inverse_gap_weighting
 
 losses = st.lists(
     st.sampled_from([0.0, 1e-12, 1e-3, 0.1, 0.5, 0.9, 1.0, -1.0]), min_size=2, max_size=8
 )
 gammas = st.floats(1e-3, 1e8)
+
+
+def unrecognised(graph):
+    """The same matrix up to one rounding, so that the convex program is solved."""
+    matrix = graph.matrix.copy()
+    matrix[matrix > 0.0] = 1.0 - 2.0**-53
+    return FeedbackGraph(matrix)
 
 
 def scaled_dec(f, graph, gamma):
@@ -34,7 +41,7 @@ def test_bandit_is_at_its_optimum_and_squarecb_within_twice_of_it(f, gamma):
 @given(losses, gammas)
 def test_full_information_is_at_its_optimum(f, gamma):
     graph = graphs.full_information(len(f))
-    solution = graphcb.solve_dec(f, FeedbackGraph(graph.matrix), gamma)
+    solution = graphcb.solve_dec(f, unrecognised(graph), gamma)
     assert scaled_dec(f, graph, gamma) <= gamma * solution.value + 1e-6
     assert scaled_dec(f, graph, gamma) <= 1.0 + 1e-9
 
@@ -64,7 +71,21 @@ def test_undirected_self_aware_is_within_twice_the_greedy_set(f, gamma, random):
     assert scaled_dec(f, graph, gamma) <= 2.0 * chosen.size * (1 + 1e-9)
 
 
-def test_disjoint_cliques_share_the_form_without_a_matrix():
+@given(losses, gammas, st.randoms(use_true_random=False))
+def test_the_form_of_cliques_is_that_of_undirected_graphs(f, gamma, random):
+    sizes = [1]
+    for _ in f[1:]:
+        sizes = [*sizes, 1] if random.random() < 0.5 else [*sizes[:-1], sizes[-1] + 1]
+    graph = graphs.disjoint_cliques(sizes)
+    np.testing.assert_allclose(
+        closed_form_probabilities(f, graph, gamma),
+        independent_set(np.array(f), gamma, graph),
+        rtol=0.0,
+        atol=1e-15,
+    )
+
+
+def test_disjoint_cliques_need_no_matrix():
     graph = graphs.disjoint_cliques([2, 3])
     p = closed_form_probabilities([0.5, 0.0, 0.3, 0.2, 0.9], graph, gamma=10.0)
     np.testing.assert_allclose(p, [0, 0.75, 0, 0.25, 0])
@@ -132,7 +153,8 @@ def test_which_form_a_graph_has():
         "taste": graphs.apple_tasting(),
         "cover_levels": graphs.inventory(3),
         "cover_prices": graphs.posted_price(3),
-        "independent_set": graphs.undirected_self_aware(3, [(0, 1)]),
+        "best_of_groups": graphs.disjoint_cliques([2, 1]),
+        "independent_set": graphs.undirected_self_aware(3, [(0, 1), (1, 2)]),
     }
     for name, graph in names.items():
         assert closed_form_for(graph).name == name
@@ -152,7 +174,8 @@ def test_one_action_and_huge_losses(size):
 
 def test_rows_at_once():
     rows = np.random.default_rng(0).random((5, 3))
-    for graph in (graphs.bandit(3), graphs.inventory(3), graphs.undirected_self_aware(3, [(0, 1)])):
+    path = graphs.undirected_self_aware(3, [(0, 1), (1, 2)])
+    for graph in (graphs.bandit(3), graphs.inventory(3), path):
         together = closed_form_probabilities(rows, graph, 7.0)
         assert together.shape == (5, 3)
         for row, p in zip(rows, together, strict=True):

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.prediction import check_graph, predicted_losses
+from graphcb.agents.prediction import predicted_losses
 from graphcb.describing import describe
 from graphcb.exploration.closed_forms import follow_the_best
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.oracles import Oracle, as_oracle
 
 Floats = NDArray[np.float64]
@@ -84,9 +84,9 @@ class Uniform:
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """The uniform distribution."""
-        check_graph(graph)
+        n_actions = as_graph(graph).n_actions
         self.n_rounds += 1
-        return np.full(graph.n_actions, 1.0 / graph.n_actions)
+        return np.full(n_actions, 1.0 / n_actions)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Nothing to learn."""

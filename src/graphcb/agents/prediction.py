@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
-from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.families import Inventory
+from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.families.inventory import Inventory
 from graphcb.oracles import NewsvendorOGD, Oracle
 
 Floats = NDArray[np.float64]
@@ -16,19 +16,9 @@ Floats = NDArray[np.float64]
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:
     """The oracle's prediction for each action of the graph: (n_actions,), all finite."""
-    check_graph(graph)
-    if isinstance(oracle, NewsvendorOGD) and isinstance(graph.structure, Inventory):
+    if isinstance(oracle, NewsvendorOGD) and isinstance(as_graph(graph).structure, Inventory):
         _check_rising(actions)
-    return as_losses(oracle.predict(context, actions), graph.n_actions)
-
-
-def check_graph(graph: FeedbackGraph) -> None:
-    """Refuse anything but a graph."""
-    if not isinstance(graph, FeedbackGraph):
-        what = type(graph).__name__
-        if isinstance(graph, np.ndarray):
-            what = f"an array of shape {graph.shape}; use graphcb.FeedbackGraph(array)"
-        raise TypeError(f"`graph` must be a FeedbackGraph, got {what}")
+    return as_losses(oracle.predict(context, actions), as_graph(graph).n_actions)
 
 
 def _check_rising(actions: Any) -> None:

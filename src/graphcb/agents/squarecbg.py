@@ -11,14 +11,14 @@ from graphcb.checks import as_gamma
 from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
+    ClosedForm,
     Method,
     Schedule,
     as_schedule,
-    closed_form_for,
     dec,
     solve_dec,
 )
-from graphcb.exploration.choice import require_closed_form
+from graphcb.exploration.choice import choose_form, explain
 from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.oracles import Oracle, as_oracle
@@ -32,9 +32,10 @@ class SquareCBG:
     `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
     independence number. The default is `Automatic()`, which needs no settings. The agent keeps
     a copy of the schedule; its `gamma` is that of the last round. The graph may differ from
-    round to round. `method` is "auto" (the closed form that is proven for the graph, else the
-    convex program), "closed-form" or "solver"; with a schedule that needs the optimal value of
-    each round, "auto" always solves. `explain(graph)` says which one is used and why.
+    round to round. `method` is "auto" (the closed form of the graph if it is within a known factor
+    of the optimum, else the convex program), "closed-form" or "solver"; with a schedule that
+    needs the optimal value of each round, "auto" always solves. `explain(graph)` says which one
+    is used and why.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -78,20 +79,13 @@ class SquareCBG:
         self.oracle.update(context, actions, losses)
 
     def explain(self, graph: FeedbackGraph) -> str:
-        """Which method is used for this graph, and why."""
-        form = None if self._always_solves() else closed_form_for(graph)
-        if form is not None:
-            return f"closed form {form.name}: {form.because}"
-        if self.method == "solver":
-            return 'convex program: method="solver"'
-        if self.schedule.needs == "optimum":
-            return f"convex program: {type(self.schedule).__name__} needs the optimal value"
-        return "convex program: no closed form is proven for this graph"
+        """How this graph is explored, and why."""
+        who = type(self.schedule).__name__ if self.schedule.needs == "optimum" else ""
+        return explain(graph, self.method, optimum_for=who)
 
-    def _always_solves(self) -> bool:
-        return self.method == "solver" or (
-            self.method == "auto" and self.schedule.needs == "optimum"
-        )
+    def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
+        """The closed form that is played on this graph, or None if `solve_dec` is called."""
+        return choose_form(graph, self.method, needs_optimum=self.schedule.needs == "optimum")
 
     def __copy__(self) -> "SquareCBG":
         twin = object.__new__(type(self))
@@ -105,9 +99,7 @@ class SquareCBG:
         self, predicted: Floats, graph: FeedbackGraph, gamma: float
     ) -> tuple[Floats, float]:
         """Probabilities, and the DEC of the round if the schedule needs it."""
-        form = None if self._always_solves() else closed_form_for(graph)
-        if self.method == "closed-form":
-            form = require_closed_form(graph)
+        form = self.closed_form(graph)
         if form is None:
             solution = solve_dec(predicted, graph, gamma)
             return solution.probabilities, solution.value

@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 
 from graphcb.commands.command import Commands
-from graphcb.exploration import closed_form_for
+from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.numbers import Bounds
-from graphcb.graphs.recognition import recognise
+from graphcb.graphs.registry import recognise
 
 NUMBER_SECONDS = 20.0
 
@@ -53,13 +53,11 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
-    family = recognise(graph)
-    known = graph if family is None else family
-    form = closed_form_for(known)
+    known = FeedbackGraph.from_structure(recognise(graph))
     facts = [
         ("actions", f"{known.n_actions:,}"),
         ("edges", f"{known.n_edges:,}"),
-        ("family", "none of the named ones" if family is None else repr(family)),
+        ("family", "none of the named ones" if known.family == "edges" else repr(known)),
         ("edges are", "certain" if known.is_deterministic else "partly chances"),
         ("self-aware", "yes" if known.is_self_aware else "no"),
         ("undirected", "yes" if known.is_undirected else "no"),
@@ -73,12 +71,7 @@ def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
     if known.observability != "unobservable":
         domination = known.weak_domination_number(time_limit=time_limit)
         facts.append(("weak domination number", _number(domination)))
-    if form is not None:
-        facts.append(("closed form", f"{form.name}: {form.because}"))
-    elif known.observability == "unobservable":
-        facts.append(("closed form", "none: SquareCB.G refuses a graph it cannot learn from"))
-    else:
-        facts.append(("closed form", "none: SquareCB.G solves the convex program"))
+    facts.append(("explored by", explain(known)))
     return facts
 
 

@@ -69,7 +69,4 @@ def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) 
 # At the end, as this module holds a kernel itself.
 from graphcb.compilation.clock import nanoseconds  # noqa: E402
 
-# The names the solver still uses.
-part, fused_part = inner, inner_fused
-
 __all__ = ["compiled", "inlined", "inner", "inner_fused", "nanoseconds"]

@@ -5,6 +5,7 @@ import zlib
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import GraphRow, insert, select
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.registry import FAMILIES
 
 KEPT_IN_MEMORY = 1024
 
@@ -66,8 +67,6 @@ class StoredGraphs:
 
 def _describe(graph: FeedbackGraph) -> str:
     """A graph in JSON; one with a structure unknown to graphcb is described by its edges."""
-    from graphcb.graphs.families import CONSTRUCTORS
-
-    if graph.family != "edges" and graph.family not in CONSTRUCTORS:
+    if graph.family != "edges" and graph.family not in FAMILIES:
         return FeedbackGraph(graph.matrix).to_json()
     return graph.to_json()

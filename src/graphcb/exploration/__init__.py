@@ -1,13 +1,10 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
-from graphcb.exploration.batch import solve_dec_batch
 from graphcb.exploration.choice import (
-    ClosedForm,
     Method,
     closed_form_for,
     closed_form_probabilities,
 )
-from graphcb.exploration.objective import dec
 from graphcb.exploration.schedules import (
     Automatic,
     Doubling,
@@ -17,8 +14,11 @@ from graphcb.exploration.schedules import (
     SquareRoot,
     as_schedule,
 )
-from graphcb.exploration.solution import Solution, SolutionBatch, Status
-from graphcb.exploration.solve import solve_dec
+from graphcb.exploration.solver.batch import solve_dec_batch
+from graphcb.exploration.solver.problem import dec
+from graphcb.exploration.solver.solution import Solution, SolutionBatch, Status
+from graphcb.exploration.solver.solve import solve_dec
+from graphcb.graphs.formulas import ClosedForm
 
 __all__ = [
     "Automatic",

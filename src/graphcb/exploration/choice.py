@@ -1,42 +1,25 @@
-"""How a graph is explored: by the closed form that is proven for it, or by the convex program."""
+"""How a graph is explored: by a closed form, by its exact solution, or by the convex program."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_numbers
-from graphcb.exploration import closed_forms
-from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.families import (
-    AppleTasting,
-    Bandit,
-    CopsAndRobbers,
-    FullInformation,
-    Inventory,
-    PostedPrice,
-)
-from graphcb.graphs.recognition import recognise
+from graphcb.exploration.closed_forms import independent_set
+from graphcb.exploration.solver.entry import exact_solution_for
+from graphcb.exploration.solver.solution import Status
+from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.formulas import ClosedForm
+from graphcb.graphs.registry import recognise
 
 Floats = NDArray[np.float64]
-Formula = Callable[[Floats, float], Floats]
 Method = Literal["auto", "closed-form", "solver"]
 
 
-class ClosedForm(NamedTuple):
-    """A formula for the probabilities of one graph, and why it applies."""
-
-    name: str
-    because: str
-    formula: Formula
-
-
 def closed_form_for(graph: FeedbackGraph) -> ClosedForm | None:
-    """The closed form that is proven for this graph, or None.
-
-    A plain matrix that happens to be one of the families is recognised.
+    """The closed form of this graph, or None; a plain matrix of a family is recognised.
 
     >>> from graphcb import graphs
     >>> closed_form_for(graphs.inventory(5)).name
@@ -48,16 +31,48 @@ def closed_form_for(graph: FeedbackGraph) -> ClosedForm | None:
 
 
 def _find_closed_form(graph: FeedbackGraph) -> ClosedForm | None:
-    known = recognise(graph)
-    structure = graph.structure if known is None else known.structure
-    form = _BY_STRUCTURE.get(type(structure))
+    form = recognise(graph).closed_form()
+    if form is None and graph.is_self_aware and graph.is_undirected and graph.is_deterministic:
+        formula = partial(independent_set, graph=graph)
+        return ClosedForm("independent_set", "undirected and self-aware", formula)
+    return form
+
+
+def choose_form(
+    graph: FeedbackGraph, method: Method, *, needs_optimum: bool = False
+) -> ClosedForm | None:
+    """The closed form that `method` plays on this graph, or None if it calls `solve_dec`.
+
+    "auto" takes a closed form only if it is within a known factor of the optimum, and none if
+    the optimal value is needed.
+    """
+    if method == "closed-form":
+        return require_closed_form(graph)
+    if method == "solver" or needs_optimum:
+        return None
+    form = closed_form_for(graph)
+    return None if form is None or form.within is None else form
+
+
+def explain(graph: FeedbackGraph, method: Method = "auto", *, optimum_for: str = "") -> str:
+    """What `choose_form` leads to on this graph, and why; `optimum_for`: who needs the optimum."""
+    unseen = as_graph(graph).unobservable_actions
+    if unseen.size:
+        return f"refused: no action reveals action {unseen[0]}"
+    form = choose_form(graph, method, needs_optimum=bool(optimum_for))
     if form is not None:
-        return form
-    if isinstance(structure, AppleTasting):
-        return _taste(structure.revealing_action) if structure.n_actions == 2 else None
-    if graph.is_self_aware and graph.is_undirected and graph.is_deterministic:
-        return _independent_set(graph)
-    return None
+        return f"closed form {form.name}: {form.because}"
+    exact = exact_solution_for(graph)
+    if exact is not None:
+        return f"{Status.EXACT}: {exact.because}"
+    if method == "solver":
+        return 'convex program: method="solver"'
+    if optimum_for:
+        return f"convex program: {optimum_for} needs the optimal value"
+    form = closed_form_for(graph)
+    if form is None:
+        return "convex program: no closed form is proven for this graph"
+    return f"convex program: closed form {form.name} may be far from the optimum"
 
 
 def closed_form_probabilities(
@@ -69,7 +84,7 @@ def closed_form_probabilities(
     >>> closed_form_probabilities([0.0, 0.5], graphs.apple_tasting(), gamma=4.0)
     array([1., 0.])
     """
-    form = require_closed_form(graph)
+    form = require_closed_form(as_graph(graph))
     g = as_gamma(gamma)
     rows = as_numbers("predicted_losses", predicted_losses)
     if rows.ndim == 2:
@@ -83,45 +98,7 @@ def require_closed_form(graph: FeedbackGraph) -> ClosedForm:
     form = closed_form_for(graph)
     if form is None:
         raise ValueError(
-            f"`graph` must have a closed form, got {graph!r}; there is one for bandit, full "
-            "information, cops-and-robbers, apple tasting with two actions, inventory, posted "
-            'price and undirected self-aware graphs. Use method="solver" for any other'
+            f"`graph` must have a closed form, got {graph!r}; a named family may have one, and "
+            'undirected self-aware graphs have. Use method="solver" for any other'
         )
     return form
-
-
-_BY_STRUCTURE: Mapping[type, ClosedForm] = MappingProxyType(
-    {
-        Bandit: ClosedForm(
-            "exact_inverse_gap_weighting",
-            "each action reveals itself alone",
-            closed_forms.exact_inverse_gap_weighting,
-        ),
-        FullInformation: ClosedForm(
-            "water_filling", "every action reveals everything", closed_forms.water_filling
-        ),
-        CopsAndRobbers: ClosedForm(
-            "two_best", "any two actions reveal everything", closed_forms.two_best
-        ),
-        Inventory: ClosedForm(
-            "cover_levels", "each level reveals all lower ones", closed_forms.cover_levels
-        ),
-        PostedPrice: ClosedForm(
-            "cover_prices", "each level reveals all higher ones", closed_forms.cover_prices
-        ),
-    }
-)
-
-
-def _taste(revealing_action: int) -> ClosedForm:
-    def formula(f: Floats, gamma: float) -> Floats:
-        return closed_forms.taste(f, gamma, revealing_action)
-
-    return ClosedForm("taste", "one of two actions reveals both", formula)
-
-
-def _independent_set(graph: FeedbackGraph) -> ClosedForm:
-    def formula(f: Floats, gamma: float) -> Floats:
-        return closed_forms.independent_set(f, gamma, graph)
-
-    return ClosedForm("independent_set", "undirected and self-aware", formula)

@@ -11,17 +11,20 @@ from graphcb.graphs.families import (
     random_self_aware,
     undirected_self_aware,
 )
-from graphcb.graphs.graph import FeedbackGraph
+from graphcb.graphs.graph import FeedbackGraph, as_graph
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.observability import require_observable
+from graphcb.graphs.registry import Family, register
 from graphcb.graphs.structure import Numbers, Structure
 
 __all__ = [
     "Bounds",
+    "Family",
     "FeedbackGraph",
     "Numbers",
     "Structure",
     "apple_tasting",
+    "as_graph",
     "bandit",
     "cops_and_robbers",
     "disjoint_cliques",
@@ -29,6 +32,7 @@ __all__ = [
     "inventory",
     "posted_price",
     "random_self_aware",
+    "register",
     "require_observable",
     "undirected_self_aware",
 ]

@@ -1,28 +1,15 @@
 """A graph from a short text: a family and its size, or the name of a file."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from graphcb.graphs import families
 from graphcb.graphs.graph import FeedbackGraph
+from graphcb.graphs.registry import FAMILIES, Family
 
-# Family by name, the arguments that may follow the colon, and how they are read.
-_FAMILIES: Mapping[str, tuple[str, Callable[[Sequence[str]], FeedbackGraph]]] = MappingProxyType(
-    {
-        "bandit": ("K", lambda a: families.bandit(*_whole(a, 1))),
-        "full-information": ("K", lambda a: families.full_information(*_whole(a, 1))),
-        "cops-and-robbers": ("K", lambda a: families.cops_and_robbers(*_whole(a, 1))),
-        "inventory": ("K", lambda a: families.inventory(*_whole(a, 1))),
-        "posted-price": ("K", lambda a: families.posted_price(*_whole(a, 1))),
-        "apple-tasting": ("K", lambda a: families.apple_tasting(*(_whole(a, 1) if a else ()))),
-        "disjoint-cliques": ("SIZE,SIZE,...", lambda a: families.disjoint_cliques(_whole(a))),
-        "random-self-aware": ("K,DENSITY[,SEED]", lambda a: _random(a)),
-    }
-)
 _SUFFIXES = (".csv", ".npy", ".npz", ".json")
 
 
@@ -39,34 +26,29 @@ def read_graph(text: str) -> FeedbackGraph:
     path = Path(text)
     if path.suffix.lower() in _SUFFIXES:
         return _read_file(path)
-    name, _, arguments = text.partition(":")
-    name = name.lower().replace("_", "-")
-    if name not in _FAMILIES:
-        known = ", ".join(f"{family}:{what}" for family, (what, _) in _FAMILIES.items())
+    name, _, rest = text.partition(":")
+    family = FAMILIES.get(name.lower().replace("-", "_"))
+    if family is None:
+        known = ", ".join(_form(family) for family in reversed(list(FAMILIES.values())))
         raise ValueError(
             f"`graph` must be a family with its size ({known}) "
             f"or a file ending in {', '.join(_SUFFIXES)}; got {text!r}"
         )
-    expected, build = _FAMILIES[name]
+    arguments = rest.split(",") if rest else []
     try:
-        return build(arguments.split(",") if arguments else [])
-    except ValueError as reason:
-        raise ValueError(
-            f"`graph` must be given as {name}:{expected}, got {text!r}: {reason}"
-        ) from None
+        signature(family.from_text).bind(*arguments)
+    except TypeError:
+        problem = f"{len(arguments)} numbers after the colon"
+    else:
+        try:
+            return family.from_text(*arguments)
+        except ValueError as reason:
+            problem = str(reason)
+    raise ValueError(f"`graph` must be given as {_form(family)}, got {text!r}: {problem}")
 
 
-def _whole(arguments: Sequence[str], count: int | None = None) -> list[int]:
-    if not arguments or (count is not None and len(arguments) != count):
-        raise ValueError(f"{len(arguments)} numbers after the colon")
-    return [int(argument) for argument in arguments]
-
-
-def _random(arguments: Sequence[str]) -> FeedbackGraph:
-    if len(arguments) not in (2, 3):
-        raise ValueError(f"{len(arguments)} numbers after the colon")
-    size, density, seed = int(arguments[0]), float(arguments[1]), int((*arguments, "0")[2])
-    return families.random_self_aware(size, density, np.random.default_rng(seed))
+def _form(family: Family) -> str:
+    return f"{family.name.replace('_', '-')}:{family.usage}"
 
 
 def _read_file(path: Path) -> FeedbackGraph:

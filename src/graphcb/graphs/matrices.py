@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers, Structure
+from graphcb.graphs.runs import find_runs, find_runs_of_list
+from graphcb.graphs.structure import Flags, Floats, Indices, Structure
 
 # A dense matrix beyond this (3.2 GB) would take more memory than many machines have.
 DENSE_LIMIT = 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DenseMatrix:
+@dataclass(frozen=True, eq=False)
+class DenseMatrix(Structure):
     """Every entry stored: `matrix[i, j]` is the probability that playing i reveals j."""
 
     matrix: Floats
@@ -26,9 +27,9 @@ class DenseMatrix:
         return DenseMatrix, (self.matrix,)  # through the constructor, which freezes the array
 
     @property
-    def n_actions(self) -> int:
+    def n_actions(self) -> int:  # type: ignore[override]
         """Number of actions."""
-        return int(self.matrix.shape[0])
+        return len(self.matrix)
 
     def arguments(self) -> dict[str, Any]:
         """The edges as (played, revealed, probability)."""
@@ -69,13 +70,14 @@ class DenseMatrix:
         """The rows and columns of `actions`."""
         return DenseMatrix(self.matrix[np.ix_(actions, actions)])
 
-    def numbers(self) -> Numbers | None:
-        """Not known without a search."""
-        return None
+    def runs(self) -> Indices | None:
+        """Found if all rows are runs of ones."""
+        runs = np.empty((2, self.n_actions), dtype=np.intp)
+        return runs if find_runs(self.matrix, runs) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SparseMatrix:
+@dataclass(frozen=True, eq=False)
+class SparseMatrix(Structure):
     """Only the edges stored, as a scipy CSR array with sorted indices and no stored zero."""
 
     matrix: Any
@@ -89,7 +91,7 @@ class SparseMatrix:
         return SparseMatrix, (self.matrix,)  # through the constructor, which freezes the arrays
 
     @property
-    def n_actions(self) -> int:
+    def n_actions(self) -> int:  # type: ignore[override]
         """Number of actions."""
         return int(self.matrix.shape[0])
 
@@ -138,9 +140,10 @@ class SparseMatrix:
         chosen.sort_indices()
         return SparseMatrix(chosen)
 
-    def numbers(self) -> Numbers | None:
-        """Not known without a search."""
-        return None
+    def runs(self) -> Indices | None:
+        """Found if all rows are runs of ones."""
+        runs, m = np.empty((2, self.n_actions), dtype=np.intp), self.matrix
+        return runs if find_runs_of_list(m.indptr, m.indices, m.data, runs) else None
 
 
 def build_dense(structure: Structure) -> Floats:

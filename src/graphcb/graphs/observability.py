@@ -7,7 +7,7 @@ import numpy as np
 from graphcb.graphs.structure import Indices, Structure
 
 if TYPE_CHECKING:
-    from graphcb.graphs.graph import FeedbackGraph
+    from graphcb.graphs.facts import GraphFacts
 
 Observability = Literal["strong", "weak", "unobservable"]
 
@@ -30,7 +30,7 @@ def _frozen(actions: Indices) -> Indices:
     return actions
 
 
-def require_observable(graph: "FeedbackGraph", purpose: str) -> None:
+def require_observable(graph: "GraphFacts", purpose: str) -> None:
     """Refuse a graph with actions that nothing reveals, and say which and what to do."""
     unseen = graph.unobservable_actions
     if unseen.size:

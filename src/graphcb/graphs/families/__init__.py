@@ -1,39 +1,33 @@
-"""The named families, one a file: a constructor, and the structure it knows."""
+"""The named families: each file has all that is known of one, and says how it is built."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from graphcb.graphs.families.apple_tasting import FAMILY as APPLE_TASTING
+from graphcb.graphs.families.apple_tasting import apple_tasting
+from graphcb.graphs.families.bandit import FAMILY as BANDIT
+from graphcb.graphs.families.bandit import bandit
+from graphcb.graphs.families.cops_and_robbers import FAMILY as COPS_AND_ROBBERS
+from graphcb.graphs.families.cops_and_robbers import cops_and_robbers
+from graphcb.graphs.families.disjoint_cliques import FAMILY as DISJOINT_CLIQUES
+from graphcb.graphs.families.disjoint_cliques import disjoint_cliques
+from graphcb.graphs.families.full_information import FAMILY as FULL_INFORMATION
+from graphcb.graphs.families.full_information import full_information
+from graphcb.graphs.families.inventory import INVENTORY, POSTED_PRICE, inventory, posted_price
+from graphcb.graphs.families.self_aware import RANDOM, random_self_aware, undirected_self_aware
+from graphcb.graphs.registry import register
 
-from graphcb.graphs.families.apple_tasting import AppleTasting, apple_tasting
-from graphcb.graphs.families.bandit import Bandit, bandit
-from graphcb.graphs.families.cops_and_robbers import CopsAndRobbers, cops_and_robbers
-from graphcb.graphs.families.disjoint_cliques import DisjointCliques, disjoint_cliques
-from graphcb.graphs.families.full_information import FullInformation, full_information
-from graphcb.graphs.families.inventory import Inventory, PostedPrice, inventory, posted_price
-from graphcb.graphs.families.self_aware import random_self_aware, undirected_self_aware
-from graphcb.graphs.graph import FeedbackGraph
-
-# What a JSON file calls "family", and the constructor its arguments go to.
-CONSTRUCTORS: Mapping[str, Callable[..., FeedbackGraph]] = MappingProxyType(
-    {
-        AppleTasting.family: apple_tasting,
-        Bandit.family: bandit,
-        CopsAndRobbers.family: cops_and_robbers,
-        DisjointCliques.family: disjoint_cliques,
-        FullInformation.family: full_information,
-        Inventory.family: inventory,
-        PostedPrice.family: posted_price,
-    }
-)
+# The last registered is asked first: an identity matrix is a bandit, though also cliques of one.
+for family in (
+    RANDOM,
+    DISJOINT_CLIQUES,
+    APPLE_TASTING,
+    POSTED_PRICE,
+    INVENTORY,
+    COPS_AND_ROBBERS,
+    FULL_INFORMATION,
+    BANDIT,
+):
+    register(family)
 
 __all__ = [
-    "CONSTRUCTORS",
-    "AppleTasting",
-    "Bandit",
-    "CopsAndRobbers",
-    "DisjointCliques",
-    "FullInformation",
-    "Inventory",
-    "PostedPrice",
     "apple_tasting",
     "bandit",
     "cops_and_robbers",

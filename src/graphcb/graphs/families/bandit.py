@@ -1,13 +1,29 @@
 """Each action reveals itself alone: the classic bandit."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.compilation import compiled
+from graphcb.graphs.formulas import (
+    ANY_GAP,
+    OPERATIONS,
+    ROUNDING,
+    ClosedForm,
+    ExactSolution,
+    Outcome,
+    record,
+    scale,
+)
 from graphcb.graphs.graph import FeedbackGraph
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+from graphcb.graphs.registry import Family
+from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.structure import Floats, Indices, Numbers
+
+MAX_PASSES = 100
+BECAUSE = "each action reveals itself alone"
 
 
 def bandit(n_actions: int) -> FeedbackGraph:
@@ -19,46 +35,23 @@ def bandit(n_actions: int) -> FeedbackGraph:
     return FeedbackGraph.from_structure(Bandit(as_count("n_actions", n_actions)))
 
 
-@dataclass(frozen=True, slots=True)
-class Bandit:
+@dataclass(frozen=True)
+class Bandit(RunStructure):
     """Structure of the bandit graph."""
 
     n_actions: int
     family: ClassVar[str] = "bandit"
 
-    def arguments(self) -> dict[str, Any]:
-        """How to build it again."""
-        return {"n_actions": self.n_actions}
-
-    def dense(self) -> Floats:
-        """The identity."""
-        return np.eye(self.n_actions)
-
-    def row(self, action: int) -> Floats:
-        """A one at `action`."""
-        row = np.zeros(self.n_actions)
-        row[action] = 1.0
-        return row
+    def runs(self) -> Indices:
+        """A one on the diagonal."""
+        runs = np.empty((2, self.n_actions), dtype=np.intp)
+        runs[0] = np.arange(self.n_actions)
+        runs[1] = runs[0] + 1
+        return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen exactly when it is played."""
         return probabilities.copy()
-
-    def self_loops(self) -> Flags:
-        """All."""
-        return np.ones(self.n_actions, dtype=np.bool_)
-
-    def in_degrees(self) -> Indices:
-        """One each."""
-        return np.ones(self.n_actions, dtype=np.intp)
-
-    def is_deterministic(self) -> bool:
-        """Yes."""
-        return True
-
-    def is_symmetric(self) -> bool:
-        """Yes."""
-        return True
 
     def subgraph(self, actions: Indices) -> "Bandit":
         """A smaller bandit."""
@@ -67,3 +60,79 @@ class Bandit:
     def numbers(self) -> Numbers:
         """No two actions are connected."""
         return Numbers(self.n_actions, 0, self.n_actions)
+
+    def closed_form(self) -> ClosedForm:
+        """The optimum itself."""
+        return ClosedForm(
+            "exact_inverse_gap_weighting", BECAUSE, exact_inverse_gap_weighting, within=1.0
+        )
+
+    def exact_solution(self) -> ExactSolution:
+        """One root."""
+        return ExactSolution(BECAUSE, _solve_rows)
+
+
+@compiled
+def exact_inverse_gap_weighting(f: Floats, gamma: float) -> Floats:
+    """Bandit, exactly: p_a = 1 / (x + gamma (f_a - f_best)) with the x that makes it sum to 1.
+
+    The optimum of the convex program; gamma * DEC is K - 1.
+    """
+    ft, p = f.copy(), np.empty(f.size)
+    scale(ft, gamma, ANY_GAP)
+    solve_bandit(ft, p)
+    return p
+
+
+@compiled
+def _solve_rows(
+    losses: Floats, gammas: Floats, first: int, stop: int, p: Floats, numbers: Floats
+) -> None:
+    for row in range(first, stop):
+        scale(losses[row], gammas[row], ANY_GAP)
+        record(solve_bandit(losses[row], p[row]), False, numbers[row])
+
+
+@compiled
+def solve_bandit(ft: Floats, p: Floats) -> Outcome:
+    """p_a = 1 / (x + ft_a) with x the root that makes it a distribution; gamma * DEC is K - 1.
+
+    Newton from x = 1, where the sum is at least 1: it is convex and falling, so the steps rise
+    to the root. With q = p the constraints are 1 / p_a - 2 - ft_a = x - 2, all equal, and the
+    gradient is ft_i + 1 - 1 / p_i = 1 - x, all equal: the bound K - 1 is met, whatever the
+    gaps. The answer's own bound takes no difference of large numbers: every p but the head's is
+    rounded up, so that 1 / p_a - ft_a is at most x, and the head has ft = 0.
+    """
+    n = ft.size
+    x = 1.0
+    passes = 0
+    while passes < MAX_PASSES:
+        passes += 1
+        total = slope = 0.0
+        for a in range(n):
+            chance = 1.0 / (x + ft[a])
+            total += chance
+            slope += chance * chance
+        # Newton on 1 / total, which is nearly linear: few steps whatever the gaps.
+        step = (total - 1.0) * total / slope
+        x += step
+        if not step > 4.0 * ROUNDING * x:
+            break
+    head = 0
+    rest = play = 0.0
+    for a in range(n):
+        if ft[a] < ft[head]:
+            head = a
+    for a in range(n):
+        if a != head:
+            p[a] = (1.0 + 4.0 * ROUNDING) / (x + ft[a])
+            rest += p[a]
+            play += p[a] * ft[a]
+    p[head] = 1.0 - rest
+    # value = p @ ft + sum p + max_a (1 / p_a - 2 - ft_a)
+    value = play + max(x, 1.0 / p[head]) - 1.0
+    error = (n + OPERATIONS) * ROUNDING
+    return Outcome(value, value + error * (n + value), n - 1.0, passes, False, n)
+
+
+FAMILY = Family(bandit, "K", lambda size: bandit(int(size)), Bandit)

@@ -1,13 +1,17 @@
 """Every action reveals all losses but its own: the loopless clique."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.compilation import compiled
+from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+from graphcb.graphs.registry import Family
+from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 
 def cops_and_robbers(n_actions: int) -> FeedbackGraph:
@@ -24,26 +28,20 @@ def cops_and_robbers(n_actions: int) -> FeedbackGraph:
     return FeedbackGraph.from_structure(CopsAndRobbers(size))
 
 
-@dataclass(frozen=True, slots=True)
-class CopsAndRobbers:
+@dataclass(frozen=True)
+class CopsAndRobbers(RunStructure):
     """Structure of the cops-and-robbers graph."""
 
     n_actions: int
     family: ClassVar[str] = "cops_and_robbers"
 
-    def arguments(self) -> dict[str, Any]:
-        """How to build it again."""
-        return {"n_actions": self.n_actions}
-
-    def dense(self) -> Floats:
-        """Ones less the identity."""
-        return 1.0 - np.eye(self.n_actions)
-
-    def row(self, action: int) -> Floats:
-        """Ones but at `action`."""
-        row = np.ones(self.n_actions)
-        row[action] = 0.0
-        return row
+    def runs(self) -> Indices:
+        """From the next action around to the one before."""
+        runs = np.empty((2, self.n_actions), dtype=np.intp)
+        runs[1] = np.arange(self.n_actions)
+        runs[0] = runs[1] + 1
+        runs[0, -1], runs[1, 0] = 0, self.n_actions
+        return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """The sum over the others, added up from both sides: `1 - p` would cancel near p = 1."""
@@ -51,18 +49,6 @@ class CopsAndRobbers:
         revealed[1:] = np.cumsum(probabilities[:-1])
         revealed[:-1] += np.cumsum(probabilities[:0:-1])[::-1]
         return revealed
-
-    def self_loops(self) -> Flags:
-        """None."""
-        return np.zeros(self.n_actions, dtype=np.bool_)
-
-    def in_degrees(self) -> Indices:
-        """All the others."""
-        return np.full(self.n_actions, self.n_actions - 1, dtype=np.intp)
-
-    def is_deterministic(self) -> bool:
-        """Yes."""
-        return True
 
     def is_symmetric(self) -> bool:
         """Yes."""
@@ -75,3 +61,24 @@ class CopsAndRobbers:
     def numbers(self) -> Numbers:
         """All are connected; two actions reveal everybody; nobody reveals itself."""
         return Numbers(1, 2, 0)
+
+    def closed_form(self) -> ClosedForm:
+        """The paper's."""
+        return ClosedForm("two_best", "any two actions reveal everything", two_best, within=2.0)
+
+
+@compiled
+def two_best(f: Floats, gamma: float) -> Floats:
+    """Cops-and-robbers: the runner-up gets 1 / (2 + gamma * gap), the best the rest."""
+    best = np.argmin(f)
+    second = 1 if best == 0 else 0
+    for a in range(f.size):
+        if a != best and f[a] < f[second]:
+            second = a
+    p = np.zeros(f.size)
+    p[second] = 1.0 / (2.0 + gamma * (f[second] - f[best]))
+    p[best] = 1.0 - p[second]
+    return p
+
+
+FAMILY = Family(cops_and_robbers, "K", lambda size: cops_and_robbers(int(size)), CopsAndRobbers)

@@ -1,14 +1,19 @@
 """Groups of actions that reveal each other and nobody outside."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.compilation import compiled
+from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+from graphcb.graphs.registry import Family
+from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.structure import Floats, Indices, Numbers
 
 
 def disjoint_cliques(sizes: Sequence[int]) -> FeedbackGraph:
@@ -25,53 +30,39 @@ def disjoint_cliques(sizes: Sequence[int]) -> FeedbackGraph:
     return FeedbackGraph.from_structure(DisjointCliques(checked))
 
 
-@dataclass(frozen=True, slots=True)
-class DisjointCliques:
+@dataclass(frozen=True)
+class DisjointCliques(RunStructure):
     """Structure of disjoint cliques."""
 
     sizes: tuple[int, ...]
+    n_actions: int = field(init=False, repr=False)
     family: ClassVar[str] = "disjoint_cliques"
 
-    @property
-    def n_actions(self) -> int:
-        """Number of actions."""
-        return sum(self.sizes)
-
-    @property
-    def groups(self) -> Indices:
-        """The group of each action."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_actions", sum(self.sizes))
 
     def arguments(self) -> dict[str, Any]:
-        """How to build it again."""
+        """The sizes alone."""
         return {"sizes": list(self.sizes)}
 
-    def dense(self) -> Floats:
-        """Blocks of ones along the diagonal."""
-        groups = self.groups
-        return np.equal.outer(groups, groups).astype(np.float64)
+    def _starts(self) -> Indices:
+        """The first action of each group."""
+        return np.cumsum((0, *self.sizes[:-1]))
 
-    def row(self, action: int) -> Floats:
-        """Ones on the group of `action`."""
-        groups = self.groups
-        return np.array(groups == groups[action], dtype=np.float64)
+    def runs(self) -> Indices:
+        """The whole group."""
+        starts = self._starts()
+        return np.repeat([starts, starts + self.sizes], self.sizes, axis=1)
+
+    @classmethod
+    def candidate(cls, runs: Indices) -> Self:
+        """A group wherever a new run begins."""
+        starts = np.flatnonzero(np.diff(runs[0], prepend=-1))
+        return cls(tuple(np.diff(starts, append=runs.shape[1]).tolist()))
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen when any of its group is played."""
-        starts = np.cumsum((0, *self.sizes[:-1]))
-        return np.repeat(np.add.reduceat(probabilities, starts), self.sizes)
-
-    def self_loops(self) -> Flags:
-        """All."""
-        return np.ones(self.n_actions, dtype=np.bool_)
-
-    def in_degrees(self) -> Indices:
-        """The size of the group."""
-        return np.repeat(np.array(self.sizes, dtype=np.intp), self.sizes)
-
-    def is_deterministic(self) -> bool:
-        """Yes."""
-        return True
+        return np.repeat(np.add.reduceat(probabilities, self._starts()), self.sizes)
 
     def is_symmetric(self) -> bool:
         """Yes."""
@@ -79,12 +70,39 @@ class DisjointCliques:
 
     def subgraph(self, actions: Indices) -> "DisjointCliques | None":
         """Smaller groups, as long as each stays in one piece."""
-        groups = self.groups[actions]
+        groups = np.repeat(np.arange(len(self.sizes)), self.sizes)[actions]
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         if np.unique(groups).size != starts.size:
             return None
         return DisjointCliques(tuple(np.diff(starts, append=groups.size).tolist()))
 
     def numbers(self) -> Numbers:
-        """One action a group."""
+        """One action per group."""
         return Numbers(len(self.sizes), 0, len(self.sizes))
+
+    def closed_form(self) -> ClosedForm:
+        """The paper's form for undirected graphs, whose independent set is known here."""
+        formula = partial(best_of_groups, self._starts())
+        return ClosedForm("best_of_groups", "one action per group sees all", formula, within=4.0)
+
+
+@compiled
+def best_of_groups(starts: Indices, f: Floats, gamma: float) -> Floats:
+    """The best of each of m groups gets 1 / (m + gamma * gap), the best of all the rest."""
+    p = np.zeros(f.size)
+    best, rest = np.argmin(f), 0.0
+    for g in range(starts.size):
+        stop = starts[g + 1] if g + 1 < starts.size else f.size
+        a = starts[g] + np.argmin(f[starts[g] : stop])
+        if not starts[g] <= best < stop:
+            p[a] = 1.0 / (starts.size + gamma * (f[a] - f[best]))
+            rest += p[a]
+    p[best] = 1.0 - rest
+    return p
+
+
+def _from_text(first: str, *more: str) -> FeedbackGraph:
+    return disjoint_cliques([int(size) for size in (first, *more)])
+
+
+FAMILY = Family(disjoint_cliques, "SIZE,SIZE,...", _from_text, DisjointCliques)

@@ -1,13 +1,29 @@
 """Every action reveals every loss."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.compilation import compiled
+from graphcb.graphs.formulas import (
+    ANY_GAP,
+    OPERATIONS,
+    ROUNDING,
+    ClosedForm,
+    ExactSolution,
+    Outcome,
+    record,
+    scale,
+)
 from graphcb.graphs.graph import FeedbackGraph
-from graphcb.graphs.structure import Flags, Floats, Indices, Numbers
+from graphcb.graphs.registry import Family
+from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.structure import Floats, Indices, Numbers
+
+MAX_PASSES = 100
+BECAUSE = "every action reveals everything"
 
 
 def full_information(n_actions: int) -> FeedbackGraph:
@@ -19,40 +35,22 @@ def full_information(n_actions: int) -> FeedbackGraph:
     return FeedbackGraph.from_structure(FullInformation(as_count("n_actions", n_actions)))
 
 
-@dataclass(frozen=True, slots=True)
-class FullInformation:
+@dataclass(frozen=True)
+class FullInformation(RunStructure):
     """Structure of the full-information graph."""
 
     n_actions: int
     family: ClassVar[str] = "full_information"
 
-    def arguments(self) -> dict[str, Any]:
-        """How to build it again."""
-        return {"n_actions": self.n_actions}
-
-    def dense(self) -> Floats:
+    def runs(self) -> Indices:
         """All ones."""
-        return np.ones((self.n_actions, self.n_actions))
-
-    def row(self, action: int) -> Floats:
-        """All ones, whatever the action."""
-        return np.ones(self.n_actions)
+        runs = np.zeros((2, self.n_actions), dtype=np.intp)
+        runs[1] = self.n_actions
+        return runs
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """Every action is always seen."""
         return np.full(self.n_actions, probabilities.sum())
-
-    def self_loops(self) -> Flags:
-        """All."""
-        return np.ones(self.n_actions, dtype=np.bool_)
-
-    def in_degrees(self) -> Indices:
-        """Everybody sees everybody."""
-        return np.full(self.n_actions, self.n_actions, dtype=np.intp)
-
-    def is_deterministic(self) -> bool:
-        """Yes."""
-        return True
 
     def is_symmetric(self) -> bool:
         """Yes."""
@@ -65,3 +63,85 @@ class FullInformation:
     def numbers(self) -> Numbers:
         """All actions are connected."""
         return Numbers(1, 0, 1)
+
+    def closed_form(self) -> ClosedForm:
+        """The optimum itself."""
+        return ClosedForm("water_filling", BECAUSE, water_filling, within=1.0)
+
+    def exact_solution(self) -> ExactSolution:
+        """One root."""
+        return ExactSolution(BECAUSE, _solve_rows)
+
+
+@compiled
+def water_filling(f: Floats, gamma: float) -> Floats:
+    """Full information, exactly: p_a = max(0, x - gamma (f_a - f_best)) / 2, summing to 1.
+
+    The optimum of the convex program: all on the best action once it leads by gamma * gap >= 2.
+    """
+    ft, p = f.copy(), np.empty(f.size)
+    scale(ft, gamma, ANY_GAP)
+    solve_full_information(ft, p)
+    return p
+
+
+@compiled
+def _solve_rows(
+    losses: Floats, gammas: Floats, first: int, stop: int, p: Floats, numbers: Floats
+) -> None:
+    for row in range(first, stop):
+        scale(losses[row], gammas[row], ANY_GAP)
+        record(solve_full_information(losses[row], p[row]), False, numbers[row])
+
+
+@compiled
+def solve_full_information(ft: Floats, p: Floats) -> Outcome:
+    """p_a = max(0, x - ft_a) / 2 with x the root that makes it a distribution.
+
+    W = 1, so the constraint 1 - 2 p_a - ft_a is 1 - x on the support and lower elsewhere. With q
+    uniform on the support the gradient ft_i + 2 (p_i - q_i) - sum_j N_j is the same there and
+    higher elsewhere, which proves it.
+    """
+    n = ft.size
+    passes = 1
+    # The support is those below the root: shrink it until nobody in it is above.
+    x = np.inf
+    while passes < MAX_PASSES:
+        passes += 1
+        total, size = 0.0, 0
+        for a in range(n):
+            if ft[a] < x:
+                total += ft[a]
+                size += 1
+        root = (2.0 + total) / size
+        if root >= x:
+            break
+        x = root
+    support = 0
+    mass = 0.0
+    for a in range(n):
+        p[a] = 0.5 * max(0.0, x - ft[a])
+        mass += p[a]
+        support += p[a] > 0.0
+    error = (n + OPERATIONS) * ROUNDING
+    play = squares = spread = price = 0.0
+    worst = -np.inf
+    for a in range(n):
+        p[a] /= mass
+        q = 1.0 / support if p[a] > 0.0 else 0.0
+        play += p[a] * ft[a]
+        squares += p[a] * p[a]
+        worst = max(worst, 1.0 - 2.0 * p[a] - ft[a])
+        spread += (p[a] - q) * (p[a] - q) + q * (1.0 - q)
+        price += 2.0 * q * (1.0 - p[a]) - q * ft[a]
+    least = np.inf
+    for a in range(n):
+        q = 1.0 / support if p[a] > 0.0 else 0.0
+        tilt = 2.0 * (p[a] - q)
+        least = min(least, ft[a] + tilt - error * (ft[a] + abs(tilt)))
+    value = play + squares + worst
+    lower = price + least - spread - error * (6.0 + play + 2.0 * x)
+    return Outcome(value, value + error * (2.0 + play + squares), lower, passes, False, support)
+
+
+FAMILY = Family(full_information, "K", lambda size: full_information(int(size)), FullInformation)

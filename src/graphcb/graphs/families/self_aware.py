@@ -6,6 +6,7 @@ import numpy as np
 
 from graphcb.checks import as_action, as_count
 from graphcb.graphs.graph import FeedbackGraph
+from graphcb.graphs.registry import Family
 
 
 def undirected_self_aware(n_actions: int, edges: Iterable[tuple[int, int]]) -> FeedbackGraph:
@@ -43,3 +44,10 @@ def random_self_aware(n_actions: int, density: float, rng: np.random.Generator) 
     matrix = (rng.random((size, size)) < density).astype(np.float64)
     np.fill_diagonal(matrix, 1.0)
     return FeedbackGraph(matrix)
+
+
+def _from_text(size: str, density: str, seed: str = "0") -> FeedbackGraph:
+    return random_self_aware(int(size), float(density), np.random.default_rng(int(seed)))
+
+
+RANDOM = Family(random_self_aware, "K,DENSITY[,SEED]", _from_text)

@@ -7,6 +7,7 @@ import scipy.sparse
 
 import graphcb
 from graphcb import FeedbackGraph, Status, graphs
+from graphcb.exploration import closed_form_probabilities
 
 
 def relative_gap(solution, gamma):
@@ -155,3 +156,29 @@ def test_sparse_graphs_with_gaps_of_every_size(size, kind):
         solution = graphcb.solve_dec(losses, FeedbackGraph(matrix), 10.0 ** rng.uniform(4, 8))
         assert solution.is_certified
         assert solution.steps <= 100
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [graphs.bandit(5), graphs.full_information(5), graphs.apple_tasting(5, revealing_action=3)],
+    ids=repr,
+)
+def test_a_plain_matrix_of_a_family_is_solved_exactly_too(graph):
+    losses = np.random.default_rng(0).random(5)
+    known = graphcb.solve_dec(losses, graph, 20.0)
+    plain = graphcb.solve_dec(losses, FeedbackGraph(graph.matrix), 20.0)
+    assert known.status is plain.status is Status.EXACT
+    np.testing.assert_array_equal(known.probabilities, plain.probabilities)
+    assert (known.value, known.gap, known.steps) == (plain.value, plain.gap, plain.steps)
+
+
+@pytest.mark.parametrize("array", [np.eye(3), np.eye(3).tolist()], ids=["array", "list"])
+def test_an_array_is_no_graph(array):
+    what = r"an array of shape \(3, 3\); use graphcb.FeedbackGraph\(array\)"
+    text = f"`graph` must be a FeedbackGraph, got {what if hasattr(array, 'shape') else 'list'}"
+    with pytest.raises(TypeError, match=text):
+        graphcb.solve_dec([0.0, 0.1, 0.2], array, 1.0)
+    with pytest.raises(TypeError, match=text):
+        graphcb.dec([0.0, 0.1, 0.9], [0.0, 0.1, 0.2], array, 1.0)
+    with pytest.raises(TypeError, match=text):
+        closed_form_probabilities([0.0, 0.1, 0.2], array, 1.0)

@@ -4,21 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_gamma, as_losses
-from graphcb.exploration.rows import (
-    CUT,
-    LOWER,
-    N_NUMBERS,
-    STEPS,
-    UPPER,
-    VALUE,
-    edges_to_solve,
-    play_uniformly,
-    recheck_cut,
-    solve_rows,
-    status_of,
-)
-from graphcb.exploration.solution import Solution
-from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.exploration.solver.entry import edges_to_solve, solve_programs
+from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution
+from graphcb.exploration.solver.solution import Solution
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 
 MAX_STEPS = 100
 TOLERANCE = 1e-6
@@ -49,7 +38,7 @@ def solve_dec(
     >>> solution.gap <= 1e-6 * (1.0 / 100.0 + solution.value), str(solution.status)
     (True, 'proven to be within the tolerance of the optimum')
     """
-    f = as_losses(predicted_losses, graph.n_actions)
+    f = as_losses(predicted_losses, as_graph(graph).n_actions)
     g = as_gamma(gamma)
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)
@@ -57,21 +46,14 @@ def solve_dec(
     scaled = np.array(f, ndmin=2)  # a copy
     p, outcomes = np.empty(scaled.shape), np.empty((1, N_NUMBERS))
     edges = edges_to_solve(graph)
-    solve_rows(scaled, np.array([g]), graph, edges, tolerance, max_steps, 0, 1, p, outcomes)
-    outcome = outcomes[0].tolist()
-    if outcome[CUT] or not outcome[UPPER] < np.inf:
-        if outcome[CUT]:
-            recheck_cut(f, g, graph, p[0], scaled[0], outcomes[0])
-        if not outcomes[0, UPPER] < np.inf:
-            play_uniformly(f, g, graph, p[0], outcomes[0])
-        outcome = outcomes[0].tolist()
-    gap = max(outcome[UPPER] - outcome[LOWER], 0.0)
-    status = status_of(outcome, tolerance, exact=edges is None)
-    return Solution(p[0], outcome[VALUE] / g, gap / g, int(outcome[STEPS]), status)
+    solve_programs(scaled, np.array([g]), graph, edges, tolerance, max_steps, 0, 1, p, outcomes)
+    if outcomes[0, REPAIR]:
+        repair(f, g, graph, tolerance, edges is None, scaled[0], p[0], outcomes[0])
+    return solution(p[0], outcomes[0], g)
 
 
 def as_tolerance(tolerance: float) -> float:
-    """A positive number below 1."""
+    """A number strictly between 0 and 1."""
     value = float(tolerance)
     if not 0.0 < value < 1.0:
         raise ValueError(f"`tolerance` must be between 0 and 1, got {tolerance}")

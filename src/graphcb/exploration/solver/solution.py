@@ -45,7 +45,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolutionBatch:
-    """One `Solution` a row: arrays of shape (B, K) and (B,), and the statuses in a tuple."""
+    """One `Solution` per row: arrays of shape (B, K) and (B,), and the statuses in a tuple."""
 
     probabilities: NDArray[np.float64]
     value: NDArray[np.float64]

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from graphcb.exploration.cholesky import (
-    add_outer_products,
-    add_sparse_outer_product,
+from graphcb.exploration.solver.cholesky import (
+    add_sparse_square,
+    add_squares,
     dot,
     factorise,
     solve_in_place,
@@ -15,7 +15,7 @@ def test_solves_what_numpy_solves(size):
     rng = np.random.default_rng(size)
     rows = rng.normal(size=(2 * size + 1, size))
     matrix = np.zeros((size, size))
-    add_outer_products(1.0, rows, 0, size, matrix)
+    add_squares(1.0, rows, 0, size, matrix)
     gram = rows.T @ rows
     np.testing.assert_allclose(np.triu(matrix), np.triu(gram), rtol=1e-12, atol=1e-12)
     right = rng.normal(size=size)
@@ -30,8 +30,8 @@ def test_a_sparse_row_adds_the_same():
     places = np.array([3, 4, 17])
     row[places] = [2.0, -1.0, 0.5]
     matrix, expected = np.zeros((20, 20)), np.zeros((20, 20))
-    add_outer_products(1.0, row[None], 0, 20, expected)
-    add_sparse_outer_product(row, places, matrix)
+    add_squares(1.0, row[None], 0, 20, expected)
+    add_sparse_square(row, places, matrix)
     assert (matrix == expected).all()
     assert matrix[3, 17] == 1.0
 

@@ -5,6 +5,7 @@ import pytest
 
 import graphcb
 from graphcb import graphs
+from graphcb.exploration import Status
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -22,7 +23,7 @@ def test_same_answers_as_one_by_one(n_threads):
         assert (solution.steps, solution.status) == (alone.steps, alone.status)
 
 
-def test_one_graph_a_row():
+def test_one_graph_per_row():
     rng = np.random.default_rng(1)
     losses = rng.random((3, 4))
     different = [graphs.bandit(4), graphs.inventory(4), graphs.full_information(4)]
@@ -73,7 +74,7 @@ def test_bad_input_gets_a_clear_error(losses, graph, gamma, text):
         graphcb.solve_dec_batch(losses, graph, gamma)
 
 
-def test_one_dense_graph_a_row_gives_the_same_answers_on_any_number_of_threads():
+def test_one_dense_graph_per_row_gives_the_same_answers_on_any_number_of_threads():
     rng = np.random.default_rng(5)
     many = [graphs.random_self_aware(6, 0.4, rng) for _ in range(150)]
     losses, gamma = rng.random((150, 6)), 10.0 ** rng.uniform(0, 6, 150)
@@ -84,3 +85,40 @@ def test_one_dense_graph_a_row_gives_the_same_answers_on_any_number_of_threads()
             np.testing.assert_array_equal(batch[row].probabilities, alone.probabilities)
             assert (batch[row].value, batch[row].gap) == (alone.value, alone.gap)
             assert batch[row].status is alone.status
+
+
+@pytest.mark.parametrize(
+    "graph", [graphs.bandit(5), graphs.apple_tasting(5), graphs.inventory(5)], ids=repr
+)
+def test_same_answers_where_gaps_are_too_large_for_the_solver(graph):
+    rng = np.random.default_rng(6)
+    losses = rng.normal(size=(40, 5)) * 10.0 ** rng.uniform(80, 300, (40, 1))
+    batch = graphcb.solve_dec_batch(losses, graph, 1e4)
+    for row, solution in enumerate(batch):
+        alone = graphcb.solve_dec(losses[row], graph, 1e4)
+        assert solution.probabilities.tolist() == alone.probabilities.tolist()
+        assert (solution.value, solution.gap) == (alone.value, alone.gap)
+        assert (solution.steps, solution.status) == (alone.steps, alone.status)
+        assert solution.is_certified == (solution.gap * 1e4 <= 1e-6 * (1 + solution.value * 1e4))
+
+
+def test_among_dense_graphs_one_of_a_family_is_solved_as_alone():
+    rng = np.random.default_rng(6)
+    for n in (3, 6):
+        many = [graphs.random_self_aware(n, 0.5, rng) for _ in range(40)]
+        many[7] = graphcb.FeedbackGraph(np.eye(n))
+        losses = rng.random((40, n))
+        batch = graphcb.solve_dec_batch(losses, many, 20.0)
+        assert batch.status[7] is Status.EXACT
+        for row, graph in enumerate(many):
+            alone = graphcb.solve_dec(losses[row], graph, 20.0)
+            np.testing.assert_array_equal(batch[row].probabilities, alone.probabilities)
+            assert batch[row].status is alone.status
+
+
+def test_an_array_is_no_graph():
+    text = r"`graph` must be a FeedbackGraph, got an array of shape \(3, 3\); use graphcb.Feedback"
+    with pytest.raises(TypeError, match=text):
+        graphcb.solve_dec_batch(np.zeros((3, 3)), np.eye(3), 1.0)
+    with pytest.raises(TypeError, match=r"`graph\[1\]` must be a FeedbackGraph, got an array of"):
+        graphcb.solve_dec_batch(np.zeros((2, 3)), [graphs.bandit(3), np.eye(3)], 1.0)

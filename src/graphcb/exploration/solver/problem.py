@@ -1,11 +1,25 @@
-"""The decision-estimation coefficient: how bad a distribution can turn out for one round."""
+"""The problem: the decision-estimation coefficient of a round, and the scaled program.
+
+With reveal probabilities W = G.T @ p, the paper's convex program has as the DEC of p
+
+    max_a  p @ f - f_a + (1 / gamma) sum_i (p_i - [i = a])^2 / W_i.
+
+In scaled gaps ft = gamma * (f - min f) >= 0, gamma * DEC is a function of p, ft and G alone,
+
+    F(p) = p @ ft + sum_i p_i^2 / W_i + max_a ((1 - 2 p_a) / W_a - ft_a),
+
+and the solver minimises F over the simplex. The optimum is never negative: the average over a ~ p
+of what the maximum is taken of is not.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
 from graphcb.compilation import compiled
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, as_graph
+
+Floats = NDArray[np.float64]
 
 
 def dec(
@@ -13,7 +27,7 @@ def dec(
 ) -> float:
     """The paper's DEC of a distribution; `SquareCBG` plays a distribution that makes it small.
 
-    The largest regret in one round against any action and any true losses, less gamma / 4
+    The largest regret in one round against any action and any true losses, minus gamma / 4
     times the squared error of the predictions that the graph would reveal. Shapes (K,) and
     (K,); +inf when an action can never be seen under `probabilities`.
 
@@ -21,7 +35,7 @@ def dec(
     >>> dec([0.5, 0.5], [0.0, 0.0], graphs.bandit(2), gamma=10.0)
     0.1
     """
-    p = as_probabilities(probabilities, graph.n_actions)
+    p = as_probabilities(probabilities, as_graph(graph).n_actions)
     f = as_losses(predicted_losses, graph.n_actions)
     g = as_gamma(gamma)
     if graph.n_actions == 1:
@@ -31,13 +45,11 @@ def dec(
 
 
 @compiled
-def scaled_dec(
-    p: NDArray[np.float64], ft: NDArray[np.float64], reveal: NDArray[np.float64]
-) -> float:
-    """gamma * DEC(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
+def scaled_dec(p: Floats, ft: Floats, reveal: Floats) -> float:
+    """F(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
 
     The term of the most likely action is kept apart: it nearly cancels in the sum when hardly
-    anybody sees that action.
+    any action reveals that one.
     """
     head = np.argmax(p)
     common = rest = 0.0

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from graphcb.exploration.certificate import evaluate
-from graphcb.exploration.layout import FT, GRAPH, LOOPS, MATRICES, SEEN_BY, VECTORS, P, Q
-from graphcb.exploration.sparsity import add_rows, fill_rows_of, find_places, multiply_rows
+from graphcb.exploration.solver.certificate import evaluate
+from graphcb.exploration.solver.sparsity import (
+    add_transposed_product,
+    fill_in,
+    find_pattern,
+    multiply,
+)
 
 
 def sparse_graph(n, rng):
@@ -21,61 +25,60 @@ def sparse_graph(n, rng):
 )
 def test_small_dense_or_exact_systems_have_only_full_rows(n, density, allowed):
     seen_by = np.eye(n) if density == 0 else np.ones((n, n))
-    places = find_places(seen_by, allowed)
-    assert fill_rows_of(0, seen_by, places) == n
-    assert places.start.size == 0
-    assert not places.length.any()
+    pattern = find_pattern(seen_by, allowed)
+    assert fill_in(0, seen_by, pattern) == n
+    assert pattern.start.size == 0
+    assert not pattern.length.any()
 
 
 def test_rows_that_the_head_sees_are_full():
     seen_by = sparse_graph(200, np.random.default_rng(0))
-    places = find_places(seen_by, True)
+    pattern = find_pattern(seen_by, True)
     head = 7
-    n_full = fill_rows_of(head, seen_by, places)
-    full = np.flatnonzero(places.length == 0)
+    n_full = fill_in(head, seen_by, pattern)
+    full = np.flatnonzero(pattern.length == 0)
     assert full.size == n_full
     assert full.tolist() == sorted({head, *np.flatnonzero(seen_by[:, head])})
-    for i in np.flatnonzero(places.length):
-        entries = places.action[places.start[i] :][: places.length[i]]
+    for i in np.flatnonzero(pattern.length):
+        entries = pattern.action[pattern.start[i] :][: pattern.length[i]]
         assert entries.tolist() == sorted({i, *np.flatnonzero(seen_by[i])})
 
 
 def test_a_head_that_sees_many_makes_all_rows_full():
     seen_by = sparse_graph(200, np.random.default_rng(0))
     seen_by[:, 7] = 1.0
-    places = find_places(seen_by, True)
-    assert fill_rows_of(7, seen_by, places) == 200
-    assert not places.length.any()
-    assert fill_rows_of(8, seen_by, places) < 200 / 8
+    pattern = find_pattern(seen_by, True)
+    assert fill_in(7, seen_by, pattern) == 200
+    assert not pattern.length.any()
+    assert fill_in(8, seen_by, pattern) < 200 / 8
 
 
 def test_sums_over_a_row_are_those_over_all_its_numbers():
     rng = np.random.default_rng(1)
     seen_by = sparse_graph(200, rng)
-    places = find_places(seen_by, True)
-    fill_rows_of(7, seen_by, places)
+    pattern = find_pattern(seen_by, True)
+    fill_in(7, seen_by, pattern)
     rows, other = seen_by.copy(), rng.random(200)
-    rows[places.length == 0] = 1.0
+    rows[pattern.length == 0] = 1.0
     out, target = np.empty(200), other.copy()
-    multiply_rows(rows, other, places, out)
+    multiply(rows, other, pattern, out)
     np.testing.assert_allclose(out, rows @ other, rtol=1e-13)
-    add_rows(rows, -other, places, target)
+    add_transposed_product(rows, -other, pattern, target)
     np.testing.assert_allclose(target, other - other @ rows, rtol=1e-13, atol=1e-13)
 
 
-def test_bounds_are_the_same_with_and_without_zeros():
+def test_bounds_are_the_same_with_and_without_zeros(lay_out):
     rng = np.random.default_rng(2)
     n = 150
-    v, a = np.zeros((VECTORS, n)), np.zeros((MATRICES, n, n))
-    a[GRAPH] = sparse_graph(n, rng)
-    a[SEEN_BY] = a[GRAPH].T
-    v[FT], v[LOOPS] = 100.0 * rng.random(n), 1.0
-    v[P], v[Q] = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n))
-    dense = evaluate(v, a, find_places(a[SEEN_BY], False))
-    sparse = evaluate(v, a, find_places(a[SEEN_BY], True))
+    matrix = sparse_graph(n, rng) + np.eye(n)
+    laid = lay_out(
+        100.0 * rng.random(n), matrix, rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n))
+    )
+    dense = evaluate(laid.v, laid.a, find_pattern(laid.seen_by, False))
+    sparse = evaluate(laid.v, laid.a, find_pattern(laid.seen_by, True))
     assert sparse == pytest.approx(dense, rel=1e-12)
 
 
 def test_a_graph_of_self_loops_alone_is_sparse():
-    places = find_places(np.zeros((150, 150)), True)
-    assert places.action.tolist() == list(range(150))
+    pattern = find_pattern(np.zeros((150, 150)), True)
+    assert pattern.action.tolist() == list(range(150))

@@ -5,30 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from graphcb.exploration.certificate import evaluate
-from graphcb.exploration.layout import (
-    FT,
-    GRAPH,
-    LOOPS,
-    MATRICES,
-    SEEN_BY,
-    VECTORS,
-    G,
-    P,
-    Q,
-    U,
-    W,
-)
-from graphcb.exploration.sparsity import find_places
+from graphcb.exploration.solver.certificate import evaluate
+from graphcb.exploration.solver.sparsity import find_pattern
 
 
-def laid_out(ft, matrix, p, q):
-    n = ft.size
-    v, a = np.zeros((VECTORS, n)), np.zeros((MATRICES, n, n))
-    off = matrix - np.diag(np.diag(matrix))
-    v[FT], v[LOOPS], v[P], v[Q] = ft, np.diag(matrix), p, q
-    a[GRAPH], a[SEEN_BY] = off, off.T
-    return v, a
+def bounds_of(laid):
+    return evaluate(laid.v, laid.a, find_pattern(laid.seen_by, False))
 
 
 def exactly(array):
@@ -63,7 +45,7 @@ def exact_bound(ft, matrix, q, t, v):
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_bounds_hold_exactly(seed):
+def test_bounds_hold_exactly(seed, lay_out):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))
     ft = 10.0 ** rng.uniform(-3, 8, n)
@@ -77,36 +59,35 @@ def test_bounds_hold_exactly(seed):
     p = 10.0 ** rng.uniform(-9, 0, n)
     q = 10.0 ** rng.uniform(-9, 0, n)
     p, q = p / p.sum(), q / q.sum()
-    v, a = laid_out(ft, matrix, p, q)
-    bounds = evaluate(v, a, find_places(a[SEEN_BY], False))
+    laid = lay_out(ft, matrix, p, q)
+    bounds = bounds_of(laid)
     value = exact_value(ft, matrix, p)
-    bound = exact_bound(ft, matrix, q, v[U] / v[W], 1.0 / v[W])
+    bound = exact_bound(ft, matrix, q, laid["U"] / laid["W"], 1.0 / laid["W"])
     assert bounds.upper >= value
     assert bounds.lower <= bound
     assert bounds.value == pytest.approx(float(value), rel=1e-11)
-    assert bounds.lower == pytest.approx(float(bound), rel=1e-9, abs=1e-9 * abs(v[G]).max())
+    assert bounds.lower == pytest.approx(float(bound), rel=1e-9, abs=1e-9 * abs(laid["G"]).max())
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_the_bound_is_below_every_value(seed):
+def test_the_bound_is_below_every_value(seed, lay_out):
     rng = np.random.default_rng(seed)
     n = 5
     ft = 10.0 ** rng.uniform(-1, 4, n)
     ft[0] = 0.0
     matrix = np.maximum(rng.random((n, n)) < 0.5, np.eye(n)).astype(float)
     p, q = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n))
-    v, a = laid_out(ft, matrix, p, q)
-    bounds = evaluate(v, a, find_places(a[SEEN_BY], False))
+    laid = lay_out(ft, matrix, p, q)
+    bounds = bounds_of(laid)
     for _ in range(20):
         other = rng.dirichlet(np.full(n, 0.3)) * 0.999 + 0.001 / n
         assert bounds.lower <= exact_value(ft, matrix, other)
 
 
-def test_a_head_that_hardly_anybody_sees_loses_no_digits():
+def test_a_head_that_hardly_anybody_sees_loses_no_digits(lay_out):
     # Cops and robbers: terms of 1 / x = 1e12 cancel in the value, which is x * 1e12 + x.
     ft = np.array([0.0, 1e12])
     x = (1.0 + 1e-6) / 1e12
     p = np.array([1.0 - x, x])
-    v, a = laid_out(ft, 1.0 - np.eye(2), p, p.copy())
-    bounds = evaluate(v, a, find_places(a[SEEN_BY], False))
+    bounds = bounds_of(lay_out(ft, 1.0 - np.eye(2), p, p))
     assert bounds.value == pytest.approx(1.0 + 1e-6, abs=1e-11)

@@ -11,13 +11,10 @@ sides of the root they are mixed so that the slope vanishes, which proves the an
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
-from graphcb.exploration.certificate import OPERATIONS, ROUNDING
-from graphcb.exploration.growing import Outcome
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.formulas import LARGEST_GAP, OPERATIONS, ROUNDING, Outcome, record, scale
+from graphcb.graphs.structure import Floats
 
 LEAST = 1e-75  # of w: with gaps of at most 1e100 it is never smaller
 MAX_PASSES = 100
@@ -34,7 +31,23 @@ class Filled(NamedTuple):
 
 
 @compiled
-def solve_apple(ft: Floats, revealing: int, p: Floats) -> Outcome:
+def solve_rows(
+    revealing: int,
+    losses: Floats,
+    gammas: Floats,
+    first: int,
+    stop: int,
+    p: Floats,
+    numbers: Floats,
+) -> None:
+    """Solve the rows of losses where `revealing` shows every loss and the others show none."""
+    for row in range(first, stop):
+        cut = scale(losses[row], gammas[row], LARGEST_GAP)
+        record(_solve(losses[row], revealing, p[row]), cut, numbers[row])
+
+
+@compiled
+def _solve(ft: Floats, revealing: int, p: Floats) -> Outcome:
     """The optimum where `revealing` shows every loss and no other action shows any."""
     n = ft.size
     if n == 1:

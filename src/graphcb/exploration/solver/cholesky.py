@@ -1,36 +1,36 @@
-"""Solving with a symmetric positive matrix, in place and without threads.
+"""Dense linear algebra: a symmetric positive definite system by Cholesky, in place, one thread.
 
-Written out because the systems are small and called thousands of times a second: a threaded
-library spends more time waking its threads than computing.
+Written out because the systems are small and solved thousands of times a second: a threaded
+library spends more time waking its threads than computing. Only upper triangles are read and
+written.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphcb.compilation import fused_part
+from graphcb.compilation import inner_fused
+from graphcb.exploration.solver.workspace import Floats, Indices
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-PANEL = 8  # rows eliminated together: one pass over the rest subtracts all of them
-BLOCK = 32  # rows that first take in all rows above, so that a large matrix is read less often
+PANEL = 8  # pivots eliminated together: one pass over the rest subtracts all of them
+BLOCK = 32  # pivots that first take in everything above, so that a large matrix is read less often
 
 
-@fused_part
-def add_outer_products(sign: float, rows: Floats, first: int, stop: int, matrix: Floats) -> None:
-    """matrix += sign * rows.T @ rows on the upper triangle, rows `first` to `stop`; rows is (m, n).
+@inner_fused
+def add_squares(sign: float, factors: Floats, first: int, stop: int, matrix: Floats) -> None:
+    """matrix[first:stop] += sign * (factors.T @ factors)[first:stop], upper triangle only.
 
-    Eight rows at a time, so that each entry is loaded and stored once for eight products; with
-    one array written and eight read the compiler still turns the inner loop into vectors.
+    `factors` is (m, n). Eight of its rows at a time, so that each entry of the matrix is loaded
+    and stored once for eight products; with one array written and eight read the compiler still
+    vectorises the inner loop.
     """
-    m, n = rows.shape
+    m, n = factors.shape
     i = 0
     while i + 8 <= m:
+        eight = factors[i : i + 8]
         for j in range(first, stop):
             # Slices, so that indices start at 0 and are seen not to be negative.
             target = matrix[j, j:]
-            r0, r1, r2, r3 = rows[i, j:], rows[i + 1, j:], rows[i + 2, j:], rows[i + 3, j:]
-            r4, r5, r6, r7 = rows[i + 4, j:], rows[i + 5, j:], rows[i + 6, j:], rows[i + 7, j:]
+            r0, r1, r2, r3 = eight[0, j:], eight[1, j:], eight[2, j:], eight[3, j:]
+            r4, r5, r6, r7 = eight[4, j:], eight[5, j:], eight[6, j:], eight[7, j:]
             a0, a1, a2, a3 = sign * r0[0], sign * r1[0], sign * r2[0], sign * r3[0]
             a4, a5, a6, a7 = sign * r4[0], sign * r5[0], sign * r6[0], sign * r7[0]
             for k in range(n - j):
@@ -39,42 +39,42 @@ def add_outer_products(sign: float, rows: Floats, first: int, stop: int, matrix:
         i += 8
     while i + 2 <= m:
         for j in range(first, stop):
-            target, r0, r1 = matrix[j, j:], rows[i, j:], rows[i + 1, j:]
+            target, r0, r1 = matrix[j, j:], factors[i, j:], factors[i + 1, j:]
             a0, a1 = sign * r0[0], sign * r1[0]
             for k in range(n - j):
                 target[k] += a0 * r0[k] + a1 * r1[k]
         i += 2
     if i < m:
         for j in range(first, stop):
-            target, r0 = matrix[j, j:], rows[i, j:]
+            target, r0 = matrix[j, j:], factors[i, j:]
             a0 = sign * r0[0]
             for k in range(n - j):
                 target[k] += a0 * r0[k]
 
 
-@fused_part
-def add_sparse_outer_product(row: Floats, places: Indices, matrix: Floats) -> None:
-    """matrix += row.T @ row on the upper triangle; `places`, increasing, are all that is not 0."""
-    for first in range(places.size):
-        j = places[first]
+@inner_fused
+def add_sparse_square(row: Floats, entries: Indices, matrix: Floats) -> None:
+    """matrix += row.T @ row on the upper triangle; `entries`, increasing, are those not zero."""
+    for first in range(entries.size):
+        j = entries[first]
         factor, target = row[j], matrix[j]
-        for second in range(first, places.size):
-            k = places[second]
+        for second in range(first, entries.size):
+            k = entries[second]
             target[k] += factor * row[k]
 
 
-@fused_part
+@inner_fused
 def factorise(matrix: Floats) -> None:
-    """Overwrite the upper triangle with U, where U.T @ U is the matrix.
+    """Cholesky: overwrite the upper triangle with U, where U.T @ U is the matrix.
 
-    A pivot that rounding has made negative stands for a direction without curvature: it is
-    given an infinite one, so that the solution does not move that way.
+    A pivot that rounding has made negative stands for a direction without curvature. It is
+    set to infinity, so that the solution does not move in that direction.
     """
     n = matrix.shape[0]
     for start in range(0, n, PANEL):
         end = min(start - start % BLOCK + BLOCK, n)
         if start % BLOCK == 0:
-            add_outer_products(-1.0, matrix[:start], start, end, matrix)
+            add_squares(-1.0, matrix[:start], start, end, matrix)
         stop = min(start + PANEL, n)
         for k in range(start, stop):
             row = matrix[k, k:]
@@ -90,12 +90,12 @@ def factorise(matrix: Floats) -> None:
             if not pivot > 0.0:
                 row[0] = np.inf
         if stop < end:
-            add_outer_products(-1.0, matrix[start:stop], stop, end, matrix)
+            add_squares(-1.0, matrix[start:stop], stop, end, matrix)
 
 
-@fused_part
+@inner_fused
 def dot(left: Floats, right: Floats) -> float:
-    """left @ right in four sums side by side, which do not wait for each other."""
+    """left @ right, as four independent sums that can run side by side."""
     n = left.size
     s0 = s1 = s2 = s3 = 0.0
     for k in range(n // 4):
@@ -109,9 +109,9 @@ def dot(left: Floats, right: Floats) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@fused_part
+@inner_fused
 def solve_in_place(factor: Floats, right: Floats) -> None:
-    """Overwrite `right` with the solution, given the U of `factorise`."""
+    """Overwrite `right` with the solution of U.T @ U @ x = right, given the U of `factorise`."""
     n = right.size
     for i in range(n):
         row, below = factor[i, i:], right[i:]

@@ -1,7 +1,7 @@
-"""The edges of a graph in the form compiled code reads: by a rule, by a matrix, or by a list.
+"""The edges of a graph in the form compiled code reads: a matrix, a list, or runs of ones.
 
-A family with a rule is never written out: the rows and columns of the few actions that matter
-come from the rule alone.
+A rule with runs is never written out: the rows and columns of the few actions that matter come
+from the runs alone.
 """
 
 from typing import Any, NamedTuple
@@ -11,26 +11,20 @@ from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.families import (
-    CopsAndRobbers,
-    DisjointCliques,
-    Inventory,
-    PostedPrice,
-)
 from graphcb.graphs.matrices import DenseMatrix, SparseMatrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MATRIX, LIST, COPS, LEVELS, PRICES, GROUPS = range(6)
+MATRIX, LIST, RUNS = range(3)
 
 
 class Edges(NamedTuple):
     """Which of the forms, and what it needs; arrays it does not need are empty."""
 
     form: int
-    flat: Floats  # the matrix, row after row; of many programs one a row
-    start: Indices  # (2, n + 1) first edge of each played action, and of each revealed one
+    flat: Floats  # the matrix, row after row; of many programs one per row
+    start: Indices  # (2, n + 1) first edge of each played and of each revealed action; or the runs
     action: Indices  # (2, edges) the other end
     chance: Floats  # (2, edges)
 
@@ -43,24 +37,19 @@ def _frozen(array: Any) -> Any:
 _NO_MATRIX = _frozen(np.empty((1, 0)))
 _NO_INDICES = _frozen(np.empty((2, 0), dtype=np.int64))
 _NO_LIST = (_NO_INDICES, _NO_INDICES, _frozen(np.empty((2, 0))))
-_RULES = {CopsAndRobbers: COPS, Inventory: LEVELS, PostedPrice: PRICES}
 
 
 def edges_of(graph: FeedbackGraph) -> Edges:
-    """The edges of any graph; a rule that is not known here is written out as a matrix."""
+    """The edges of any graph; a rule without runs is written out as a matrix."""
     structure = graph.structure
     if isinstance(structure, DenseMatrix):
         return Edges(MATRIX, structure.matrix.reshape(1, -1), *_NO_LIST)
-    rule = _RULES.get(type(structure))
-    if rule is not None:
-        return Edges(rule, _NO_MATRIX, *_NO_LIST)
-    if isinstance(structure, DisjointCliques):
-        first = np.repeat(np.cumsum((0, *structure.sizes[:-1])), structure.sizes)
-        bounds = _frozen(np.stack([first, first + np.repeat(structure.sizes, structure.sizes)]))
-        return Edges(GROUPS, _NO_MATRIX, bounds, *_NO_LIST[1:])
     if isinstance(structure, SparseMatrix):
         return Edges(LIST, _NO_MATRIX, *_lists(structure.matrix))
-    return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
+    runs = structure.runs()
+    if runs is None:
+        return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
+    return Edges(RUNS, _NO_MATRIX, _frozen(runs), *_NO_LIST[1:])
 
 
 def _lists(matrix: Any) -> tuple[Any, Any, Any]:
@@ -80,21 +69,19 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
         first, stride = (action, n) if as_column else (action * n, 1)
         for j in range(n):
             out[j] = edges.flat[first + j * stride]
-        return
-    # Every rule is a run of ones; cops and robbers the opposite of one.
-    low, high, run, rest = 0, 0, 1.0, 0.0
-    if edges.form == COPS:
-        low, high, run, rest = action, action + 1, 0.0, 1.0
-    elif edges.form == GROUPS:
-        low, high = edges.start[0, action], edges.start[1, action]
-    elif edges.form == LEVELS or edges.form == PRICES:
-        if (edges.form == LEVELS) == as_column:
-            low, high = action, n
-        else:
-            high = action + 1
-    for j in range(n):
-        out[j] = run if low <= j < high else rest
-    if edges.form == LIST:
+    elif edges.form == LIST:
+        out[:] = 0.0
         side = 1 if as_column else 0
         for e in range(edges.start[side, action], edges.start[side, action + 1]):
             out[edges.action[side, e]] = edges.chance[side, e]
+    elif as_column:
+        for i in range(n):
+            low, high = edges.start[0, i], edges.start[1, i]
+            # Two of three: it has begun, it has not ended, it goes around the end.
+            out[i] = 1.0 if (low <= action) + (action < high) + (high < low) >= 2 else 0.0
+    else:
+        low, high, run, rest = edges.start[0, action], edges.start[1, action], 1.0, 0.0
+        if high < low:
+            low, high, run, rest = high, low, 0.0, 1.0
+        for j in range(n):
+            out[j] = run if low <= j < high else rest

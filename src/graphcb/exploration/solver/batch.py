@@ -1,0 +1,130 @@
+"""`solve_dec_batch`: many programs at once, compiled and in parallel."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from graphcb.checks import as_count, as_numbers
+from graphcb.exploration.solver.entry import edges_to_solve, solve_programs, stack_edges
+from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution_batch
+from graphcb.exploration.solver.solution import SolutionBatch
+from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
+from graphcb.exploration.solver.workspace import Floats
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
+
+PROGRAMS_PER_TASK = 64  # at least: enough work to be worth a thread
+TASKS_PER_THREAD = 8  # few, as each waits for the interpreter; some, as they differ in length
+
+
+def solve_dec_batch(
+    predicted_losses: ArrayLike,
+    graph: FeedbackGraph | Sequence[FeedbackGraph],
+    gamma: ArrayLike,
+    *,
+    tolerance: float = TOLERANCE,
+    max_steps: int = MAX_STEPS,
+    n_threads: int | None = None,
+) -> SolutionBatch:
+    """`solve_dec` for each row of `predicted_losses` (B, K), with the same answers.
+
+    `graph` is one graph or one per row, `gamma` one number or one per row. Rows are shared among
+    `n_threads` threads, by default one per core.
+
+    >>> from graphcb import graphs
+    >>> batch = solve_dec_batch([[0.0, 0.5], [0.2, 0.1]], graphs.bandit(2), gamma=[1.0, 10.0])
+    >>> batch.probabilities.round(3)
+    array([[0.562, 0.438],
+           [0.382, 0.618]])
+    """
+    losses = as_numbers("predicted_losses", predicted_losses)
+    if hasattr(graph, "shape"):
+        as_graph(graph)  # an array has rows, which are no graphs
+    graphs = [graph] if isinstance(graph, FeedbackGraph) else list(graph)
+    _check_shapes(losses, graphs, one_for_all=isinstance(graph, FeedbackGraph))
+    gammas = _as_gammas(gamma, len(losses))
+    _check_finite(losses)
+    tolerance = as_tolerance(tolerance)
+    max_steps = as_count("max_steps", max_steps)
+    threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
+    stacked = stack_edges(graphs) if len(graphs) > 1 else None
+    edges = [edges_to_solve(one) for one in graphs] if stacked is None else [stacked]
+    scaled = losses.copy()
+    p, outcomes = np.empty(losses.shape), np.empty((len(losses), N_NUMBERS))
+    one_call = len(edges) == 1  # one kernel call solves a whole task
+
+    def solve(task: range) -> None:
+        for chunk in [task] if one_call else [range(row, row + 1) for row in task]:
+            which = 0 if one_call else chunk.start
+            solve_programs(
+                scaled, gammas, graphs[which], edges[which], tolerance, max_steps,
+                chunk.start, chunk.stop, p, outcomes,
+            )  # fmt: skip
+
+    _share_out(solve, len(losses), threads)
+    for row in np.flatnonzero(outcomes[:, REPAIR]):
+        one, exact = graphs[row % len(graphs)], edges[row % len(edges)] is None
+        g = float(gammas[row])
+        repair(losses[row], g, one, tolerance, exact, scaled[row], p[row], outcomes[row])
+    return solution_batch(p, outcomes, gammas)
+
+
+def _share_out(solve: Callable[[range], None], n_rows: int, n_threads: int) -> None:
+    """Call `solve` on consecutive ranges of rows, in threads if there are enough rows."""
+    size = max(PROGRAMS_PER_TASK, -(-n_rows // (n_threads * TASKS_PER_THREAD)))
+    tasks = [range(k, min(k + size, n_rows)) for k in range(0, n_rows, size)]
+    if n_threads == 1 or len(tasks) <= 1:
+        for task in tasks:
+            solve(task)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(solve, tasks))
+
+
+def _check_shapes(losses: Floats, graphs: Sequence[FeedbackGraph], *, one_for_all: bool) -> None:
+    """Rows of losses, and a graph that fits for each of them."""
+    if losses.ndim != 2:
+        raise ValueError(
+            f"`predicted_losses` must have shape (rows, actions), got {losses.shape}; "
+            "use solve_dec for a single round"
+        )
+    n_rows, n_actions = losses.shape
+    if not one_for_all and len(graphs) != n_rows:
+        raise ValueError(
+            f"`graph` must be one graph or one for each of {n_rows} rows, got {len(graphs)}"
+        )
+    for number, graph in enumerate(graphs):
+        if as_graph(graph, name=f"graph[{number}]").n_actions != n_actions:
+            raise ValueError(
+                f"`predicted_losses` must have shape ({n_rows}, {graph.n_actions}) to match "
+                f"graph {number}, got {losses.shape}"
+            )
+        require_observable(graph, "to solve for the DEC")
+
+
+def _check_finite(losses: Floats) -> None:
+    wrong = np.argwhere(~np.isfinite(losses))
+    if wrong.size:
+        row, action = wrong[0]
+        raise ValueError(
+            f"`predicted_losses` must be finite, got {losses[row, action]} at row {row}, "
+            f"action {action}"
+        )
+
+
+def _as_gammas(gamma: ArrayLike, n_rows: int) -> Floats:
+    """One positive finite number per row."""
+    gammas = as_numbers("gamma", gamma)
+    if gammas.shape not in ((), (1,), (n_rows,)) or (
+        gammas.shape == (1,) and np.ndim(gamma) == 1 != n_rows
+    ):
+        raise ValueError(f"`gamma` must be a number or have shape ({n_rows},), got {gammas.shape}")
+    gammas = np.broadcast_to(gammas, n_rows).copy()
+    wrong = np.flatnonzero(~((gammas > 0.0) & (gammas < np.inf)))
+    if wrong.size:
+        raise ValueError(
+            f"`gamma` must be positive and finite, got {gammas[wrong[0]]} at row {wrong[0]}"
+        )
+    return gammas

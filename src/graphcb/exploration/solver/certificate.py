@@ -1,0 +1,176 @@
+"""The certificate: a value above and a bound below the optimum, rounding included.
+
+The scaled program (see `problem`) is min F(p) over the simplex with W = G.T @ p and
+
+    F(p) = p @ ft + sum_i p_i^2 / W_i + max_b c_b(p),     c_b(p) = (1 - 2 p_b) / W_b - ft_b.
+
+Upper bound: F at any p. Lower bound: replacing the maximum by an average over q on the simplex
+gives the Lagrangian
+
+    L(p, q) = (p - q) @ ft + sum_i (u_i^2 + k_i) / W_i,     u = p - q,   k_i = q_i (1 - q_i),
+
+which is below F(p). For any t and any v >= 0 its terms are above their tangents,
+u^2 / W >= 2 t u - t^2 W and k / W >= k (2 v - v^2 W). What remains is linear in p, so its minimum
+over the simplex is at a vertex, and
+
+    -q @ ft + sum_i (2 k_i v_i - 2 t_i q_i)  +  min_i (ft_i + 2 t_i - sum_j G_ij h_j)
+
+with h_j = t_j^2 + k_j v_j^2 is below the optimum. It is tight at the optimum for t = u / W and
+v = 1 / W, and true for any q, t and v: only the rounding of this one formula has to be allowed
+for. The first two sums are the `price`, the minimum is `least`; with the t and v above the
+expression in the minimum is the gradient g of L in p.
+
+No term is a difference of large ones: the largest probability (the head) is one minus the sum of
+the others, and that sum is what is computed with.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver.sparsity import Pattern
+from graphcb.exploration.solver.workspace import (
+    FT,
+    GRAPH,
+    LOOPS,
+    SEEN_BY,
+    W_OTHERS,
+    C,
+    Floats,
+    G,
+    H,
+    K,
+    P,
+    Q,
+    U,
+    W,
+)
+from graphcb.graphs.formulas import OPERATIONS, ROUNDING
+
+
+class IterateBounds(NamedTuple):
+    """IterateBounds on gamma * DEC at one iterate."""
+
+    value: float  # F(p)
+    upper: float  # the same, rounded up
+    lower: float  # at most the optimum: price + least
+    price: float  # the part of `lower` that does not depend on the action played
+    least: float  # the other part: the smallest gradient, rounded down
+    worst: float  # the largest constraint c_b(p)
+    head: int  # the action with the largest probability
+
+
+@inner
+def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
+    """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
+    ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
+    w_others, w, u, k, h, c, g = v[W_OTHERS], v[W], v[U], v[K], v[H], v[C], v[G]
+    graph, seen_by = a[GRAPH], a[SEEN_BY]
+    head = 0
+    for i in range(p.size):
+        if p[i] > p[head]:
+            head = i
+    rest_p = rest_q = rest_u = 0.0  # sums over all actions except the head
+    for i in range(p.size):
+        if i != head:
+            rest_p += p[i]
+            rest_q += q[i]
+            rest_u += q[i] - p[i]
+    _reveal(p, graph, seen_by, pattern, w_others)
+    for i in range(p.size):
+        w[i] = w_others[i] + loops[i] * p[i]
+        u_i = rest_u if i == head else p[i] - q[i]
+        k_i = q[i] * (rest_q if i == head else 1.0 - q[i])
+        inverse = 1.0 / w[i]
+        u[i], k[i] = u_i, k_i
+        h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
+        c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
+    _sum_worth(h, seen_by, pattern, g)
+    price, least = _bound_below(ft, loops, q, w, u, k, h, g)
+    value, upper, worst = _bound_above(ft, p, w, c, head, rest_p)
+    return IterateBounds(value, upper, price + least, price, least, worst, head)
+
+
+@inlined
+def _reveal(p: Floats, graph: Floats, seen_by: Floats, pattern: Pattern, w_others: Floats) -> None:
+    """W without the action's own part: w_others_i = sum_{j != i} G_ji p_j."""
+    start, action = pattern.start, pattern.action
+    for i in range(p.size):
+        w_others[i] = 0.0
+    for i in range(p.size):
+        if start.size > 0:
+            for e in range(start[i], start[i + 1]):
+                w_others[i] += seen_by[i, action[e]] * p[action[e]]
+        else:
+            p_i, row = p[i], graph[i]
+            for j in range(p.size):
+                w_others[j] += row[j] * p_i
+
+
+@inlined
+def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> None:
+    """The worth of what i reveals of the others: worth_i = sum_{j != i} G_ij h_j."""
+    start, action = pattern.start, pattern.action
+    for i in range(h.size):
+        worth[i] = 0.0
+    for j in range(h.size):
+        h_j, row = h[j], seen_by[j]
+        if start.size > 0:
+            for e in range(start[j], start[j + 1]):
+                worth[action[e]] += row[action[e]] * h_j
+        else:
+            for i in range(h.size):
+                worth[i] += row[i] * h_j
+
+
+@inlined
+def _bound_below(
+    ft: Floats,
+    loops: Floats,
+    q: Floats,
+    w: Floats,
+    u: Floats,
+    k: Floats,
+    h: Floats,
+    g: Floats,
+) -> tuple[float, float]:
+    """The price and the least gradient, both rounded down; turns the worth in `g` into g."""
+    error = (q.size + OPERATIONS) * ROUNDING
+    price = price_size = 0.0
+    least = np.inf
+    for i in range(q.size):
+        t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
+        price += gain - q[i] * (2.0 * t + ft[i])
+        price_size += gain + q[i] * (2.0 * abs(t) + ft[i])
+        worth = g[i] + loops[i] * h[i]
+        g[i] = ft[i] + 2.0 * t - worth
+        least = min(least, g[i] - error * (ft[i] + 2.0 * abs(t) + worth))
+    return price - error * price_size, least
+
+
+@inlined
+def _bound_above(
+    ft: Floats, p: Floats, w: Floats, c: Floats, head: int, rest_p: float
+) -> tuple[float, float, float]:
+    """F(p), the same rounded up, and the largest constraint.
+
+    The term p_h^2 / W_h of the head h is kept out of the sum over i: it nearly cancels against
+    (1 - 2 p_h) / W_h where hardly any action reveals the head, and the two are (1 - p_h)^2 / W_h.
+    """
+    error = (p.size + OPERATIONS) * ROUNDING
+    common = 0.0
+    for i in range(p.size):
+        common += p[i] * (ft[i] if i == head else ft[i] + p[i] / w[i])
+    head_square = p[head] * (p[head] / w[head])
+    value = upper = worst = -np.inf
+    for b in range(p.size):
+        if b == head:
+            term = size = rest_p * (rest_p / w[b])
+        else:
+            term = head_square + (1.0 - 2.0 * p[b]) / w[b]
+            size = head_square + 1.0 / w[b]
+        value = max(value, common + (term - ft[b]))
+        upper = max(upper, common + (term - ft[b]) + error * (common + size + ft[b]))
+        worst = max(worst, c[b])
+    return value, upper, worst

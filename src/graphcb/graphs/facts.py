@@ -1,0 +1,168 @@
+"""What is known of a graph: derived from its structure when asked for, and remembered."""
+
+from collections.abc import Callable
+from typing import Any, Self, TypeVar, overload
+
+from graphcb.graphs import measures
+from graphcb.graphs.matrices import DenseMatrix, build_dense
+from graphcb.graphs.numbers import Bounds
+from graphcb.graphs.observability import (
+    Observability,
+    require_observable,
+    unobservable,
+    weakly_observable,
+)
+from graphcb.graphs.structure import Floats, Indices, Structure
+
+Fact = TypeVar("Fact")
+
+
+class GraphFacts:
+    """The part of a `FeedbackGraph` that describes it; not built on its own."""
+
+    __slots__ = ("_memory", "_structure")
+    _structure: Structure
+    _memory: dict[str | int, Any]  # what has been computed once
+
+    @property
+    def structure(self) -> Structure:
+        """The rule behind the edges, or the matrix that lists them."""
+        return self._structure
+
+    @property
+    def family(self) -> str:
+        """Name of the family, or "edges" for a graph without a rule."""
+        return self._structure.family
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return self._structure.n_actions
+
+    @property
+    def matrix(self) -> Floats:
+        """Dense (n_actions, n_actions) array, read-only; [i, j]: playing i reveals j."""
+        if isinstance(self._structure, DenseMatrix):
+            return self._structure.matrix
+        if "matrix" not in self._memory:
+            dense = build_dense(self._structure)
+            dense.setflags(write=False)
+            self._memory["matrix"] = dense
+        matrix: Floats = self._memory["matrix"]
+        return matrix
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every edge is certain (all entries are 0 or 1)."""
+        return self._structure.is_deterministic()
+
+    @property
+    def is_self_aware(self) -> bool:
+        """Whether every action may reveal itself."""
+        return bool(self._structure.self_loops().all())
+
+    @property
+    def is_undirected(self) -> bool:
+        """Whether i reveals j exactly as likely as j reveals i."""
+        return self.remember("undirected", lambda graph: graph.structure.is_symmetric())
+
+    @property
+    def n_edges(self) -> int:
+        """Number of pairs with a positive probability, self-loops included."""
+        return int(self._structure.in_degrees().sum())
+
+    @property
+    def observability(self) -> Observability:
+        """How well the worst action can be seen; an edge is a positive probability.
+
+        "strong": every action reveals itself, or all the others reveal it.
+        "weak": every action is revealed by some action, but not every one as above.
+        "unobservable": some action is never revealed, and nothing can be learnt about it.
+        """
+        if self.unobservable_actions.size:
+            return "unobservable"
+        return "weak" if self.weakly_observable_actions.size else "strong"
+
+    @property
+    def unobservable_actions(self) -> Indices:
+        """The actions that nothing reveals: why a graph is "unobservable"."""
+        return self.remember("unobservable", lambda graph: unobservable(graph.structure))
+
+    @property
+    def weakly_observable_actions(self) -> Indices:
+        """The actions seen neither by themselves nor by all others: why a graph is "weak"."""
+        return self.remember("weakly observable", lambda graph: weakly_observable(graph.structure))
+
+    def remember(self, what: str, compute: Callable[[Self], Fact]) -> Fact:
+        """A fact about this graph, worked out by `compute` the first time it is asked for.
+
+        For other rooms that derive something of a graph in every round.
+        """
+        if what not in self._memory:
+            self._memory[what] = compute(self)
+        fact: Fact = self._memory[what]
+        return fact
+
+    # Graph numbers ------------------------------------------------------------------------
+
+    @overload
+    def independence_number(self, *, time_limit: None = None) -> int: ...
+    @overload
+    def independence_number(self, *, time_limit: float) -> int | Bounds: ...
+    def independence_number(self, *, time_limit: float | None = None) -> int | Bounds:
+        """Size of the largest set of actions with no edge between two of them (paper: alpha).
+
+        Named families know it. Other graphs solve an integer program, which is NP-hard: with
+        `time_limit` in seconds the proven `Bounds(lower, upper)` come back when time runs out.
+
+        >>> from graphcb import FeedbackGraph
+        >>> FeedbackGraph([[1, 1, 0], [0, 1, 0], [0, 0, 1]]).independence_number()
+        2
+        """
+        return self._number("independence", time_limit)
+
+    @overload
+    def self_looped_independence_number(self, *, time_limit: None = None) -> int: ...
+    @overload
+    def self_looped_independence_number(self, *, time_limit: float) -> int | Bounds: ...
+    def self_looped_independence_number(self, *, time_limit: float | None = None) -> int | Bounds:
+        """Independence number among the actions that reveal themselves; 0 if none does.
+
+        What the paper's bound for weakly observable graphs calls alpha tilde.
+        """
+        return self._number("self_looped_independence", time_limit)
+
+    @overload
+    def weak_domination_number(self, *, time_limit: None = None) -> int: ...
+    @overload
+    def weak_domination_number(self, *, time_limit: float) -> int | Bounds: ...
+    def weak_domination_number(self, *, time_limit: float | None = None) -> int | Bounds:
+        """Fewest actions that together reveal every action without a self-loop (paper: d).
+
+        0 when every action reveals itself. `time_limit` as in `independence_number`.
+        """
+        require_observable(self, "to have a weak domination number")
+        return self._number("weak_domination", time_limit)
+
+    def independence_bounds(self) -> Bounds:
+        """Greedy bounds on `independence_number`: a set found below, a cover by cliques above."""
+        return measures.greedy(self._structure, "independence")
+
+    def self_looped_independence_bounds(self) -> Bounds:
+        """Greedy bounds on `self_looped_independence_number`."""
+        return measures.greedy(self._structure, "self_looped_independence")
+
+    def weak_domination_bounds(self) -> Bounds:
+        """Greedy bounds on `weak_domination_number`: a count below, a cover above."""
+        require_observable(self, "to have a weak domination number")
+        return measures.greedy(self._structure, "weak_domination")
+
+    def _number(self, measure: measures.Measure, time_limit: float | None) -> int | Bounds:
+        """The exact number, remembered once found, or what was proven in time."""
+        if measure not in self._memory:
+            bounds = measures.solve(self._structure, measure, time_limit)
+            if bounds.lower < bounds.upper:
+                return bounds
+            self._memory[measure] = bounds.lower
+        found: int = self._memory[measure]
+        return found

@@ -1,0 +1,80 @@
+"""What a family may know about exploring its graph: a closed form, and an exact solution.
+
+With predicted losses f the scaled gaps are ft = gamma * (f - min f).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import inlined
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 2.0**-53
+OPERATIONS = 16  # roundings in one term of a sum, in addition to those of the sum itself
+LARGEST_GAP = 1e100  # scaled gaps are cut to this: products of squares would overflow
+ANY_GAP = 1e300  # for formulas that multiply no two gaps
+# The first numbers of a program's row; CUT: whether some gap was cut.
+VALUE, UPPER, LOWER, STEPS, N_ACTIVE, RESTARTED, CUT = range(7)
+
+
+class ClosedForm(NamedTuple):
+    """A formula for the probabilities of one graph, and why it applies.
+
+    `formula(predicted_losses, gamma)` returns the probabilities. Its gamma * DEC is at most
+    `within` times the optimum, up to rounding; None if no such factor is known, and then the
+    form is used only if asked for.
+    """
+
+    name: str
+    because: str
+    formula: Callable[[Floats, float], Floats]
+    within: float | None = None
+
+
+class ExactSolution(NamedTuple):
+    """The optimum for one graph, and why it is known.
+
+    `solve(losses, gammas, first, stop, p, numbers)` solves the rows `first` to `stop - 1`: it
+    overwrites the losses with scaled gaps (`scale`), fills the rows of `p`, and writes an
+    `Outcome` to each row of `numbers` (`record`).
+    """
+
+    because: str
+    solve: Callable[[Floats, Floats, int, int, Floats, Floats], None]
+
+
+class Outcome(NamedTuple):
+    """Proven bounds on gamma * DEC, and what they took."""
+
+    value: float
+    upper: float
+    lower: float
+    steps: int
+    restarted: bool
+    n_active: int
+
+
+@inlined
+def scale(losses: Floats, gamma: float, largest: float) -> bool:
+    """Overwrite losses with ft = gamma * (f - min f); whether some were cut to `largest`."""
+    best, cut = np.inf, False
+    for a in range(losses.size):
+        best = min(best, losses[a])
+    for a in range(losses.size):
+        # Halves, as the difference of two finite numbers may be too large for one.
+        losses[a] = min(2.0 * (gamma * (0.5 * losses[a] - 0.5 * best)), largest)
+        cut = cut or losses[a] >= largest
+    return cut
+
+
+@inlined
+def record(outcome: Outcome, cut: bool, numbers: Floats) -> None:
+    """Write an outcome to its row of numbers."""
+    numbers[VALUE], numbers[UPPER] = outcome.value, outcome.upper
+    numbers[LOWER] = max(outcome.lower, 0.0)  # the optimum is never negative
+    numbers[STEPS], numbers[N_ACTIVE] = outcome.steps, outcome.n_active
+    numbers[RESTARTED], numbers[CUT] = outcome.restarted, cut
