@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.prediction import predicted_losses
-from graphcb.checks import as_gamma
+from graphcb.checks import as_gamma, as_losses, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
@@ -19,25 +19,36 @@ from graphcb.exploration import (
     solve_dec,
 )
 from graphcb.exploration.choice import choose_form, explain
+from graphcb.exploration.information_directed import information_directed
 from graphcb.exploration.schedules import as_setting
-from graphcb.graphs import FeedbackGraph, require_observable
-from graphcb.oracles import Oracle, as_oracle
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
+from graphcb.oracles import DefaultOracle, EstimatingOracle, Oracle, as_oracle
+from graphcb.oracles.columns import read_columns
+from graphcb.oracles.rows import every_index
 
 Floats = NDArray[np.float64]
 
 
 class SquareCBG:
-    """The paper's algorithm: predict, explore no more than the graph requires, learn what is seen.
+    """Predict, explore no more than the graph requires, learn what is seen.
 
-    `gamma` is a number or a schedule such as `SquareRoot(c, alpha)` with the graph's
-    independence number. The default is `Automatic()`, which needs no settings. The agent keeps
-    a copy of the schedule; its `gamma` is that of the last round. The graph may differ from
-    round to round. `method` is "auto" (the closed form of the graph if it is within a known factor
-    of the optimum, else the convex program), "closed-form" or "solver"; with a schedule that
-    needs the optimal value of each round, "auto" always solves. `explain(graph)` says which one
-    is used and why.
+    `SquareCBG()` needs no settings. Its oracle is then a `DefaultOracle`, for losses between 0
+    and 1, and it explores where being wrong is plausible and costs
+    (`exploration.information_directed`). So does any oracle that says how sure it is, if
+    `gamma` is left out.
+
+    With `gamma` it is the paper's algorithm: a number or a schedule such as
+    `SquareRoot(c, alpha)` with the graph's independence number. An oracle that does not say how
+    sure it is has the schedule `Automatic()`. The agent keeps a copy of the schedule; its `gamma`
+    is that of the last round. `method` is "auto" (the closed form of the graph if it is within a
+    known factor of the optimum, else the convex program), "closed-form" or "solver"; with a
+    schedule that needs the optimal value of each round, "auto" always solves.
+
+    The graph may differ from round to round. `explain(graph)` says how it is explored and why.
 
     >>> from graphcb import graphs, oracles
+    >>> SquareCBG().act([0.3, 12.0], graphs.bandit(2))
+    array([0.5, 0.5])
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
     >>> agent.act(np.array([0.3]), graphs.inventory(3), np.array([0.0, 0.5, 1.0]))
     array([0., 0., 1.])
@@ -48,44 +59,63 @@ class SquareCBG:
     gamma: float | None = None
 
     def __init__(
-        self, oracle: Oracle, *, gamma: float | Schedule | None = None, method: Method = "auto"
+        self,
+        oracle: Oracle | None = None,
+        *,
+        gamma: float | Schedule | None = None,
+        method: Method = "auto",
     ) -> None:
-        if method not in ("auto", "closed-form", "solver"):
-            raise ValueError(f'`method` must be "auto", "closed-form" or "solver", got {method!r}')
-        self.oracle = as_oracle(oracle)
-        self.schedule = Automatic() if gamma is None else copy.deepcopy(as_schedule(gamma))
+        as_one_of("method", method, ("auto", "closed-form", "solver"))
         self.method = method
+        self.oracle = None if oracle is None else as_oracle(oracle)
+        self.makes_oracle = oracle is None
+        self.schedule: Schedule | None = Automatic()
+        if gamma is not None:
+            self.schedule = copy.deepcopy(as_schedule(gamma))
+        elif method == "auto" and (oracle is None or isinstance(oracle, EstimatingOracle)):
+            self.schedule = None
         self.n_rounds = 0
-        self.epoch = self.schedule.epoch
-        self.fresh_oracle = copy.deepcopy(oracle) if self.schedule.needs == "optimum" else None
+        self.epoch = 0 if self.schedule is None else self.schedule.epoch
+        self.fresh_oracle = copy.deepcopy(oracle) if self._needs_optimum() else None
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
-        if self.fresh_oracle is not None and self.schedule.epoch != self.epoch:
-            self.oracle = copy.deepcopy(self.fresh_oracle)
-            self.epoch = self.schedule.epoch
-        predicted = predicted_losses(self.oracle, context, graph, actions)
+        schedule, n_actions = self.schedule, as_graph(graph).n_actions
+        if schedule is not None and schedule.epoch != self.epoch:
+            self.oracle, self.epoch = copy.deepcopy(self.fresh_oracle), schedule.epoch
+        oracle, actions = self._ready(n_actions, actions)
+        if schedule is None:
+            probabilities = self._explore_by_information(oracle, context, graph, actions)
+            self.n_rounds += 1
+            return probabilities
+        predicted = predicted_losses(oracle, context, graph, actions)
         require_observable(graph, "to learn from it")
-        gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        probabilities, value = self._explore(predicted, graph, gamma)
-        if self.schedule.needs != "nothing":
-            self.schedule.observe(value)
+        gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
+        probabilities, value = self._explore(predicted, graph, gamma, schedule)
+        if schedule.needs != "nothing":
+            schedule.observe(value)
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
-        self.oracle.update(context, actions, losses)
+        oracle, _ = self._ready(1, actions)
+        oracle.update(context, actions, losses)
 
     def explain(self, graph: FeedbackGraph) -> str:
         """How this graph is explored, and why."""
-        who = type(self.schedule).__name__ if self.schedule.needs == "optimum" else ""
+        if self.schedule is None:
+            require_observable(as_graph(graph), "to learn from it")
+            return "information-directed: the oracle says how sure it is, and no gamma was given"
+        who = type(self.schedule).__name__ if self._needs_optimum() else ""
         return explain(graph, self.method, optimum_for=who)
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
-        """The closed form that is played on this graph, or None if `solve_dec` is called."""
-        return choose_form(graph, self.method, needs_optimum=self.schedule.needs == "optimum")
+        """The closed form that is played on this graph, or None if there is none or no gamma."""
+        if self.schedule is None:
+            return None
+        return choose_form(graph, self.method, needs_optimum=self._needs_optimum())
 
     def __copy__(self) -> "SquareCBG":
         twin = object.__new__(type(self))
@@ -93,10 +123,39 @@ class SquareCBG:
         return twin
 
     def __repr__(self) -> str:
-        return describe(self, gamma=as_setting(self.schedule))
+        gamma = None if self.schedule is None else as_setting(self.schedule)
+        return describe(self, oracle=None if self.makes_oracle else self.oracle, gamma=gamma)
+
+    def _needs_optimum(self) -> bool:
+        return self.schedule is not None and self.schedule.needs == "optimum"
+
+    def _ready(self, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
+        """The oracle and the actions to ask it for; one of our own making has room for them.
+
+        An oracle that has to grow is replaced, not changed: a copy of the agent may share it.
+        """
+        if not self.makes_oracle and self.oracle is not None:
+            return self.oracle, actions
+        columns = every_index(n_actions) if actions is None else read_columns(actions, n_actions)
+        largest = max(n_actions, int(columns.max(initial=-1)) + 1)
+        oracle = DefaultOracle(largest) if self.oracle is None else self.oracle
+        if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
+            oracle = copy.deepcopy(oracle)
+            oracle.grow(largest)
+        self.oracle = oracle
+        return oracle, columns
+
+    def _explore_by_information(
+        self, oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any
+    ) -> Floats:
+        """Probabilities from what the oracle knows and how sure it is."""
+        estimate = oracle.estimate(context, actions)  # type: ignore[attr-defined]
+        as_losses(estimate.losses, graph.n_actions)
+        require_observable(graph, "to learn from it")
+        return information_directed(*estimate, graph=graph, round_number=self.n_rounds + 1)
 
     def _explore(
-        self, predicted: Floats, graph: FeedbackGraph, gamma: float
+        self, predicted: Floats, graph: FeedbackGraph, gamma: float, schedule: Schedule
     ) -> tuple[Floats, float]:
         """Probabilities, and the DEC of the round if the schedule needs it."""
         form = self.closed_form(graph)
@@ -104,6 +163,6 @@ class SquareCBG:
             solution = solve_dec(predicted, graph, gamma)
             return solution.probabilities, solution.value
         probabilities = form.formula(predicted, gamma)
-        if self.schedule.needs == "nothing":
+        if schedule.needs == "nothing":
             return probabilities, float("nan")
         return probabilities, dec(probabilities, predicted, graph, gamma)

@@ -10,7 +10,14 @@ from graphcb.checks import as_count, as_one_of, listed
 from graphcb.experiments.progressive import CLASSES, Model, Player
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
-from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, OnlineRidge, Oracle
+from graphcb.oracles import (
+    DefaultOracle,
+    LinearAdaGrad,
+    LinearOGD,
+    LogisticOGD,
+    OnlineRidge,
+    Oracle,
+)
 from graphcb.saving import load
 from graphcb.streams import ReadOptions, Source, SparseExamples, TableExamples, first_look
 
@@ -69,7 +76,15 @@ def load_model(options: argparse.Namespace) -> Model:
 
 
 def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> Oracle:
-    kind, rate = ORACLES[as_one_of("--oracle", options.oracle or "logistic", ORACLES)]
+    usual = "default" if options.learning_rate is None else "logistic"
+    name = as_one_of("--oracle", options.oracle or usual, ("default", *ORACLES))
+    if name == "default":
+        if options.learning_rate is not None:
+            raise ValueError(
+                "`--learning-rate` must not be given with --oracle default: it has none"
+            )
+        return DefaultOracle(len(reading.targets.actions))
+    kind, rate = ORACLES[name]
     settings = {}
     if rate is not None:
         settings["learning_rate"] = rate if options.learning_rate is None else options.learning_rate

@@ -70,7 +70,7 @@ def _play_compiled(agent: Agent, environment: Environment, seed: int, book: ledg
     # A derived class may do something else: it goes through the loop.
     if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):
         return 0
-    if agent.schedule.needs != "nothing":
+    if agent.schedule is None or agent.schedule.needs != "nothing":
         return 0
     world, draws = streams(seed)
     uniforms = draws.random(environment.n_rounds)

@@ -45,7 +45,7 @@ def information_directed(
     array([1., 0.])
     """
     widths, worth = _plausible_gains(losses, deviations, gains, counts, span, round_number)
-    return _choose(losses, widths, graph.matrix @ worth)
+    return _choose(losses, widths, graph.structure.sums_revealed(worth))
 
 
 @compiled

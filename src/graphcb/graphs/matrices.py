@@ -49,6 +49,10 @@ class DenseMatrix(Structure):
         revealed: Floats = probabilities @ self.matrix
         return revealed
 
+    def sums_revealed(self, values: Floats) -> Floats:
+        """One product."""
+        return self.matrix @ values
+
     def self_loops(self) -> Flags:
         """Which actions may reveal themselves."""
         return self.matrix.diagonal() > 0.0
@@ -116,6 +120,10 @@ class SparseMatrix(Structure):
         """`matrix.T @ probabilities`, in time proportional to the edges."""
         revealed: Floats = self.matrix.T @ probabilities
         return revealed
+
+    def sums_revealed(self, values: Floats) -> Floats:
+        """One product."""
+        return np.asarray(self.matrix @ values)
 
     def self_loops(self) -> Flags:
         """Which actions may reveal themselves."""

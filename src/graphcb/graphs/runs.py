@@ -45,6 +45,12 @@ class RunStructure(Structure, Protocol):
         """A sum over the edges; nothing is subtracted, as that would lose small probabilities."""
         return _reveal(self.runs(), probabilities)
 
+    def sums_revealed(self, values: Floats) -> Floats:
+        """Differences of running sums."""
+        low, high = self.runs()
+        sums = np.append(0.0, np.cumsum(values))
+        return np.asarray(sums[high] - sums[low] + np.where(high < low, sums[-1], 0.0))
+
     def self_loops(self) -> Flags:
         """Whether each run has a one in its own row's column."""
         return _self_loops(self.runs())

@@ -50,6 +50,10 @@ class Structure(Protocol):
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """`dense().T @ probabilities`: how likely each action's loss is seen."""
 
+    def sums_revealed(self, values: Floats) -> Floats:
+        """`dense() @ values`: for each action the sum over what it reveals."""
+        return self.dense() @ values
+
     @abstractmethod
     def self_loops(self) -> Flags:
         """Which actions may reveal themselves."""

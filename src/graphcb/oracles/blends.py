@@ -1,6 +1,7 @@
 """The models inside the default oracle: one for dense contexts, one for sparse ones.
 
-Both work on shares of the loss range and trust their input.
+Both work on shares of the loss range. `predict` and `learn` trust their input: they take what
+`read` made of a context.
 """
 
 import math
@@ -17,8 +18,7 @@ from graphcb.oracles.rows import Columns, Floats, SparseRow, every_index
 PRODUCTS_UP_TO = 64  # dense features, which have 2,080 products
 FULL_UP_TO = 256  # features with a full covariance,
 FULL_ENTRIES = 4_000_000  # and 32 MB for the covariances of all actions
-DENSE_VARIANCE = 10.0  # of each weight before anything is seen, see docs/decisions/0019
-SPARSE_VARIANCE = 7.0
+
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 
 
@@ -42,20 +42,16 @@ class DenseBlend:
         self.members: list[BayesianLogistic] = []
         linear, places = self.features.n_linear, self.features.n_places
         if affords_full(n_actions, linear):
-            self.members.append(BayesianLogistic(n_actions, linear, prior_variance=DENSE_VARIANCE))
+            self.members.append(BayesianLogistic(n_actions, linear))
         if places > linear or not self.members:
-            self.members.append(
-                BayesianLogistic(
-                    n_actions, places, covariance="diagonal", prior_variance=DENSE_VARIANCE
-                )
-            )
+            self.members.append(BayesianLogistic(n_actions, places, covariance="diagonal"))
         self.log_weights = np.zeros(len(self.members))
 
     def read(self, context: Any) -> Floats:
         """The context, checked."""
         return self.features.read(context)
 
-    def predict(self, x: Floats, columns: Columns) -> Blend:
+    def predict(self, x: Any, columns: Columns) -> Blend:
         """The members' answers together."""
         values = self.features.scale(x)
         answers = [member.scores(_head(values, member), columns) for member in self.members]
@@ -66,7 +62,7 @@ class DenseBlend:
         weight = 1.0 / (1.0 + math.exp(self.log_weights[1] - self.log_weights[0]))
         return Blend(*_mix(scores, leverages, more_scores, more_leverages, weight))
 
-    def learn(self, x: Floats, columns: Columns, shares: Floats) -> None:
+    def learn(self, x: Any, columns: Columns, shares: Floats) -> None:
         """Weigh the members by what they predicted, let them learn, and count the context."""
         values = self.features.scale(x)
         for m, member in enumerate(self.members):
@@ -94,28 +90,26 @@ class SparseBlend:
         self.features = SparseFeatures()
         self.full: BayesianLogistic | None = None
         if affords_full(n_actions, 1):
-            self.full = BayesianLogistic(n_actions, 1, prior_variance=DENSE_VARIANCE)
-        self.diagonal = BayesianLogistic(
-            n_actions, 1, covariance="diagonal", prior_variance=SPARSE_VARIANCE
-        )
+            self.full = BayesianLogistic(n_actions, 1)
+        self.diagonal = BayesianLogistic(n_actions, 1, covariance="diagonal")
 
     def read(self, context: Any) -> SparseRow:
         """The context, checked."""
         return self.features.read(context)
 
-    def predict(self, context: SparseRow, columns: Columns) -> Blend:
+    def predict(self, x: Any, columns: Columns) -> Blend:
         """The answer of the full member while there is one."""
-        row, novelty = self.features.scale(context)
+        row, novelty = self.features.scale(x)
         member = self.diagonal if self.full is None else self.full
         scores, leverages = member.scores(row, columns)
         leverages += novelty * member.prior_variance
         return Blend(mean_shares(scores, leverages), leverages, np.zeros(columns.size))
 
-    def learn(self, context: SparseRow, columns: Columns, shares: Floats) -> None:
+    def learn(self, x: Any, columns: Columns, shares: Floats) -> None:
         """Give new features a place, then let the members learn."""
-        self.features.learn(context)
+        self.features.learn(x)
         self._make_room(self.diagonal.n_actions)
-        row, _ = self.features.scale(context)
+        row, _ = self.features.scale(x)
         if self.full is not None:
             self.full.learn(row, columns, shares)
         self.diagonal.learn(row, columns, shares)

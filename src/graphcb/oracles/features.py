@@ -47,8 +47,8 @@ class DenseFeatures:
         """The context, checked."""
         if is_sparse(context):
             raise ValueError(
-                f"`context` must have shape ({self.n_features},), as those learned from so far, got "
-                "a sparse row; use one oracle for dense and one for sparse contexts"
+                f"`context` must have shape ({self.n_features},), like those learned from so far, "
+                "got a sparse row; use one oracle for dense and one for sparse contexts"
             )
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
@@ -79,8 +79,8 @@ class SparseFeatures:
         """The context, checked."""
         if not is_sparse(context):
             raise ValueError(
-                "`context` must be a sparse row, as those learned from so far, "
-                f"got {type(context).__name__}; use one oracle for dense and one for sparse contexts"
+                "`context` must be a sparse row, like those learned from so far, got a "
+                f"{type(context).__name__}; use one oracle for dense and one for sparse contexts"
             )
         row = as_row(context, LARGEST_INDEX if isinstance(context, tuple) else context.shape[-1])
         check_finite(*row)

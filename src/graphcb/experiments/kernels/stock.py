@@ -55,15 +55,15 @@ def play(
     ledger: Ledger,
 ) -> int:
     """Play until a round needs the public objects; return how many rounds were played."""
-    oracle = agent.oracle
+    oracle, schedule = agent.oracle, agent.schedule
     rule = rule_for(agent, inventory(2))
-    if type(oracle) is not NewsvendorOGD or rule is None:
+    if schedule is None or type(oracle) is not NewsvendorOGD or rule is None:
         return 0
     contexts, demands = environment.draw_demands(world)
     if contexts.shape[1] != oracle.n_features:
         return 0
     sizes = environment.sizes()
-    gamma = gammas(agent.schedule, agent.n_rounds, sizes)
+    gamma = gammas(schedule, agent.n_rounds, sizes)
     intercept = np.array([oracle.intercept])
     n_played = _play(
         contexts,

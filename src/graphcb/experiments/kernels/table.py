@@ -70,11 +70,11 @@ def play(
     ledger: Ledger,
 ) -> int:
     """Play until a round needs the public objects; return how many rounds were played."""
-    oracle = agent.oracle
+    oracle, schedule = agent.oracle, agent.schedule
     n_actions = environment.losses.shape[1]
     contexts = environment.contexts
     width = contexts.n_features if isinstance(contexts, SparseTable) else contexts.shape[1]
-    if type(oracle) is not LogisticOGD or n_actions > LARGEST:
+    if schedule is None or type(oracle) is not LogisticOGD or n_actions > LARGEST:
         return 0
     if (n_actions, width) != (oracle.n_actions, oracle.n_features):
         return 0
@@ -91,7 +91,7 @@ def play(
     if rule is None:
         return 0
     table = TableRounds(order, *_sparse(contexts), environment.losses, reveals)
-    gamma = gammas(agent.schedule, agent.n_rounds, np.full(order.size, n_actions))
+    gamma = gammas(schedule, agent.n_rounds, np.full(order.size, n_actions))
     rates = rates_from(oracle.learning_rate, oracle.decay, oracle.n_updates, order.size)
     model = Logistic(oracle.weights, *oracle.loss_range, rates)
     if rule == SOLVE:
