@@ -187,10 +187,18 @@ def check_in_range(
     name: str, values: NDArray[np.float64], range_name: str, bounds: tuple[float, float]
 ) -> None:
     """Refuse a value outside the range that was given as `range_name`."""
-    low, high = bounds
-    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
-    if wrong.size:
+    wrong = _first_outside(values, *bounds)
+    if wrong >= 0:
         raise ValueError(
-            f"`{name}` must lie in {range_name} {bounds}, got {values[wrong[0]]} at index "
-            f"{wrong[0]}; give {range_name}=(low, high), or scale the {name}"
+            f"`{name}` must lie in {range_name} {bounds}, got {values[wrong]} at index {wrong}; "
+            f"give {range_name}=(low, high), or scale the {name}"
         )
+
+
+@compiled
+def _first_outside(values: NDArray[np.float64], low: float, high: float) -> int:
+    """Index of the first value outside the range, or NaN, or -1."""
+    for i in range(values.size):
+        if not (values[i] >= low and values[i] <= high):
+            return i
+    return -1

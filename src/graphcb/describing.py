@@ -20,10 +20,12 @@ def describe(thing: Any, **settings: Any) -> str:
     arguments = []
     for name, parameter in signature(type(thing)).parameters.items():
         text = _as_typed(settings[name] if name in settings else getattr(thing, name))
-        if parameter.default is Parameter.empty and parameter.kind is not Parameter.KEYWORD_ONLY:
-            arguments.append(text)
-        elif text != _as_typed(parameter.default):
-            arguments.append(f"{name}={text}")
+        is_default = parameter.default is not Parameter.empty and text == _as_typed(
+            parameter.default
+        )
+        if not is_default:
+            by_name = parameter.kind is Parameter.KEYWORD_ONLY
+            arguments.append(f"{name}={text}" if by_name else text)
     return f"{type(thing).__name__}({', '.join(arguments)})"
 
 

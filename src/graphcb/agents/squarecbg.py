@@ -22,7 +22,7 @@ from graphcb.exploration.choice import choose_form, explain
 from graphcb.exploration.information_directed import information_directed
 from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
-from graphcb.oracles import DefaultOracle, EstimatingOracle, Oracle, as_oracle
+from graphcb.oracles import DefaultOracle, ForecastingOracle, Oracle, as_oracle
 from graphcb.oracles.columns import read_columns
 from graphcb.oracles.rows import every_index
 
@@ -48,7 +48,7 @@ class SquareCBG:
 
     >>> from graphcb import graphs, oracles
     >>> SquareCBG().act([0.3, 12.0], graphs.bandit(2))
-    array([0.5, 0.5])
+    array([1., 0.])
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
     >>> agent.act(np.array([0.3]), graphs.inventory(3), np.array([0.0, 0.5, 1.0]))
     array([0., 0., 1.])
@@ -72,7 +72,7 @@ class SquareCBG:
         self.schedule: Schedule | None = Automatic()
         if gamma is not None:
             self.schedule = copy.deepcopy(as_schedule(gamma))
-        elif method == "auto" and (oracle is None or isinstance(oracle, EstimatingOracle)):
+        elif method == "auto" and (oracle is None or isinstance(oracle, ForecastingOracle)):
             self.schedule = None
         self.n_rounds = 0
         self.epoch = 0 if self.schedule is None else self.schedule.epoch
@@ -100,7 +100,7 @@ class SquareCBG:
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
-        oracle, _ = self._ready(1, actions)
+        oracle = self._ready(1, actions)[0] if self.oracle is None else self.oracle
         oracle.update(context, actions, losses)
 
     def explain(self, graph: FeedbackGraph) -> str:
@@ -136,8 +136,10 @@ class SquareCBG:
         """
         if not self.makes_oracle and self.oracle is not None:
             return self.oracle, actions
-        columns = every_index(n_actions) if actions is None else read_columns(actions, n_actions)
-        largest = max(n_actions, int(columns.max(initial=-1)) + 1)
+        columns, largest = every_index(n_actions), n_actions
+        if actions is not None:
+            columns = read_columns(actions, n_actions)
+            largest = int(columns.max(initial=0)) + 1
         oracle = DefaultOracle(largest) if self.oracle is None else self.oracle
         if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
             oracle = copy.deepcopy(oracle)
@@ -149,10 +151,10 @@ class SquareCBG:
         self, oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any
     ) -> Floats:
         """Probabilities from what the oracle knows and how sure it is."""
-        estimate = oracle.estimate(context, actions)  # type: ignore[attr-defined]
-        as_losses(estimate.losses, graph.n_actions)
+        forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
+        as_losses(forecast.losses, graph.n_actions)
         require_observable(graph, "to learn from it")
-        return information_directed(*estimate, graph=graph, round_number=self.n_rounds + 1)
+        return information_directed(*forecast, graph=graph, round_number=self.n_rounds + 1)
 
     def _explore(
         self, predicted: Floats, graph: FeedbackGraph, gamma: float, schedule: Schedule

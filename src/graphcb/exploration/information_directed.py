@@ -21,6 +21,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 
+WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 BETA = 0.15  # standard deviations in a width, chosen by measurement: docs/decisions/0019
 
 
@@ -34,7 +35,7 @@ def information_directed(
     graph: FeedbackGraph,
     round_number: int,
 ) -> Floats:
-    """Probabilities (n_actions,) from an oracle's estimate; see `oracles.Estimate`.
+    """Probabilities (n_actions,) from an oracle's forecast; see `oracles.Forecast`.
 
     `round_number` counts from 1. Widths grow with its logarithm while an action is not seen, so
     that none is given up for ever.
@@ -44,15 +45,21 @@ def information_directed(
     >>> information_directed(*sure, graph=graphs.bandit(2), round_number=200)
     array([1., 0.])
     """
-    widths, worth = _plausible_gains(losses, deviations, gains, counts, span, round_number)
-    return _choose(losses, widths, graph.structure.sums_revealed(worth))
+    widths, worth, n_plausible = _plausible_gains(
+        losses, deviations, gains, counts, span, round_number
+    )
+    information = worth
+    if n_plausible > 1:
+        small = graph.n_actions <= WRITTEN_OUT
+        information = graph.matrix @ worth if small else graph.structure.sums_revealed(worth)
+    return _choose(losses, widths, information)
 
 
 @compiled
 def _plausible_gains(
     f: Floats, deviations: Floats, gains: Floats, counts: Floats, span: float, round_number: int
-) -> tuple[Floats, Floats]:
-    """Widths, and the gains of the actions that may be the best; zero for the others.
+) -> tuple[Floats, Floats, int]:
+    """Widths, gains of the actions that may be the best (zero for the others), and their number.
 
     w = BETA * deviation * sqrt(1 + log(t / n)) + span / (1 + n) with n the times seen.
     """
@@ -69,8 +76,8 @@ def _plausible_gains(
             worth[a] = gains[a]
             plausible += 1
     if plausible == 1:
-        worth[:] = 0.0
-    return widths, worth
+        worth[:] = 0.0  # nothing to find out
+    return widths, worth, plausible
 
 
 @compiled

@@ -13,15 +13,15 @@ from graphcb.oracles.default import DefaultOracle
 from graphcb.oracles.linear import LinearAdaGrad, LinearOGD
 from graphcb.oracles.logistic import LogisticOGD
 from graphcb.oracles.newsvendor import NewsvendorOGD
-from graphcb.oracles.protocol import Estimate, EstimatingOracle, Oracle, as_oracle
+from graphcb.oracles.protocol import Forecast, ForecastingOracle, Oracle, as_oracle
 from graphcb.oracles.ridge import OnlineRidge
 from graphcb.oracles.shared import SharedLinearOGD
 
 __all__ = [
     "BayesianLogistic",
     "DefaultOracle",
-    "Estimate",
-    "EstimatingOracle",
+    "Forecast",
+    "ForecastingOracle",
     "LinearAdaGrad",
     "LinearOGD",
     "LogisticOGD",

@@ -16,7 +16,7 @@ from graphcb.oracles.posterior import (
     mean_shares,
     note_residuals,
 )
-from graphcb.oracles.protocol import Estimate
+from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
 
 Covariance = Literal["full", "diagonal"]
@@ -31,7 +31,7 @@ class BayesianLogistic:
     Logistic regression by log loss: each loss moves a Gaussian posterior by one step of an
     extended Kalman filter, so there is no learning rate. For losses in `loss_range`, and contexts,
     dense or sparse, with a norm of about 1. `prior_variance` is that of every weight at the
-    start. `estimate` says how sure the predictions are.
+    start. `forecast` says how sure the predictions are.
 
     `covariance="full"` is for up to a few hundred features: a round costs n_features * non-zeros
     for each action that is predicted, n_features^2 for each one that is learned, and memory is
@@ -41,9 +41,9 @@ class BayesianLogistic:
     >>> oracle = BayesianLogistic(2, 3)
     >>> oracle.update([1.0, 0.0, 0.0], [0], [0.0])
     >>> oracle.predict([1.0, 0.0, 0.0]).round(3)
-    array([0.247, 0.5  ])
-    >>> oracle.estimate([1.0, 0.0, 0.0]).deviations.round(3)
-    array([0.243, 0.335])
+    array([0.273, 0.5  ])
+    >>> oracle.forecast([1.0, 0.0, 0.0]).deviations.round(3)
+    array([0.249, 0.371])
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class BayesianLogistic:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        return self.estimate(context, actions).losses
+        return self.forecast(context, actions).losses
 
-    def estimate(self, context: Any, actions: Any = None) -> Estimate:
+    def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses and how sure they are."""
         row, columns = self._row(context), as_columns(actions, self.n_actions)
         scores, leverages = self.scores(row, columns)
         shares = mean_shares(scores, leverages)
         counts = self.counts[columns]
         dispersions = self.squares[columns] / (PRIOR_COUNT + counts)
-        deviations, gains = certainty(shares, leverages, dispersions, np.zeros(shares.size))
+        deviations, gains = certainty(shares, leverages, dispersions)
         low, high = self.loss_range
-        return Estimate(
+        return Forecast(
             low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
         )
 

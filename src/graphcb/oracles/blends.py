@@ -1,87 +1,89 @@
 """The models inside the default oracle: one for dense contexts, one for sparse ones.
 
-Both work on shares of the loss range. `predict` and `learn` trust their input: they take what
+Both work on shares of the loss range. `forecast` and `learn` trust their input: they take what
 `read` made of a context.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.oracles.bayesian import BayesianLogistic
-from graphcb.oracles.features import DenseFeatures, SparseFeatures
-from graphcb.oracles.posterior import mean_shares
-from graphcb.oracles.rows import Columns, Floats, SparseRow, every_index
+from graphcb.oracles.bayesian import PRIOR_COUNT, BayesianLogistic
+from graphcb.oracles.features import DenseFeatures, SparseFeatures, count_dense, scale_dense
+from graphcb.oracles.posterior import (
+    certainty,
+    diagonal_learn,
+    diagonal_scores,
+    full_learn,
+    full_scores,
+    mean_shares,
+    note_residuals,
+)
+from graphcb.oracles.rows import Columns, Floats, SparseRow
 
 PRODUCTS_UP_TO = 64  # dense features, which have 2,080 products
 FULL_UP_TO = 256  # features with a full covariance,
 FULL_ENTRIES = 4_000_000  # and 32 MB for the covariances of all actions
-
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 
-
-class Blend(NamedTuple):
-    """Mean shares, their leverages, and the variance of the members' answers about the mean."""
-
-    shares: Floats
-    leverages: Floats
-    disagreements: Floats
+Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
 
 class DenseBlend:
     """A full covariance on the features and a diagonal one on features and products, weighed.
 
-    With more than 64 features there are no products and the full one is alone; with more than
-    256, or too many actions for its memory, it is the diagonal one that is.
+    With more than 64 features there are no products, and the full member is alone. With more
+    than 256, or too many actions for its memory, the diagonal one is.
     """
 
     def __init__(self, n_actions: int, n_features: int) -> None:
         self.features = DenseFeatures(n_features, products=n_features <= PRODUCTS_UP_TO)
-        self.members: list[BayesianLogistic] = []
         linear, places = self.features.n_linear, self.features.n_places
-        if affords_full(n_actions, linear):
-            self.members.append(BayesianLogistic(n_actions, linear))
-        if places > linear or not self.members:
-            self.members.append(BayesianLogistic(n_actions, places, covariance="diagonal"))
-        self.log_weights = np.zeros(len(self.members))
+        has_full = affords_full(n_actions, linear)
+        has_diagonal = places > linear or not has_full
+        self.full = BayesianLogistic(n_actions, linear if has_full else 1)
+        self.diagonal = BayesianLogistic(
+            n_actions, places if has_diagonal else 1, covariance="diagonal"
+        )
+        never = -math.inf  # the log weight of a member that is not there
+        self.log_weights = np.array([0.0 if has_full else never, 0.0 if has_diagonal else never])
+        self.squares = np.full(n_actions, PRIOR_COUNT)
+        self.counts = np.zeros(n_actions)
 
     def read(self, context: Any) -> Floats:
         """The context, checked."""
         return self.features.read(context)
 
-    def predict(self, x: Any, columns: Columns) -> Blend:
-        """The members' answers together."""
-        values = self.features.scale(x)
-        answers = [member.scores(_head(values, member), columns) for member in self.members]
-        if len(answers) == 1:
-            scores, leverages = answers[0]
-            return Blend(mean_shares(scores, leverages), leverages, np.zeros(columns.size))
-        (scores, leverages), (more_scores, more_leverages) = answers
-        weight = 1.0 / (1.0 + math.exp(self.log_weights[1] - self.log_weights[0]))
-        return Blend(*_mix(scores, leverages, more_scores, more_leverages, weight))
+    def forecast(self, x: Any, columns: Columns) -> Answer:
+        """The members' answers together, and how sure they are."""
+        features, full, diagonal = self.features, self.full, self.diagonal
+        return _forecast_dense(
+            x, features.means, features.squares, features.count, features.n_places,
+            full.weights, full.covariances, diagonal.weights, diagonal.covariances,
+            self.log_weights, self.squares, self.counts, columns,
+        )  # fmt: skip
 
     def learn(self, x: Any, columns: Columns, shares: Floats) -> None:
         """Weigh the members by what they predicted, let them learn, and count the context."""
-        values = self.features.scale(x)
-        for m, member in enumerate(self.members):
-            row = _head(values, member)
-            if len(self.members) > 1:
-                errors = mean_shares(*member.scores(row, columns)) - shares
-                self.log_weights[m] -= RATE * float(errors @ errors)
-            member.learn(row, columns, shares)
-        self.log_weights -= self.log_weights.max()
-        self.features.learn(x)
+        features, full, diagonal = self.features, self.full, self.diagonal
+        _learn_dense(
+            x, features.means, features.squares, features.count, features.n_places,
+            full.weights, full.covariances, diagonal.weights, diagonal.covariances,
+            self.log_weights, self.squares, self.counts, columns, shares,
+        )  # fmt: skip
+        features.count += 1
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
-        for member in self.members:
+        for member in (self.full, self.diagonal):
             member.grow(n_actions, member.n_features)
+        self.squares, self.counts = _longer(self.squares, self.counts, n_actions)
 
 
 class SparseBlend:
-    """A full covariance while few features have been seen, then a diagonal one, which learns along.
+    """A full covariance while few features were seen, then a diagonal one, which learns along.
 
     One-hot tables keep the first; text soon has the second.
     """
@@ -92,24 +94,35 @@ class SparseBlend:
         if affords_full(n_actions, 1):
             self.full = BayesianLogistic(n_actions, 1)
         self.diagonal = BayesianLogistic(n_actions, 1, covariance="diagonal")
+        self.squares = np.full(n_actions, PRIOR_COUNT)
+        self.counts = np.zeros(n_actions)
 
     def read(self, context: Any) -> SparseRow:
         """The context, checked."""
         return self.features.read(context)
 
-    def predict(self, x: Any, columns: Columns) -> Blend:
-        """The answer of the full member while there is one."""
+    def forecast(self, x: Any, columns: Columns) -> Answer:
+        """The answer of the full member while there is one, and how sure it is."""
         row, novelty = self.features.scale(x)
         member = self.diagonal if self.full is None else self.full
         scores, leverages = member.scores(row, columns)
         leverages += novelty * member.prior_variance
-        return Blend(mean_shares(scores, leverages), leverages, np.zeros(columns.size))
+        shares = mean_shares(scores, leverages)
+        counts = self.counts[columns]
+        dispersions = self.squares[columns] / (PRIOR_COUNT + counts)
+        deviations, gains = certainty(shares, leverages, dispersions)
+        return shares, deviations, gains, counts
 
     def learn(self, x: Any, columns: Columns, shares: Floats) -> None:
         """Give new features a place, then let the members learn."""
+        if columns.size == 0:
+            return
         self.features.learn(x)
         self._make_room(self.diagonal.n_actions)
         row, _ = self.features.scale(x)
+        member = self.diagonal if self.full is None else self.full
+        predicted = mean_shares(*member.scores(row, columns))
+        note_residuals(self.squares, self.counts, columns, predicted, shares)
         if self.full is not None:
             self.full.learn(row, columns, shares)
         self.diagonal.learn(row, columns, shares)
@@ -117,14 +130,15 @@ class SparseBlend:
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
         self._make_room(n_actions)
+        self.squares, self.counts = _longer(self.squares, self.counts, n_actions)
 
     def _make_room(self, n_actions: int) -> None:
         """Grow with actions and features, in doubles; a full covariance that is too large goes."""
         places = self.features.n_places
         if self.full is not None and _lacks_room(self.full, n_actions, places):
-            larger = max(self.full.n_features, min(2 * places, FULL_UP_TO))
-            if affords_full(n_actions, max(places, larger)):
-                self.full.grow(n_actions, max(places, larger))
+            larger = max(places, self.full.n_features, min(2 * places, FULL_UP_TO))
+            if affords_full(n_actions, larger):
+                self.full.grow(n_actions, larger)
             else:
                 self.full = None
         if _lacks_room(self.diagonal, n_actions, places):
@@ -133,28 +147,108 @@ class SparseBlend:
 
 def affords_full(n_actions: int, n_features: int) -> bool:
     """Whether a full covariance of these sizes is kept."""
-    return n_features <= FULL_UP_TO and n_actions * n_features * n_features <= FULL_ENTRIES
+    return n_features <= FULL_UP_TO + 1 and n_actions * n_features * n_features <= FULL_ENTRIES
 
 
 def _lacks_room(member: BayesianLogistic, n_actions: int, n_features: int) -> bool:
     return member.n_actions < n_actions or member.n_features < n_features
 
 
-def _head(values: Floats, member: BayesianLogistic) -> SparseRow:
-    """The part of a dense row that this member knows."""
-    return every_index(member.n_features), values[: member.n_features]
+def _longer(squares: Floats, counts: Floats, n_actions: int) -> tuple[Floats, Floats]:
+    more = n_actions - counts.size
+    return np.append(squares, np.full(more, PRIOR_COUNT)), np.append(counts, np.zeros(more))
 
 
 @compiled
-def _mix(
-    scores: Floats,
-    leverages: Floats,
-    more_scores: Floats,
-    more_leverages: Floats,
-    weight: float,
-) -> tuple[Floats, Floats, Floats]:
-    """The mean of two answers, and their variance about it; `weight` is that of the first."""
-    first, second = mean_shares(scores, leverages), mean_shares(more_scores, more_leverages)
-    shares = weight * first + (1.0 - weight) * second
-    disagreements = weight * (1.0 - weight) * (first - second) ** 2
-    return shares, weight * leverages + (1.0 - weight) * more_leverages, disagreements
+def _forecast_dense(
+    x: Floats,
+    means: Floats,
+    deviations: Floats,
+    count: int,
+    n_places: int,
+    weights: Floats,
+    covariances: Floats,
+    more_weights: Floats,
+    variances: Floats,
+    log_weights: Floats,
+    squares: Floats,
+    counts: Floats,
+    columns: Columns,
+) -> Answer:
+    """Scale, ask both members, mix: the mean of their answers, their variances, its own."""
+    places, values = np.arange(n_places), np.empty(n_places)
+    scale_dense(x, means, deviations, count, values)
+    first, second, leverages, more_leverages = _ask_both(
+        weights, covariances, more_weights, variances, log_weights, places, values, columns
+    )
+    share = 1.0 / (1.0 + math.exp(log_weights[1] - log_weights[0]))
+    shares = share * first + (1.0 - share) * second
+    leverages = share * leverages + (1.0 - share) * more_leverages
+    seen = counts[columns]
+    widths, gains = certainty(shares, leverages, squares[columns] / (PRIOR_COUNT + seen))
+    for c in range(columns.size):
+        apart = first[c] - second[c]
+        widths[c] = math.sqrt(widths[c] ** 2 + share * (1.0 - share) * apart * apart)
+    return shares, widths, gains, seen
+
+
+@compiled
+def _ask_both(
+    weights: Floats,
+    covariances: Floats,
+    more_weights: Floats,
+    variances: Floats,
+    log_weights: Floats,
+    places: Columns,
+    values: Floats,
+    columns: Columns,
+) -> Answer:
+    """Shares of the full and of the diagonal member, then leverages; zeros of a missing one."""
+    first, second = np.zeros(columns.size), np.zeros(columns.size)
+    leverages, more_leverages = np.zeros(columns.size), np.zeros(columns.size)
+    if log_weights[0] > -math.inf:
+        size = weights.shape[0]
+        scores, leverages = full_scores(weights, covariances, places[:size], values[:size], columns)
+        first = mean_shares(scores, leverages)
+    if log_weights[1] > -math.inf:
+        scores, more_leverages = diagonal_scores(more_weights, variances, places, values, columns)
+        second = mean_shares(scores, more_leverages)
+    return first, second, leverages, more_leverages
+
+
+@compiled
+def _learn_dense(
+    x: Floats,
+    means: Floats,
+    deviations: Floats,
+    count: int,
+    n_places: int,
+    weights: Floats,
+    covariances: Floats,
+    more_weights: Floats,
+    variances: Floats,
+    log_weights: Floats,
+    squares: Floats,
+    counts: Floats,
+    columns: Columns,
+    shares: Floats,
+) -> None:
+    """Scale, weigh the members, let them learn, count the context."""
+    places, values = np.arange(n_places), np.empty(n_places)
+    scale_dense(x, means, deviations, count, values)
+    first, second, _, _ = _ask_both(
+        weights, covariances, more_weights, variances, log_weights, places, values, columns
+    )
+    share = 1.0 / (1.0 + math.exp(log_weights[1] - log_weights[0]))
+    predicted = share * first + (1.0 - share) * second
+    note_residuals(squares, counts, columns, predicted, shares)
+    for c in range(columns.size):
+        log_weights[0] -= RATE * (first[c] - shares[c]) ** 2
+        log_weights[1] -= RATE * (second[c] - shares[c]) ** 2
+    log_weights -= log_weights.max()
+    if log_weights[0] > -math.inf:
+        size = weights.shape[0]
+        full_learn(weights, covariances, places[:size], values[:size], columns, shares)
+    if log_weights[1] > -math.inf:
+        diagonal_learn(more_weights, variances, places, values, columns, shares)
+    count_dense(x, means, deviations, count + 1)

@@ -6,11 +6,9 @@ import numpy as np
 
 from graphcb.checks import as_count, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.oracles.bayesian import PRIOR_COUNT
 from graphcb.oracles.blends import DenseBlend, SparseBlend
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.posterior import certainty, note_residuals
-from graphcb.oracles.protocol import Estimate
+from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Floats, is_sparse
 
 
@@ -39,26 +37,22 @@ class DefaultOracle:
         self.n_actions = as_count("n_actions", n_actions)
         self.loss_range = as_range("loss_range", loss_range)
         self.blend: DenseBlend | SparseBlend | None = None
-        self.squares = np.full(self.n_actions, PRIOR_COUNT)
-        self.counts = np.zeros(self.n_actions)
 
     __repr__ = describe
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        return self.estimate(context, actions).losses
+        return self.forecast(context, actions).losses
 
-    def estimate(self, context: Any, actions: Any = None) -> Estimate:
+    def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are."""
         columns = as_columns(actions, self.n_actions)
         blend = self._blend_for(context)
-        shares, leverages, disagreements = blend.predict(blend.read(context), columns)
-        counts = self.counts[columns]
-        dispersions = self.squares[columns] / (PRIOR_COUNT + counts)
-        deviations, gains = certainty(shares, leverages, dispersions, disagreements)
+        shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
         low, high = self.loss_range
-        losses = low + (high - low) * shares
-        return Estimate(losses, (high - low) * deviations, gains, counts, high - low)
+        if (low, high) != (0.0, 1.0):
+            shares, deviations = low + (high - low) * shares, (high - low) * deviations
+        return Forecast(shares, deviations, gains, counts, high - low)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Learn the losses revealed, and the scale of the context."""
@@ -67,18 +61,12 @@ class DefaultOracle:
         blend = self._blend_for(context)
         x = blend.read(context)
         low, high = self.loss_range
-        shares = (seen - low) / (high - low)
-        predicted = blend.predict(x, columns).shares
-        note_residuals(self.squares, self.counts, columns, predicted, shares)
-        blend.learn(x, columns, shares)
+        blend.learn(x, columns, seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low))
         self.blend = blend
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions; what was learned stays."""
-        more = n_actions - self.n_actions
-        if more > 0:
-            self.squares = np.append(self.squares, np.full(more, PRIOR_COUNT))
-            self.counts = np.append(self.counts, np.zeros(more))
+        if n_actions > self.n_actions:
             self.n_actions = n_actions
             if self.blend is not None:
                 self.blend.grow(n_actions)

@@ -57,13 +57,13 @@ class DenseFeatures:
     def scale(self, x: Floats) -> Floats:
         """The row (n_places,): features, constant, products, as if `x` were counted."""
         values = np.empty(self.n_places)
-        _scale_dense(x, self.means, self.squares, self.count, values)
+        scale_dense(x, self.means, self.squares, self.count, values)
         return values
 
     def learn(self, x: Floats) -> None:
         """Count the context."""
         self.count += 1
-        _count_dense(x, self.means, self.squares, self.count)
+        count_dense(x, self.means, self.squares, self.count)
 
 
 class SparseFeatures:
@@ -107,7 +107,7 @@ class SparseFeatures:
 
 
 @compiled
-def _scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: Floats) -> None:
+def scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: Floats) -> None:
     """Standardise by Welford's sums with this context counted."""
     d = x.size
     for i in range(d):
@@ -129,7 +129,7 @@ def _scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: 
 
 
 @compiled
-def _count_dense(x: Floats, means: Floats, squares: Floats, count: int) -> None:
+def count_dense(x: Floats, means: Floats, squares: Floats, count: int) -> None:
     """Welford's sums with one more context, which `count` includes."""
     for i in range(x.size):
         off = x[i] - means[i]

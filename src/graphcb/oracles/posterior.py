@@ -144,19 +144,17 @@ def mean_shares(scores: Floats, leverages: Floats) -> Floats:
 
 
 @compiled
-def certainty(
-    shares: Floats, leverages: Floats, dispersions: Floats, disagreements: Floats
-) -> tuple[Floats, Floats]:
+def certainty(shares: Floats, leverages: Floats, dispersions: Floats) -> tuple[Floats, Floats]:
     """Standard deviation of each mean share, and the information that seeing its loss gives.
 
     `dispersions` are the residuals' variances relative to those of coins: a loss that hardly
-    varies is known sooner. `disagreements` are variances that come on top.
+    varies is known sooner.
     """
     deviations, gains = np.empty(shares.size), np.empty(shares.size)
     for c in range(shares.size):
         coin = max(shares[c] * (1.0 - shares[c]), 1e-9)
         unknown = 1.0 - 1.0 / math.sqrt(1.0 + PI_8 * leverages[c])
-        deviations[c] = math.sqrt(min(dispersions[c], 1.0) * coin * unknown + disagreements[c])
+        deviations[c] = math.sqrt(min(dispersions[c], 1.0) * coin * unknown)
         gains[c] = math.log1p(leverages[c] * coin)
     return deviations, gains
 

@@ -22,7 +22,7 @@ class Oracle(Protocol):
         ...
 
 
-class Estimate(NamedTuple):
+class Forecast(NamedTuple):
     """Predicted losses and how sure an oracle is of them: arrays (n,), one entry per action.
 
     `span` is the width of the range in which losses lie.
@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
 
 
 @runtime_checkable
-class EstimatingOracle(Protocol):
+class ForecastingOracle(Protocol):
     """An oracle that says how sure it is. `SquareCBG` then needs no gamma."""
 
     def predict(self, context: Any, actions: Any) -> NDArray[np.float64]:
@@ -47,7 +47,7 @@ class EstimatingOracle(Protocol):
         """As in `Oracle`."""
         ...
 
-    def estimate(self, context: Any, actions: Any) -> Estimate:
+    def forecast(self, context: Any, actions: Any) -> Forecast:
         """Predicted losses with their uncertainty; None stands for all actions."""
         ...
 
