@@ -57,6 +57,7 @@ class SquareCBG:
     """
 
     gamma: float | None = None
+    makes_oracle = False  # also of files that do not say
 
     def __init__(
         self,

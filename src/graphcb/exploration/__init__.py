@@ -12,6 +12,7 @@ from graphcb.exploration.schedules import (
     FromTheory,
     Schedule,
     SquareRoot,
+    TwoThirds,
     as_schedule,
 )
 from graphcb.exploration.solver.batch import solve_dec_batch
@@ -32,6 +33,7 @@ __all__ = [
     "SolutionBatch",
     "SquareRoot",
     "Status",
+    "TwoThirds",
     "as_schedule",
     "closed_form_for",
     "closed_form_probabilities",

@@ -101,6 +101,38 @@ class SquareRoot:
 
 
 @dataclass(frozen=True)
+class TwoThirds:
+    """gamma = c * (d t^2)^(1/3): for weakly observable graphs and an unknown horizon.
+
+    `d` is the weak domination number of the graph. The paper gives this rate for a known number
+    of rounds; with the round's number in its place, regret grows no faster than t^(2/3).
+
+    >>> TwoThirds(c=2.0, d=1.0).gamma(round_number=8, n_actions=50)
+    8.0
+    """
+
+    c: float
+    d: float = 1.0
+    needs: ClassVar[Need] = "nothing"
+    epoch: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        as_positive("c", self.c)
+        if not 1.0 <= self.d < math.inf:
+            raise ValueError(
+                f"`d` must be at least 1, as a weak domination number is, got {self.d}; "
+                "use SquareRoot for strongly observable graphs"
+            )
+
+    def gamma(self, round_number: int, n_actions: int) -> float:
+        """The law of two thirds."""
+        return self.c * math.cbrt(self.d * round_number * round_number)
+
+    def observe(self, value: float) -> None:
+        """Nothing to learn from it."""
+
+
+@dataclass(frozen=True)
 class FromTheory:
     """The gamma of the paper's corollaries, for a known horizon and regression regret.
 

@@ -16,8 +16,9 @@ from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
 class LinearOGD:
     """context @ weights per action, by online gradient descent on the squared error.
 
-    For losses of any range. Stable while learning_rate * |context|^2 stays below 1; contexts as in
-    `LogisticOGD`. Add a constant feature if losses do not pass through 0.
+    For losses of any range; contexts as in `LogisticOGD`. A step never overshoots the loss it
+    learns, so contexts of any size are safe, but those with a norm of about 1 are learned best.
+    Add a constant feature if losses do not pass through 0.
 
     >>> oracle = LinearOGD(2, 3, learning_rate=0.25)
     >>> oracle.update([1.0, 0.0, 1.0], [1], [2.0])
@@ -53,6 +54,9 @@ class LinearOGD:
         columns, seen = as_seen(actions, losses, self.n_actions)
         slopes = 2.0 * (_predictions(self.weights, row, columns, self.learning_rate) - seen)
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        size = float(row[1] @ row[1])
+        if 2.0 * rate * size > 1.0:
+            rate = 0.5 / size  # the step that meets the loss: a longer one would overshoot it
         step(self.weights, *row, columns, slopes, rate)
         self.n_updates += 1
 

@@ -8,6 +8,7 @@ from graphcb.checks import as_count, as_positive
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.oracles.columns import as_columns, as_seen
+from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
 
 
@@ -25,33 +26,70 @@ class OnlineRidge:
     array([1.])
     """
 
+    residuals: Floats | None = None  # also of files that hold none
+
     def __init__(self, n_actions: int, n_features: int, *, penalty: float = 1.0) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
         self.penalty = as_positive("penalty", penalty)
         self.inverses = np.tile(np.eye(self.n_features) / self.penalty, (self.n_actions, 1, 1))
         self.moments = np.zeros((self.n_actions, self.n_features))
+        self.residuals = no_residuals(self.n_actions)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        x = as_dense(context, self.n_features)
-        check_finite(every_index(self.n_features), x)
-        return _forecast(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
+        return self._answers(context, actions)[0]
+
+    def forecast(self, context: Any, actions: Any = None) -> Forecast:
+        """Predicted losses, and how sure they are: exactly, by the leverage of the context.
+
+        The variance of a prediction is its leverage times that of the residuals of its action.
+        """
+        predicted, leverages = self._answers(context, actions)
+        columns = as_columns(actions, self.n_actions)
+        residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
+        squares, counts, lowest, highest = residuals
+        seen = highest >= lowest
+        span = float(highest[seen].max() - lowest[seen].min()) if seen.any() else 1.0
+        span = span if span > 0.0 else 1.0
+        # Two losses half the range away from their prediction, before any is seen.
+        variances = (squares[columns] + 0.5 * span * span) / (counts[columns] + 2.0)
+        deviations = np.sqrt(variances * leverages)
+        return Forecast(predicted, deviations, np.log1p(leverages), counts[columns], span)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Add the context and the loss to each revealed action's sums."""
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
         columns, seen = as_seen(actions, losses, self.n_actions)
+        if self.residuals is None:
+            self.residuals = no_residuals(self.n_actions)
+        predicted, leverages = _forecast(self.inverses, self.moments, x, columns)
+        _note(self.residuals, columns, seen, predicted, leverages)
         _absorb(self.inverses, self.moments, x, columns, seen)
 
     __repr__ = describe
 
+    def _answers(self, context: Any, actions: Any) -> tuple[Floats, Floats]:
+        """Predictions and leverages."""
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
+        return _forecast(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
+
+
+def no_residuals(n_actions: int) -> Floats:
+    """Of each action: the squares of its residuals, losses seen, the lowest and the highest."""
+    residuals = np.zeros((4, n_actions))
+    residuals[2], residuals[3] = np.inf, -np.inf
+    return residuals
+
 
 @compiled
-def _forecast(inverses: Floats, moments: Floats, x: Floats, columns: Columns) -> Floats:
-    """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x)."""
-    predicted = np.empty(columns.size)
+def _forecast(
+    inverses: Floats, moments: Floats, x: Floats, columns: Columns
+) -> tuple[Floats, Floats]:
+    """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x."""
+    predicted, leverages = np.empty(columns.size), np.empty(columns.size)
     for c in range(columns.size):
         inverse, moment = inverses[columns[c]], moments[columns[c]]
         numerator = leverage = 0.0
@@ -62,7 +100,22 @@ def _forecast(inverses: Floats, moments: Floats, x: Floats, columns: Columns) ->
             numerator += moment[i] * along
             leverage += x[i] * along
         predicted[c] = numerator / (1.0 + leverage)
-    return predicted
+        leverages[c] = leverage
+    return predicted, leverages
+
+
+@compiled
+def _note(
+    residuals: Floats, columns: Columns, losses: Floats, predicted: Floats, leverages: Floats
+) -> None:
+    """Add the residuals to their actions' rows; a large leverage makes a large one."""
+    squares, counts = residuals[0], residuals[1]
+    lowest, highest = residuals[2], residuals[3]
+    for c in range(columns.size):
+        a, off = columns[c], losses[c] - predicted[c]
+        squares[a] += off * off / (1.0 + leverages[c])
+        counts[a] += 1.0
+        lowest[a], highest[a] = min(lowest[a], losses[c]), max(highest[a], losses[c])
 
 
 @compiled

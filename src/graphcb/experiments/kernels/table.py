@@ -54,12 +54,13 @@ class TableRounds(NamedTuple):
 
 
 class Logistic(NamedTuple):
-    """The oracle: its weights, the range of losses, and the step of each round."""
+    """The oracle: its weights, the range of losses, the step of each round, what it descends."""
 
     weights: Floats
     low: float
     high: float
     rates: Floats
+    log_loss: bool
 
 
 def play(
@@ -93,7 +94,7 @@ def play(
     table = TableRounds(order, *_sparse(contexts), environment.losses, reveals)
     gamma = gammas(schedule, agent.n_rounds, np.full(order.size, n_actions))
     rates = rates_from(oracle.learning_rate, oracle.decay, oracle.n_updates, order.size)
-    model = Logistic(oracle.weights, *oracle.loss_range, rates)
+    model = Logistic(oracle.weights, *oracle.loss_range, rates, oracle.objective == "log_loss")
     if rule == SOLVE:
         n_played = _play_solving(table, gamma, uniforms, model, ledger)
     else:
@@ -213,8 +214,9 @@ def _finish(
     truth = table.losses[row]
     revealed = nanoseconds(room)
     if not learn_row(
-        oracle.weights, indices, values, seen, truth[seen], oracle.low, oracle.high, oracle.rates[t]
-    ):
+        oracle.weights, indices, values, seen, truth[seen],
+        oracle.low, oracle.high, oracle.rates[t], oracle.log_loss,
+    ):  # fmt: skip
         return False
     learnt = nanoseconds(room)
     write_down(ledger, t, action, p[action], truth[action], seen.size)
