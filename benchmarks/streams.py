@@ -1,6 +1,6 @@
-"""Rows a second of `graphcb run` on a dense file of 20 features and 10 classes, and where they go.
+"""Rows per second of `graphcb run` on a dense file of 20 features and 10 classes, and their cost.
 
-The whole command is timed, with its first look at the labels; reading alone stands beside it. The
+The whole command is timed, with its first look at the labels; so is reading alone. The
 other formats hold the same examples.
 """
 
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few rows")
     n_rows = 500 if parser.parse_args().quick else 50_000
     print(f"{n_rows:,} rows, {N_FEATURES} features, {N_CLASSES} classes; median of {REPEATS}.\n")
-    print("| format | `graphcb run`, rows a second | reading alone | at least |")
+    print("| format | `graphcb run`, rows per second | reading alone | at least |")
     print("|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
