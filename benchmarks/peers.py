@@ -193,8 +193,8 @@ def main() -> None:
         f"Programs: {len(FAMILIES)} graph families, gamma from 1e1 to 1e7, losses uniform on "
         "[0, 1]; seconds of one call, in brackets the quartiles over programs. *Close* is within "
         "0.1 % of the best value of gamma * DEC that any solver found, *worst* the largest ratio "
-        f"to it (values below {SMALLEST} count as {SMALLEST}, as many optima are 0); *times ours* is "
-        "the median ratio to the time of graphcb on the same programs. A dash: no other "
+        f"to it (values below {SMALLEST} count as {SMALLEST}, as many optima are 0); *times ours* "
+        "is the median ratio to the time of graphcb on the same programs. A dash: no other "
         "solver was given these programs.\n"
     )
     rows = list(measure(here))

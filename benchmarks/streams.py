@@ -69,7 +69,7 @@ def run(arguments: list[str]) -> None:
         raise RuntimeError(f"graphcb run {' '.join(arguments)} failed")
 
 
-def rows_a_second(work: Callable[[], None], n_rows: int) -> float:
+def rows_per_second(work: Callable[[], None], n_rows: int) -> float:
     work()  # the first call may compile
     times = []
     for _ in range(REPEATS):
@@ -90,12 +90,12 @@ def main() -> None:
         folder = Path(name)
         for file, options in write(folder, n_rows).items():
             path = folder / file
-            reading = rows_a_second(partial(read, path), n_rows)
-            whole = rows_a_second(partial(run, [str(path), *options]), n_rows)
+            reading = rows_per_second(partial(read, path), n_rows)
+            whole = rows_per_second(partial(run, [str(path), *options]), n_rows)
             limit = f"{LIMIT:,}" if file == "d.csv" else ""
             print(f"| {path.suffix[1:]} | {whole:,.0f} | {reading:,.0f} | {limit} |", flush=True)
         arguments = [str(folder / "d.csv"), "--label", "topic", "--gamma", "500"]
-        fixed = rows_a_second(partial(run, arguments), n_rows)
+        fixed = rows_per_second(partial(run, arguments), n_rows)
         print(f"| csv with --gamma 500 | {fixed:,.0f} | | |")
 
 
