@@ -80,8 +80,8 @@ class SquareCBG:
 
     def explain(self, graph: FeedbackGraph) -> str:
         """How this graph is explored, and why."""
-        who = type(self.schedule).__name__ if self.schedule.needs == "optimum" else ""
-        return explain(graph, self.method, optimum_for=who)
+        needed_by = type(self.schedule).__name__ if self.schedule.needs == "optimum" else ""
+        return explain(graph, self.method, optimum_for=needed_by)
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
         """The closed form that is played on this graph, or None if `solve_dec` is called."""

@@ -185,7 +185,7 @@ def _count_rounds(links: _Edges, drop: Callable[[int, _Edges], list[int]]) -> in
 
 
 def _edge_clique_cover(links: _Edges, deadline: float) -> _Edges:
-    """Maximal cliques, one a row, that together hold every link.
+    """Maximal cliques, one per row, that together hold every link.
 
     Fewer rows than one a link, and a tighter relaxation. Unfinished once the time is over.
     """
