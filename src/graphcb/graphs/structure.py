@@ -14,7 +14,7 @@ Flags = NDArray[np.bool_]
 
 
 class Numbers(NamedTuple):
-    """The graph numbers of the paper, where the structure gives them away."""
+    """The graph numbers of the paper, for structures that know them."""
 
     independence: int
     weak_domination: int
