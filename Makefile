@@ -1,4 +1,4 @@
-# Each target sets up .venv by itself; a second call re-uses it.
+# Each target sets up .venv first; later calls reuse it.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready

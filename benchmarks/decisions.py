@@ -2,7 +2,7 @@
 
     python benchmarks/decisions.py [postgresql://user@host/database]
 
-Ten actions, cops-and-robbers, twenty features, a linear oracle. The agent alone stands beside it.
+Ten actions, cops-and-robbers, twenty features, a linear oracle. The agent alone is measured too.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three chunks instead of nine")
     given = parser.parse_args()
     chunks = 3 if given.quick else 9
-    print("| log | durability | batch | decisions a second | feedbacks a second |")
+    print("| log | durability | batch | decisions per second | feedbacks per second |")
     print("|---|---|---|---|---|")
     decides, learns = bare(chunks)
     print(f"| none: the agent alone | | | {decides:,.0f} | {learns:,.0f} |")

@@ -65,7 +65,7 @@ def main() -> None:
     verdicts: list[str] = []
     everything: list[Curve] = []
     print(f"{jobs} processes; oracle and exploration are shares of their work.\n")
-    print("| panel | runs | rounds | seconds | us of work a round | oracle | exploration |")
+    print("| panel | runs | rounds | seconds | us of work per round | oracle | exploration |")
     print("|---|---|---|---|---|---|---|")
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

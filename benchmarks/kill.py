@@ -3,7 +3,7 @@
     python benchmarks/kill.py [--kills 400] [--seed 0] [--log decisions.db or postgresql://...]
 
 A plan of decisions and late feedbacks, in no order, some never, is run once without a stop. Then
-children run the same plan on another log, one after the other, each going on where the log says.
+children run the same plan on another log, one after the other, each continuing where the log ends.
 Each is ended by SIGKILL: by the parent after a random time, or by itself before or after a random
 SQL statement. After every kill, and at the end: each acknowledged decision and feedback is in the
 log, none is counted twice, and everything equals the run that was never killed, bit for bit.
@@ -29,7 +29,7 @@ from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 
 N_ACTIONS, N_FEATURES = 5, 3
-EVENTS_A_KILL = 40  # at most so many in a life that ends by a kill
+EVENTS_PER_KILL = 40  # at most so many in a life that ends by a kill
 GRAPHS = (
     graphs.cops_and_robbers(N_ACTIONS),
     graphs.inventory(N_ACTIONS),
@@ -121,7 +121,7 @@ def child(
             nonlocal made
             os.write(file, f"{line}\n".encode())
             made += 1
-            if killed and made == EVENTS_A_KILL:
+            if killed and made == EVENTS_PER_KILL:
                 signal.pause()
 
         work(log, events, acknowledge)
@@ -217,7 +217,7 @@ def main() -> None:
 
 
 def run(options: argparse.Namespace, folder: Path) -> None:
-    events = plan(EVENTS_A_KILL * options.kills, options.seed)
+    events = plan(EVENTS_PER_KILL * options.kills, options.seed)
     never_killed = str(folder / "never-killed.db")
     last_model = work(never_killed, events, lambda _: None)  # compiles what children need, too
     reference = lines(never_killed)
@@ -237,7 +237,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
             raise SystemExit(f"a child ended by itself with {os.waitstatus_to_exitcode(status)}")
         killed[by] += 1
-        position = check(log, reference, acknowledgements) if _has_begun(log) else 0
+        position = check(log, reference, acknowledgements) if _has_started(log) else 0
     process = child(log, events, acknowledgements, killed=False)
     if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) != 0:
         raise SystemExit("the last child, which was left alone, failed")
@@ -270,7 +270,7 @@ def _wait(process: int, seconds: float) -> int | None:
     return None
 
 
-def _has_begun(log: str) -> bool:
+def _has_started(log: str) -> bool:
     """Whether a child lived long enough to begin the log."""
     try:
         with DecisionLog(log):

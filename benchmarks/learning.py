@@ -1,11 +1,11 @@
-"""The same streams to graphcb and to its peers: progressive validation loss and rounds a second.
+"""The same streams to graphcb and to its peers: progressive validation loss and rounds per second.
 
     python benchmarks/learning.py [--plots DIR]
 
 Every learner meets the same rounds in the same order, one by one from Python, and is told what its
 graph reveals. Each has a small grid; its best setting on a few seeds is then run on others, which
 are what is reported. Contexts are there in the learner's own format beforehand. RCV1 and the spam
-messages come from GRAPHCB_DATA; where they are absent the table says what stands in for them.
+messages come from GRAPHCB_DATA; where they are absent the table says what is used instead.
 """
 
 import sys
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     graph: str
     mean: float
     deviation: float  # NaN for one seed
-    a_second: float
+    per_second: float
     best: str
     curve: Floats
 
@@ -87,22 +87,22 @@ def show(data: Data, graphs_here: dict[str, FeedbackGraph], given: Any) -> None:
     if given.quick:
         data = data._replace(n_rounds=30, n_trial=10, n_short=10)
         graphs_here = dict(list(graphs_here.items())[:1])
-    everybody = list(contenders(data, graphs_here))
+    learners = list(contenders(data, graphs_here))
     if given.quick:
-        everybody = [
-            one._replace(grid=one.grid[:1]) for one in everybody if one.name.startswith("graphcb")
+        learners = [
+            one._replace(grid=one.grid[:1]) for one in learners if one.name.startswith("graphcb")
         ]
-    lines = [report(one, data, seeds_for(one, given.quick)) for one in everybody]
+    lines = [report(one, data, seeds_for(one, given.quick)) for one in learners]
     lines.sort(key=lambda line: line.mean)
     print(f"### {data.name}, {data.n_rounds:,} rounds\n")
     print_table(
-        ("who", "feedback", "mean loss", "rounds a second", "best setting of", "chosen"),
+        ("learner", "feedback", "mean loss", "rounds per second", "best setting of", "chosen"),
         (
             (
                 line.name, line.graph, with_deviation(line.mean, line.deviation),
-                three_digits(line.a_second), f"{n}", f"`{line.best}`",
+                three_digits(line.per_second), f"{n}", f"`{line.best}`",
             )
-            for line in lines for n in [grid_size(everybody, line)]
+            for line in lines for n in [grid_size(learners, line)]
         ),
     )  # fmt: skip
     print(verdict(lines) + "\n")
@@ -114,12 +114,12 @@ def with_deviation(mean: float, deviation: float) -> str:
     return f"{mean:.4f}" if np.isnan(deviation) else f"{mean:.4f} +- {deviation:.4f}"
 
 
-def grid_size(everybody: list[Contender], line: Line) -> int:
-    return next(len(c.grid) for c in everybody if (c.name, c.graph) == (line.name, line.graph))
+def grid_size(learners: list[Contender], line: Line) -> int:
+    return next(len(c.grid) for c in learners if (c.name, c.graph) == (line.name, line.graph))
 
 
 def verdict(lines: list[Line]) -> str:
-    """Who is best with the feedback that everybody has."""
+    """The best learner with the feedback that all of them have."""
     others = [line for line in lines if not line.name.startswith("graphcb")]
     if not others:
         return "No rival took part."
@@ -183,8 +183,8 @@ def main() -> None:
     show(spam(), {"apple tasting": graphs.apple_tasting()}, given)
     print(
         "Left out: LinUCB and LinTS beyond 100 features, where they keep a dense square matrix of "
-        "that size (47,236 for RCV1); coba's LinTS, which takes 0.4 s a round on digits; "
-        "`--graph_feedback` at K = 10, which takes 0.3 s a round. In the spam review every "
+        "that size (47,236 for RCV1); coba's LinTS, which takes 0.4 s per round on digits; "
+        "`--graph_feedback` at K = 10, which takes 0.3 s per round. In the spam review every "
         "rival is told both losses after a review, with the probability of reviewing, and nothing "
         "after a delivery: what the played action alone shows would never tell the loss of "
         "delivering before it is delivered."

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from measure import in_words, print_table, three_digits, timed
 from numpy.typing import NDArray
-from programs import three_edges_a_row
+from programs import three_edges_per_row
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf
 from threadpoolctl import threadpool_limits
@@ -36,7 +36,7 @@ FAMILIES = (
         (10, 100, 1000),
     ),
     Family("inventory", lambda n, _: graphs.inventory(n), (10, 100, 1000)),
-    Family("three edges a row", three_edges_a_row, (10, 50, 100, 200, 500)),
+    Family("three edges per row", three_edges_per_row, (10, 50, 100, 200, 500)),
 )
 
 

@@ -37,7 +37,7 @@ def spread(seconds: Iterable[float]) -> Times:
 
 
 def timed(work: Callable[[], object], repeats: int, *, at_most: float = np.inf) -> list[float]:
-    """Seconds of repeated calls; no further one is begun after `at_most` seconds."""
+    """Seconds of repeated calls; no further call starts after `at_most` seconds."""
     times: list[float] = []
     while len(times) < repeats and sum(times) <= at_most:
         start = time.perf_counter()

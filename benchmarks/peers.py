@@ -4,7 +4,7 @@
 
 Programs are drawn from fixed seeds, over graph families, K and gamma. Every answer is normalised to
 the simplex and judged by `graphcb.dec`; the best known value of a program is the smallest that
-anybody found. Rivals that are not installed are named and skipped.
+any solver found. Rivals that are not installed are named and skipped.
 """
 
 import sys
@@ -27,7 +27,7 @@ from measure import (
     timed,
 )
 from numpy.typing import NDArray
-from programs import three_edges_a_row
+from programs import three_edges_per_row
 from rival import Answer, CvxpyProgram, clarabel_seconds, vowpal_wabbit_seconds
 
 import graphcb
@@ -45,7 +45,7 @@ FAMILIES: Mapping[str, Callable[[int, Rng], FeedbackGraph]] = {
     "cops and robbers": lambda n, _: graphs.cops_and_robbers(n),
     "self-aware, density 3/4": lambda n, rng: graphs.random_self_aware(n, 0.75, rng),
     "inventory": lambda n, _: graphs.inventory(n),
-    "three edges a row": three_edges_a_row,
+    "three edges per row": three_edges_per_row,
     "one action reveals all": lambda n, _: graphs.apple_tasting(n),
     "stochastic": lambda n, rng: FeedbackGraph(np.clip(rng.random((n, n)), 1e-3, None)),
 }
@@ -146,7 +146,7 @@ QUICK = {"graphcb": {5: 8, 10: 4}, "Clarabel, called directly": {5: 8}}
 class Row(NamedTuple):
     """One answer; `ratio` is its value over the best known one, if there is another to compare."""
 
-    who: str
+    solver: str
     n: int
     family: str
     gamma: float
@@ -192,10 +192,10 @@ def main() -> None:
     print(
         f"Programs: {len(FAMILIES)} graph families, gamma from 1e1 to 1e7, losses uniform on "
         "[0, 1]; seconds of one call, in brackets the quartiles over programs. *Close* is within "
-        "0.1 % of the best value of gamma * DEC that anybody found, *worst* the largest ratio to "
-        f"it (values below {SMALLEST} count as {SMALLEST}, as many optima are 0); *times ours* is "
-        "the median ratio to the time of graphcb on the same programs. A dash: nobody else was "
-        "asked.\n"
+        "0.1 % of the best value of gamma * DEC that any solver found, *worst* the largest ratio "
+        f"to it (values below {SMALLEST} count as {SMALLEST}, as many optima are 0); *times ours* "
+        "is the median ratio to the time of graphcb on the same programs. A dash: no other "
+        "solver was given these programs.\n"
     )
     rows = list(measure(here))
     names = [one.name for one in here]
@@ -210,17 +210,17 @@ def main() -> None:
 def print_times(rows: list[Row], names: list[str]) -> None:
     cells = defaultdict(list)
     for row in rows:
-        cells[row.n, row.who].append(row)
+        cells[row.n, row.solver].append(row)
     ordered = sorted(cells, key=lambda cell: (cell[0], names.index(cell[1])))
     print_table(
-        ("who", "K", "programs", "time", "times ours", "close", "worst"),
+        ("solver", "K", "programs", "time", "times ours", "close", "worst"),
         (
             (
-                who, n, len(some), spread(row.seconds for row in some),
+                solver, n, len(some), spread(row.seconds for row in some),
                 three_digits(float(np.median([row.seconds / row.ours for row in some]))),
                 share(some), worst(some),
             )
-            for n, who in ordered if (some := cells[n, who])
+            for n, solver in ordered if (some := cells[n, solver])
         ),
     )  # fmt: skip
 
@@ -237,7 +237,7 @@ def print_shares(rows: list[Row], names: list[str]) -> None:
                 (
                     f"gamma = {kind:.0e}" if key == "gamma" else kind,
                     *(
-                        share([r for r in rows if r.who == name and getattr(r, key) == kind])
+                        share([r for r in rows if r.solver == name and getattr(r, key) == kind])
                         for name in names
                     ),
                 )
@@ -247,7 +247,7 @@ def print_shares(rows: list[Row], names: list[str]) -> None:
 
 
 def share(rows: list[Row]) -> str:
-    """How many are close, among the programs that somebody else was asked too."""
+    """How many are close, among the programs that another solver was given too."""
     compared = [row for row in rows if row.is_compared]
     return f"{sum(row.is_close for row in compared)} of {len(compared)}" if compared else "-"
 
@@ -264,8 +264,8 @@ def worst(rows: list[Row]) -> str:
 def plot_times(rows: list[Row], names: list[str], folder: Path) -> None:
     figure, axes = new_axes("actions K", "seconds of one call")
     for name in names:
-        sizes = sorted({row.n for row in rows if row.who == name})
-        times = [spread(r.seconds for r in rows if r.who == name and r.n == n) for n in sizes]
+        sizes = sorted({row.n for row in rows if row.solver == name})
+        times = [spread(r.seconds for r in rows if r.solver == name and r.n == n) for n in sizes]
         axes.plot(sizes, [one.median for one in times], marker="o", label=name)
         axes.fill_between(sizes, [t.low for t in times], [t.high for t in times], alpha=0.15)
     axes.legend(fontsize=8)
@@ -276,9 +276,9 @@ def plot_accuracy(rows: list[Row], names: list[str], folder: Path) -> None:
     figure, axes = new_axes("gamma", "share of answers within 0.1 % of the best known")
     axes.set_yscale("linear")
     for name in names:
-        gammas = sorted({row.gamma for row in rows if row.who == name})
+        gammas = sorted({row.gamma for row in rows if row.solver == name})
         shares = [
-            np.mean([r.is_close for r in rows if (r.who, r.gamma) == (name, gamma)])
+            np.mean([r.is_close for r in rows if (r.solver, r.gamma) == (name, gamma)])
             for gamma in gammas
         ]
         axes.plot(gammas, shares, marker="o", label=name)

@@ -25,7 +25,7 @@ def _self_aware(density: float) -> Callable[[int, Rng], FeedbackGraph]:
     return lambda n, rng: graphs.random_self_aware(n, density, rng)
 
 
-def three_edges_a_row(n: int, rng: Rng) -> FeedbackGraph:
+def three_edges_per_row(n: int, rng: Rng) -> FeedbackGraph:
     matrix = np.eye(n)
     for i in range(n):
         matrix[i, rng.choice(n, size=min(n, 3), replace=False)] = 1.0
@@ -82,7 +82,7 @@ FAMILIES: dict[str, tuple[int, Callable[[int, Rng], FeedbackGraph]]] = {
     "self-aware 3/4": (1, _self_aware(0.75)),
     "self-aware 1/4": (1, _self_aware(0.25)),
     "self-aware 1/20": (1, _self_aware(0.05)),
-    "three edges a row": (1, three_edges_a_row),
+    "three edges per row": (1, three_edges_per_row),
     "stochastic": (1, _stochastic),
     "stochastic tiny": (1, _tiny),
     "weakly observable": (1, _weak),

@@ -1,4 +1,4 @@
-"""Splitting a dense CSV file and turning its cells into numbers: ways to do it, CPU time a row.
+"""Splitting a dense CSV file and turning its cells into numbers: ways to do it, CPU time per row.
 
 For the table in docs/decisions/0016. pyarrow and polars are timed where they are installed.
 """
@@ -80,7 +80,7 @@ def main() -> None:
         if find_spec("polars") is not None:
             ways["polars"] = by_polars
         for name, read in ways.items():
-            print(f"{name:14} {microseconds(read, path):5.2f} us a row")
+            print(f"{name:14} {microseconds(read, path):5.2f} us per row")
 
 
 if __name__ == "__main__":

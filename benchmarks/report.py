@@ -61,7 +61,7 @@ PARTS = (
     Part("experiments", "The paper's experiments", "experiments.py"),
     Part("scale", "Scale", "scale.py", draws=True),
     Part("streams", "The user's own data", "streams.py"),
-    Part("decisions", "Decisions a second", "decisions.py"),
+    Part("decisions", "Decisions per second", "decisions.py"),
     Part(
         "kill", "A process that decides, killed", "kill.py",
         ("--kills", "400"), quick=("--kills", "2"),

@@ -96,12 +96,13 @@ def main() -> None:
     quick: bool = part_arguments(__doc__).quick
     n_rounds = 2 * CHUNK if quick else N_ROUNDS
     print(
-        f"Microseconds a round over {n_rounds:,} rounds. `trace` is the compiled loop of the "
+        f"Microseconds per round over {n_rounds:,} rounds. `trace` is the compiled loop of the "
         "experiments, `run` yields every round to Python; Vowpal Wabbit predicts and learns from "
         "texts that are there beforehand, with bandit feedback.\n"
     )
     print_table(
-        ("stream", "K", "who", "median us a round", "fastest", "limit"), measured(n_rounds, quick)
+        ("stream", "K", "loop", "median us per round", "fastest", "limit"),
+        measured(n_rounds, quick),
     )
 
 
@@ -117,10 +118,10 @@ def measured(n_rounds: int, quick: bool) -> Iterator[tuple[object, ...]]:
             runs[f"run, {graph.family}"] = run_microseconds(environment, graph, d)
         if find_spec("vowpalwabbit") and not quick:
             runs["Vowpal Wabbit --squarecb"] = vw_microseconds(contexts, losses)
-        for who, times in runs.items():
+        for loop, times in runs.items():
             median = statistics.median(times)
-            asked = limit if "Vowpal" not in who else ""
-            yield source, n_topics, who, f"{median:.1f}", f"{min(times):.1f}", asked
+            asked = limit if "Vowpal" not in loop else ""
+            yield source, n_topics, loop, f"{median:.1f}", f"{min(times):.1f}", asked
 
 
 if __name__ == "__main__":

@@ -100,8 +100,8 @@ def general() -> Iterator[Curve]:
 
     yield Curve("self-aware 3/4: build", build, sizes)
     yield Curve("self-aware 3/4: solve_dec", partial(solving, self_aware), sizes, proof)
-    yield Curve("three edges a row: build", lambda n: partial(three_edges, n), sizes)
-    yield Curve("three edges a row: solve_dec", partial(solving, three_edges), sizes, proof)
+    yield Curve("three edges per row: build", lambda n: partial(three_edges, n), sizes)
+    yield Curve("three edges per row: solve_dec", partial(solving, three_edges), sizes, proof)
 
 
 def whole_rounds(n_rounds: int, n_features: int, n_actions: int, n_words: int | None) -> Work:

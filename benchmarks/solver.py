@@ -17,7 +17,7 @@ from importlib.util import find_spec
 import numpy as np
 from measure import part_arguments, print_table
 from numpy.typing import NDArray
-from programs import three_edges_a_row
+from programs import three_edges_per_row
 from rival import CvxpyProgram, clarabel_seconds
 
 import graphcb
@@ -119,10 +119,10 @@ def large_rows() -> Iterator[Row]:
         times = []
         for number in range(6):
             rng = np.random.default_rng([n, number])
-            graph, losses = three_edges_a_row(n, rng), rng.random(n)
+            graph, losses = three_edges_per_row(n, rng), rng.random(n)
             times.append(solve_seconds(losses, graph, GAMMAS[number % 3], 5))
         yield (
-            f"three edges a row, K = {n}",
+            f"three edges per row, K = {n}",
             f"{1e3 * np.median(times):.1f} ms (worst {1e3 * max(times):.1f})", "", "", limit,
         )  # fmt: skip
 
@@ -163,7 +163,7 @@ def first_call_rows() -> Iterator[Row]:
 
 def main() -> None:
     quick: bool = part_arguments(__doc__).quick
-    print("Medians over programs; *limit* is what was asked for when the solver was designed.\n")
+    print("Medians over programs; *limit* is the goal set when the solver was designed.\n")
     groups: list[Callable[[], Iterator[Row]]] = [small_rows]
     if not quick:
         groups += [large_rows, batch_rows, first_call_rows]

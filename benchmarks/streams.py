@@ -1,6 +1,6 @@
-"""Rows a second of `graphcb run` on a dense file of 20 features and 10 classes, and where they go.
+"""Rows per second of `graphcb run` on a dense file of 20 features and 10 classes, and their cost.
 
-The whole command is timed, with its first look at the labels; reading alone stands beside it. The
+The whole command is timed, with its first look at the labels; so is reading alone. The
 other formats hold the same examples.
 """
 
@@ -69,7 +69,7 @@ def run(arguments: list[str]) -> None:
         raise RuntimeError(f"graphcb run {' '.join(arguments)} failed")
 
 
-def rows_a_second(work: Callable[[], None], n_rows: int) -> float:
+def rows_per_second(work: Callable[[], None], n_rows: int) -> float:
     work()  # the first call may compile
     times = []
     for _ in range(REPEATS):
@@ -84,18 +84,18 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few rows")
     n_rows = 500 if parser.parse_args().quick else 50_000
     print(f"{n_rows:,} rows, {N_FEATURES} features, {N_CLASSES} classes; median of {REPEATS}.\n")
-    print("| format | `graphcb run`, rows a second | reading alone | at least |")
+    print("| format | `graphcb run`, rows per second | reading alone | at least |")
     print("|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, options in write(folder, n_rows).items():
             path = folder / file
-            reading = rows_a_second(partial(read, path), n_rows)
-            whole = rows_a_second(partial(run, [str(path), *options]), n_rows)
+            reading = rows_per_second(partial(read, path), n_rows)
+            whole = rows_per_second(partial(run, [str(path), *options]), n_rows)
             limit = f"{LIMIT:,}" if file == "d.csv" else ""
             print(f"| {path.suffix[1:]} | {whole:,.0f} | {reading:,.0f} | {limit} |", flush=True)
         arguments = [str(folder / "d.csv"), "--label", "topic", "--gamma", "500"]
-        fixed = rows_a_second(partial(run, arguments), n_rows)
+        fixed = rows_per_second(partial(run, arguments), n_rows)
         print(f"| csv with --gamma 500 | {fixed:,.0f} | | |")
 
 

@@ -57,7 +57,7 @@ def test_inspect_prints_bounds_when_time_runs_out(capsys):
     ("arguments", "text"),
     [
         (["inspect", "ring:4"], "graphcb: `graph` must be a family with its size"),
-        (["inspect", "no.csv"], "graphcb: `graph` must name a file that is there, got 'no.csv'"),
+        (["inspect", "no.csv"], "graphcb: `graph` must name an existing file, got 'no.csv'"),
         (["inspect", "cops-and-robbers:1"], "`n_actions` must be at least 2, got 1"),
         (["reproduce", "spam", "--quick", "--seeds", "0"], "`--seeds` must be at least 1, got 0"),
         (["reproduce", "figure-9"], "`FIGURE` must be one of rcv1-graphs, rcv1-random"),

@@ -9,7 +9,7 @@ from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, OnlineRidge, 
 
 
 class Mine:
-    """An oracle of somebody else."""
+    """An oracle from outside graphcb."""
 
     def __init__(self):
         self.table = {1: np.array([0.5, 0.25]), "b": [1, (2.0, None, True)]}

@@ -131,7 +131,7 @@ def _decode(value: Any, arrays: dict[str, np.ndarray], known: dict[str, type]) -
             return container(_decode(item, arrays, known) for item in value[container.__name__])
     if value["class"] not in known:
         raise ValueError(
-            f"the file holds a {value['class']}, which is not of graphcb; "
+            f"the file holds a {value['class']}, which is not a class of graphcb; "
             "name it: load(path, classes=[...])"
         )
     kind = known[value["class"]]

@@ -39,7 +39,7 @@ NO_RICH = "import sys; sys.modules['rich'] = sys.modules['rich.progress'] = None
 
 
 class Installation:
-    """A copy of the package whose folders nobody may write, with a home nobody may write."""
+    """A copy of the package whose folders cannot be written, with a home that cannot either."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -108,7 +108,7 @@ def test_a_fresh_process_compiles_nothing(installation):
 
 
 def test_a_container_runs_what_its_image_has_compiled(installation):
-    """Root compiles while the image is built; whoever runs it cannot write the package."""
+    """Root compiles while the image is built; the user who runs it cannot write the package."""
     installation, _ = installation
     place = installation.folder / "temporary" / f"graphcb-{os.getuid()}"
     expected = f"True\ncompiled: []\nplace: {place}\n"

@@ -38,7 +38,7 @@ def test_replay_rebuilds_the_model(log, tmp_path, capsys):
     code, out, _ = run(capsys, "replay", path, "--save", tmp_path / "model.npz")
     assert code == 0
     assert "80 decisions and 70 feedbacks in" in out
-    assert "every decision came out as it was logged, bit for bit" in out
+    assert "every decision is the same as in the log, bit for bit" in out
     assert "the checkpoint contains the same model" in out
     assert to_bytes(graphcb.load(tmp_path / "model.npz")) == state
 
@@ -117,7 +117,7 @@ def test_evaluate_says_what_the_log_cannot_tell(tmp_path, capsys):
 
 
 class Mine(graphcb.Uniform):
-    """An agent of somebody else."""
+    """An agent from outside graphcb."""
 
 
 def test_evaluate_a_log_of_somebody_elses_agent(tmp_path, capsys):

@@ -250,7 +250,7 @@ def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
             "`--learning-rate` must not be given with --oracle ridge",
         ),
         (["--label", "topic", "--graph", "inventory:4"], "must have 3 actions, one for each of x"),
-        (["--label", "topic", "--graph", "g.csv"], "`graph` must name a file that is there"),
+        (["--label", "topic", "--graph", "g.csv"], "`graph` must name an existing file"),
         (["--label", "topic", "--graph", "bandit", "--edges", "c"], "either --graph or --edges"),
         (["--label", "topic", "--gamma", "-1"], "`gamma` must be a positive finite number"),
         (["--label", "topic", "--method", "guess"], "`method` must be"),

@@ -306,7 +306,7 @@ class TestRestart:
             policy._log._checkpoint = lambda *_: None
             play(policy, range(10), [])
         monkeypatch.setattr(LinearOGD, "update", lambda *_: None)  # another version, say
-        text = r"decision \d+ does not come out as it was logged .*differ by up to 0\.\d+.*graphcb"
+        text = r"decision \d+ differs from the log when replayed .*differ by up to 0\.\d+.*graphcb"
         with pytest.raises(ReplayError, match=text):
             Policy(tmp_path / "a.db")
         with Policy(tmp_path / "a.db", check_replay=False) as policy:
@@ -314,7 +314,7 @@ class TestRestart:
 
 
 class Words:
-    """An agent of somebody else, on contexts that are no numbers."""
+    """An agent from outside graphcb, on contexts that are no numbers."""
 
     def __init__(self):
         self.seen = []
@@ -379,7 +379,7 @@ class TestForms:
             state = to_bytes(policy.agent)
         with Policy(tmp_path / "a.db", classes=[Words]) as policy:
             assert to_bytes(policy.agent) == state
-        with pytest.raises(ValueError, match="the file holds a Words, which is not of graphcb"):
+        with pytest.raises(ValueError, match="a Words, which is not a class of graphcb"):
             Policy(tmp_path / "a.db")
 
     def test_graphs_in_every_form_act_as_they_will_when_read(self, new_log):

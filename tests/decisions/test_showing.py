@@ -8,7 +8,7 @@ from graphcb.decisions.storage import open_storage, without_password
 
 
 class Mine(graphcb.Uniform):
-    """An agent of somebody else."""
+    """An agent from outside graphcb."""
 
 
 def test_a_policy_and_a_log_are_shown_as_they_are_typed(tmp_path):

@@ -1,4 +1,4 @@
-"""A sweep that is stopped goes on, and any way of sharing it gives the same bits."""
+"""A sweep that is stopped continues, and any way of sharing it gives the same bits."""
 
 import os
 import signal

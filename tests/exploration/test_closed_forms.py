@@ -67,7 +67,7 @@ def test_undirected_self_aware_is_within_twice_the_greedy_set(f, gamma, random):
     p = closed_form_probabilities(f, graph, gamma)
     chosen = np.flatnonzero(p)
     assert graph.subgraph(chosen) == graphs.bandit(chosen.size)  # independent
-    assert (graph.reveal_probabilities(p) > 0).all()  # and everybody is seen
+    assert (graph.reveal_probabilities(p) > 0).all()  # and every action is seen
     assert scaled_dec(f, graph, gamma) <= 2.0 * chosen.size * (1 + 1e-9)
 
 

@@ -53,7 +53,7 @@ def test_texts_that_name_no_graph(text, problem):
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(FileNotFoundError, match=r"must name a file that is there, got 'no\.csv'"):
+    with pytest.raises(FileNotFoundError, match=r"must name an existing file, got 'no\.csv'"):
         read_graph("no.csv")
 
 

@@ -358,5 +358,5 @@ def test_edges_that_are_none(edges, error, text):
 
 
 def test_networkx_multigraphs_are_refused():
-    with pytest.raises(TypeError, match="at most one edge a pair"):
+    with pytest.raises(TypeError, match="at most one edge per pair"):
         FeedbackGraph.from_networkx(networkx.MultiDiGraph([(0, 1), (0, 1)]))

@@ -132,7 +132,7 @@ def test_supervised_data_with_a_categorical_feature():
     learner = GraphLearner()
     played = list(GraphCB(graphs.bandit).evaluate(environment, learner))
     assert np.mean([row["reward"] for row in played]) > 0.8
-    assert learner.agent.oracle.n_features == 3 + 1 + 1  # one a level, the number, a constant
+    assert learner.agent.oracle.n_features == 3 + 1 + 1  # one per level, the number, a constant
 
 
 def test_batches_are_taken_apart():
@@ -196,7 +196,7 @@ def test_bad_input_gets_a_clear_error():
         learner.predict(None, ["x", "z"])
     with pytest.raises(NotImplementedError, match="`score` would begin a round"):
         learner.score(None, ["x", "y"], "x")
-    with pytest.raises(ValueError, match="`graph` must have 5 actions as the environment, got 2"):
+    with pytest.raises(ValueError, match="must have 5 actions, as the environment has, got 2"):
         list(GraphCB(graphs.bandit(2)).evaluate(classes(5)[0], GraphLearner()))
     with pytest.raises(ValueError, match="a graph needs actions that can be counted"):
         GraphCB(FeedbackGraph([[1]]))._graph([])

@@ -3,7 +3,7 @@
 The worst differences of gamma * DEC measured over 6,000 cases of this kind: bandit and full
 information 0 (both are exact), cops-and-robbers 1.0, apple tasting 1.0, inventory and posted price
 2.0, undirected self-aware 10.3 (it is proven against the size of its independent set, and a single
-action that reveals everybody can be far better than that set). The factors in `ClosedForm.within`
+action that reveals all others can be far better than that set). The factors in `ClosedForm.within`
 are the largest that a search by climbing approached in minutes: 2, 2, 3, 3, and 4 for cliques.
 """
 

@@ -19,7 +19,7 @@ from graphcb.oracles import Oracle, as_oracle
 class SquareCB:
     """Explores as if each action revealed only itself; learns from everything that is revealed.
 
-    The paper compares SquareCB.G with it: same oracle, same feedback, other probabilities.
+    The paper compares SquareCB.G with it: same oracle, same feedback, different probabilities.
     `gamma` is a number or a schedule. The default is `SquareRoot(32.0, "n_actions")`: the
     constant of `Automatic`, with the number of actions in place of the DEC, which SquareCB does
     not compute. The agent keeps a copy of the schedule; its `gamma` is that of the last round.

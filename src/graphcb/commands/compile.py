@@ -47,7 +47,7 @@ def _compile(_: argparse.Namespace) -> None:
     place = cache.place()
     if place is None:
         raise OSError(
-            "no folder for machine code can be written, so that nothing was kept; "
+            "no folder for machine code can be written, so nothing was kept; "
             "set NUMBA_CACHE_DIR to one"
         )
     print(f"machine code: {place}")

@@ -58,7 +58,7 @@ def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
         ("actions", f"{known.n_actions:,}"),
         ("edges", f"{known.n_edges:,}"),
         ("family", "none of the named ones" if known.family == "edges" else repr(known)),
-        ("edges are", "certain" if known.is_deterministic else "partly chances"),
+        ("edges are", "certain" if known.is_deterministic else "partly random"),
         ("self-aware", "yes" if known.is_self_aware else "no"),
         ("undirected", "yes" if known.is_undirected else "no"),
         ("observability", _observability(known)),

@@ -29,7 +29,7 @@ def _replay(options: argparse.Namespace) -> None:
         n_decisions = state.position - state.n_feedbacks
         print(
             f"{n_decisions:,} decisions and {state.n_feedbacks:,} feedbacks in {seconds:.1f} s: "
-            "every decision came out as it was logged, bit for bit"
+            "every decision is the same as in the log, bit for bit"
         )
         for checkpoint in read_checkpoints(log.storage):
             if checkpoint.position == state.position:

@@ -21,7 +21,7 @@ import numba
 
 PACKAGE = Path(__file__).parents[1]
 BESIDE_THE_PACKAGE = PACKAGE / "__pycache__" / "compiled"
-KEPT = 8  # folders per module: old ones serve whoever goes back to an old version
+KEPT = 8  # folders per module: old ones serve users who return to an old version
 
 _settings: Any = numba.config
 _IMPORT = re.compile(r"^(?:from|import) +(graphcb[\w.]*)(?: +import +(\([^)]*\)|.*))?", re.M)
@@ -79,7 +79,7 @@ def place() -> Path | None:
 def _places() -> Iterator[tuple[Path, bool]]:
     """Each place, and whether it has to be the user's own.
 
-    Loading machine code is running it: where others can write, nobody else may have made the
+    Loading machine code is running it: where others can write, no one else may have made the
     folder. The folder beside the package is as trustworthy as the package.
     """
     if _settings.CACHE_DIR:
@@ -175,7 +175,7 @@ def _copy(shipped: Path, folder: Path) -> None:
     """Start from what `graphcb compile` left beside a package that cannot be written now.
 
     numba loads only from folders it can write. A container image is compiled by root and used by
-    somebody else.
+    another user.
     """
     if shipped == folder or not shipped.is_dir():
         return

@@ -1,7 +1,7 @@
 """All that is used of numba beyond its documented interface.
 
 Everything here is guarded: where a version of numba lacks what is used, kernels are compiled and
-cached as numba does by itself, with the same results. `tests/compilation` is run with the oldest
+cached as numba does on its own, with the same results. `tests/compilation` is run with the oldest
 and the newest numba allowed (docs/decisions/0009).
 """
 
@@ -87,7 +87,7 @@ def keep_on_disk(kernel: Any, find_folder: Callable[[], str | None]) -> None:
 class _Files:
     """numba's cache of one kernel, opened when the kernel is first called, and forgiving.
 
-    numba by itself tries each folder while it is imported, and raises from the middle of a call
+    numba on its own tries each folder while it is imported, and raises from the middle of a call
     if the disk is full, a file is damaged, or the process has given up the right to write.
     """
 

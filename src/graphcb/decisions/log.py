@@ -56,7 +56,7 @@ class DecisionLog:
     """The decisions of a policy, read from a SQLite file or a PostgreSQL URL.
 
     Iterating gives each `LoggedDecision` in turn, as of the moment the iteration started. The
-    policy may continue to write. `start` tells how the log began: agent, seed, version of graphcb.
+    policy may continue to write. `start` says how the log began: agent, seed, version of graphcb.
     A file on a network drive is not safe: SQLite needs its locks.
 
     >>> import tempfile, pathlib, graphcb

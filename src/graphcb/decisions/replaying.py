@@ -15,7 +15,7 @@ from graphcb.saving import from_bytes
 
 
 class ReplayError(ValueError):
-    """A decision of the log does not come out as it was logged."""
+    """A decision of the log is different when it is replayed."""
 
 
 def replay(
@@ -23,7 +23,7 @@ def replay(
 ) -> PolicyState:
     """The state that a log leads to, from its first event or from its checkpoint.
 
-    Every decision on the way is made again and must come out bit for bit as it was logged.
+    Every decision on the way is made again and must equal the logged one bit for bit.
     `classes` are those of your own that the agent contains, as in `graphcb.load`.
     """
     graphs = StoredGraphs(log.storage)
@@ -80,7 +80,7 @@ def _check(drawn: Drawn, row: DecisionRow, start: LogStart, location: str) -> No
     logged = numbers(row.probabilities, FLOAT)
     difference = 0.0 if same else np.abs(drawn.probabilities - logged).max()
     raise ReplayError(
-        f"{location}: decision {row.position} does not come out as it was logged "
+        f"{location}: decision {row.position} differs from the log when replayed "
         f"(probabilities differ by up to {difference:.3g}); the log was written with graphcb "
         f"{start.version}: use the versions and the kind of machine it was written with, or "
         "continue from here with Policy(..., check_replay=False)"

@@ -85,7 +85,7 @@ def _connect_to_read(path: Path, location: str) -> sqlite3.Connection:
         return _open_to_read(path, "mode=ro")
     except sqlite3.OperationalError:
         # In a read-only folder there is no place for the readers' shared memory. If there is no
-        # write-ahead log either, nobody is writing, and the file can be read as it is.
+        # write-ahead log either, no one is writing, and the file can be read as it is.
         if path.with_name(f"{path.name}-wal").exists():
             raise
         return _open_to_read(path, "immutable=1")

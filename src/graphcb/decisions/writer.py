@@ -38,7 +38,7 @@ class LogWriter:
     """A log that is open for writing, and the state that it leads to.
 
     The log comes first: the state in memory is dropped when a transaction begins and set again
-    after its commit. If anything goes wrong in between, also if nobody knows whether the commit
+    after its commit. If anything goes wrong in between, also if it is unknown whether the commit
     succeeded, the next call rebuilds the state from the log.
     """
 

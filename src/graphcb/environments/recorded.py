@@ -55,7 +55,7 @@ class RecordedDemand(StockProblem):
 
     @property
     def n_rounds(self) -> int:
-        """One round a recorded demand."""
+        """One round per recorded demand."""
         return len(self.demands)
 
     def draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:

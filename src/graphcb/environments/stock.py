@@ -38,7 +38,7 @@ class GrowingGrid:
 
 
 def check_levels(levels: int | GrowingGrid) -> None:
-    """Refuse a grid with less than two levels."""
+    """Refuse a grid with fewer than two levels."""
     if not isinstance(levels, GrowingGrid):
         as_count("levels", levels, at_least=2)
 

@@ -36,7 +36,7 @@ class Store:
         return {**identity, "version": self.version}
 
     def key(self, identity: dict[str, Any]) -> str:
-        """What tells one run from another."""
+        """What distinguishes one run from another."""
         return json.dumps(self.about(identity), sort_keys=True)
 
     @contextmanager

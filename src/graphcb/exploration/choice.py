@@ -55,7 +55,7 @@ def choose_form(
 
 
 def explain(graph: FeedbackGraph, method: Method = "auto", *, optimum_for: str = "") -> str:
-    """What `choose_form` leads to on this graph, and why; `optimum_for`: who needs the optimum."""
+    """What `choose_form` leads to on this graph, and why; `optimum_for`: what needs the optimum."""
     unseen = as_graph(graph).unobservable_actions
     if unseen.size:
         return f"refused: no action reveals action {unseen[0]}"

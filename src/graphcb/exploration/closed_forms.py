@@ -1,6 +1,6 @@
 """Closed forms that belong to no family: predicted losses and gamma in, probabilities out.
 
-Those of a family stand in its file in `graphs.families`. `f` are predicted losses (K,), the
+Those of a family are in its file in `graphs.families`. `f` are predicted losses (K,), the
 paper's f-hat; gaps are taken from the best action. Formulas trust their input; `choice` checks.
 """
 
@@ -38,14 +38,14 @@ def follow_the_best(f: Floats, gamma: float) -> Floats:
 
 
 def independent_set(f: Floats, gamma: float, graph: FeedbackGraph) -> Floats:
-    """Undirected self-aware: weight on actions that see everybody but not each other.
+    """Undirected self-aware: weight on actions that see all others but not each other.
 
     Take the best action, drop what it reveals, take the best of the rest, and so on: a set I.
     Its members get 1 / (|I| + gamma * gap), the best of all the rest. The paper has the
     independence number in place of |I|; its proof holds with |I|, which needs no search.
 
     gamma * DEC is at most 2 |I|, but the optimum can be far below: one action that reveals
-    everybody may be worth more than the whole set.
+    all others may be worth more than the whole set.
     """
     seen = np.zeros(f.size, dtype=np.bool_)
     chosen: list[int] = []

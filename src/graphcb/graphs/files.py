@@ -53,7 +53,7 @@ def _form(family: Family) -> str:
 
 def _read_file(path: Path) -> FeedbackGraph:
     if not path.is_file():
-        raise FileNotFoundError(f"`graph` must name a file that is there, got {str(path)!r}")
+        raise FileNotFoundError(f"`graph` must name an existing file, got {str(path)!r}")
     if path.suffix.lower() == ".json":
         read: Callable[[Path], FeedbackGraph] = _read_json
     else:

@@ -14,7 +14,7 @@ from graphcb.graphs.matrices import DenseMatrix, SparseMatrix, possible_columns
 from graphcb.graphs.registry import FAMILIES
 from graphcb.graphs.structure import Floats, Indices, Structure
 
-# Up to so many actions, what each may reveal is kept (0.5 MB at most) and not worked out again.
+# Up to this many actions, what each may reveal is kept (0.5 MB at most).
 REMEMBERED_UP_TO = 256
 
 

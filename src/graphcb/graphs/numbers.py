@@ -19,7 +19,7 @@ _Indices = npt.NDArray[np.intp]
 
 # HiGHS reports its bound in floating point; a proven integer may sit this far on the wrong side.
 _BOUND_TOLERANCE = 1e-6
-# HiGHS sets up without a look at the clock, for up to about this many seconds a nonzero entry.
+# HiGHS ignores the clock during set-up, for up to about this many seconds per nonzero entry.
 _SETUP_SECONDS = 4e-6
 
 
@@ -185,9 +185,9 @@ def _count_rounds(links: _Edges, drop: Callable[[int, _Edges], list[int]]) -> in
 
 
 def _edge_clique_cover(links: _Edges, deadline: float) -> _Edges:
-    """Maximal cliques, one a row, that together hold every link.
+    """Maximal cliques, one per row, that together hold every link.
 
-    Fewer rows than one a link, and a tighter relaxation. Unfinished once the time is over.
+    Fewer rows than one per link, and a tighter relaxation. Unfinished if time runs out.
     """
     covered = ~links
     rows = []
@@ -216,7 +216,7 @@ def _grow_clique(links: _Edges, clique: list[int], candidates: _Edges) -> list[i
 
 def _greedy_cover(coverage: _Edges) -> Bounds:
     """Bracket the fewest rows of ``coverage`` (actions, targets) that cover every column."""
-    # Targets that no action reveals together need an action each.
+    # Targets that no action reveals together need one action each.
     packing = _count_independent_set(_overlaps(coverage))
     # Even if they never overlapped, the widest rows together would have to reach every column.
     reach = np.cumsum(np.sort(coverage.sum(axis=1))[::-1])
@@ -244,7 +244,7 @@ def _total(parts: list[Bounds]) -> Bounds:
 
 
 def _deadline(time_limit: float | None) -> float:
-    """The moment on the monotonic clock when the time is over."""
+    """The moment on the monotonic clock when time runs out."""
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"`time_limit` must be positive seconds or None, got {time_limit}")
     return math.inf if time_limit is None else time.monotonic() + time_limit

@@ -20,7 +20,7 @@ MEANING = "entry [i, j] is the probability that playing i reveals j"
 
 def read_matrix(matrix: Any) -> DenseMatrix | SparseMatrix:
     """A square array of probabilities, kept dense or sparse as it comes."""
-    sparse = sys.modules.get("scipy.sparse")  # whoever hands in a sparse array has imported it
+    sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse array has imported it
     if sparse is not None and sparse.issparse(matrix):
         return _read_sparse(matrix)
     return _read_dense(matrix)
@@ -105,7 +105,7 @@ def read_networkx(graph: Any) -> DenseMatrix | SparseMatrix:
     position = {node: node if numbered else i for i, node in enumerate(graph.nodes)}
     if graph.is_multigraph():
         raise TypeError(
-            "`graph` must have at most one edge a pair, got a networkx multigraph; "
+            "`graph` must have at most one edge per pair, got a networkx multigraph; "
             "turn it into networkx.DiGraph(graph) first"
         )
     edges = [

@@ -70,7 +70,7 @@ class RunStructure(Structure, Protocol):
 
 @compiled
 def _has(low: int, high: int, column: int) -> bool:
-    """Whether a run has a one in this column: it has begun, or not ended, or both."""
+    """Whether a run has a one in this column: it has started, or not ended, or both."""
     return (low <= column) + (column < high) + (high < low) >= 2
 
 
@@ -92,7 +92,7 @@ def _self_loops(runs: Indices) -> Flags:
 
 @compiled
 def _in_degrees(runs: Indices) -> Indices:
-    """Runs that have begun less runs that have ended, from the first column on."""
+    """Runs that have started minus runs that have ended, from the first column on."""
     steps = np.zeros(runs.shape[1] + 1, dtype=np.intp)
     for low, high in runs.T:
         steps[low] += 1

@@ -14,7 +14,7 @@ Flags = NDArray[np.bool_]
 
 
 class Numbers(NamedTuple):
-    """The graph numbers of the paper, where the structure gives them away."""
+    """The graph numbers of the paper, for structures that know them."""
 
     independence: int
     weak_domination: int
@@ -71,7 +71,7 @@ class Structure(Protocol):
         """Whether every entry equals its mirror image."""
 
     def subgraph(self, actions: Indices) -> "Structure | None":
-        """The structure among `actions`, in that order; None if only a matrix tells it."""
+        """The structure among `actions`, in that order; None if it takes a matrix to say."""
         return None
 
     def numbers(self) -> Numbers | None:
@@ -81,7 +81,7 @@ class Structure(Protocol):
     def runs(self) -> Indices | None:
         """The rows as runs of ones, (2, n_actions): row i has ones from low[i] to high[i] - 1.
 
-        A run with high < low goes on from the last column to the first, so the complement of a
+        A run with high < low continues from the last column to the first, so the complement of a
         run is a run as well. An empty row is (0, 0), a full row is (0, n_actions), and a run that
         ends at the last column has high = n_actions: equal matrices have equal runs. None if the
         rows are no runs, or if that is not known.

@@ -96,7 +96,7 @@ class GraphLearner:
     ) -> None:
         """Learn the rewards of all actions that were revealed; there may be none."""
         if self.agent is None:
-            raise ValueError("`learn` must come after `predict`, which tells how many actions are")
+            raise ValueError("`learn` must come after `predict`, which counts the actions")
         low, high = self.reward_range
         seen = as_numbers("rewards", rewards)
         check_in_range("rewards", seen, "reward_range", self.reward_range)
@@ -110,7 +110,7 @@ class GraphLearner:
         except KeyError as unknown:
             raise ValueError(
                 f"`actions` must be among the {len(self.columns)} of the first round, "
-                f"got {unknown.args[0]!r}; actions with features of their own are not known again"
+                f"got {unknown.args[0]!r}; actions with their own features are not recognised"
             ) from None
 
 
@@ -167,7 +167,7 @@ class GraphCB:
                 self.built[len(actions)] = graph(len(actions))
             graph = self.built[len(actions)]
         if graph.n_actions != len(actions):
-            text = f"`graph` must have {len(actions)} actions as the environment"
+            text = f"`graph` must have {len(actions)} actions, as the environment has"
             raise ValueError(f"{text}, got {graph.n_actions}")
         return graph
 

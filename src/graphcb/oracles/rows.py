@@ -55,7 +55,7 @@ def is_sparse(context: Any) -> bool:
 def every_index(size: int) -> Columns:
     """0, 1, ..., size - 1, made once for all rounds.
 
-    Nobody writes to it. It is not marked read-only: kernels would be compiled again for that.
+    It is never written to. It is not marked read-only: kernels would be compiled again for that.
     """
     return np.arange(size)
 

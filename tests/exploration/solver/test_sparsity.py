@@ -13,7 +13,7 @@ from graphcb.exploration.solver.sparsity import (
 
 
 def sparse_graph(n, rng):
-    """Who sees whom besides itself: about three each, and nobody by action 0."""
+    """What each action sees besides itself: about three each, and action 0 none."""
     matrix = (rng.random((n, n)) < 3.0 / n).astype(float)
     matrix[:, 0] = 0.0
     np.fill_diagonal(matrix, 0.0)

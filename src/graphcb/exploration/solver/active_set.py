@@ -35,9 +35,9 @@ from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats, at_least
 from graphcb.graphs.formulas import Outcome
 
 DIRECT = 4  # so few actions are all active from the start
-MODERATE = 100  # at most so many are all active from the start if a third rival the best
+MODERATE = 100  # up to this many are all active from the start if a third rival the best
 RIVAL = 3.0  # scaled gap up to which an action rivals the best
-PASSES = 6  # after so many passes all actions are active
+PASSES = 6  # after this many passes all actions are active
 FIRST_ROOM = 16  # active actions for which there is room from the start
 ROUGH = 0.02  # the first goal for the gap, relative to 1 + value
 NEARBY = 1.0  # gap over all actions, relative to 1 + value, up to which a warm start pays
@@ -55,7 +55,7 @@ def solve_scaled(
     inside, covered = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     revealed, worth, line = np.empty(n), np.empty(n), np.empty(n)
     active = room_for_active(min(n, FIRST_ROOM), n)
-    kept = Iterate(np.empty((4, 0)), 0.0, 0.0, 0.0)  # none as yet
+    kept = Iterate(np.empty((4, 0)), 0.0, 0.0, 0.0)  # none yet
     value = upper = np.inf
     lower = 0.0
     size = steps = passes = int(0)

@@ -1,6 +1,6 @@
 """Dense linear algebra: a symmetric positive definite system by Cholesky, in place, one thread.
 
-Written out because the systems are small and solved thousands of times a second: a threaded
+Written out because the systems are small and solved thousands of times per second: a threaded
 library spends more time waking its threads than computing. Only upper triangles are read and
 written.
 """
@@ -67,7 +67,7 @@ def add_sparse_square(row: Floats, entries: Indices, matrix: Floats) -> None:
 def factorise(matrix: Floats) -> None:
     """Cholesky: overwrite the upper triangle with U, where U.T @ U is the matrix.
 
-    A pivot that rounding has made negative stands for a direction without curvature. It is
+    A pivot that rounding has made negative means a direction without curvature. It is
     set to infinity, so that the solution does not move in that direction.
     """
     n = matrix.shape[0]

@@ -77,7 +77,7 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
     elif as_column:
         for i in range(n):
             low, high = edges.start[0, i], edges.start[1, i]
-            # Two of three: it has begun, it has not ended, it goes around the end.
+            # Two of three: it has started, it has not ended, it goes around the end.
             out[i] = 1.0 if (low <= action) + (action < high) + (high < low) >= 2 else 0.0
     else:
         low, high, run, rest = edges.start[0, action], edges.start[1, action], 1.0, 0.0

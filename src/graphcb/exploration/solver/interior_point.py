@@ -87,7 +87,7 @@ def advance(
     """Step until the gap is at most goal * (1 + value), or `max_steps` are done; count the steps.
 
     Begins at the iterate in the work arrays, or at a cold start. `tolerance` is the final goal:
-    the caller may go on from where this stopped. The p and h of the result are in BEST_P and
+    the caller may continue from where this stopped. The p and h of the result are in BEST_P and
     BEST_H. Stops early when numbers cease to be finite.
     """
     n = v.shape[1]

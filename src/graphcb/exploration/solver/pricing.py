@@ -17,7 +17,7 @@ from graphcb.exploration.solver.restriction import Active, count
 from graphcb.exploration.solver.workspace import BEST_H, BEST_P, FT, Flags, Floats
 from graphcb.graphs.formulas import OPERATIONS, ROUNDING
 
-FEWEST_HELPERS = 8  # admitted in one pass, if there are so many; more if the set is larger
+FEWEST_HELPERS = 8  # admitted in one pass, if there are as many; more if the set is larger
 
 
 class Prices(NamedTuple):

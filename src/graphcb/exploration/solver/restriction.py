@@ -21,7 +21,7 @@ class Active(NamedTuple):
 
 @inner
 def room_for_active(capacity: int, n: int) -> Active:
-    """Room for so many active actions out of n; none as yet."""
+    """Room for this many active actions out of n; none yet."""
     return Active(
         np.empty(capacity, dtype=np.int64), np.empty((capacity, n)), np.empty((capacity, n))
     )

@@ -62,7 +62,7 @@ def _solve(ft: Floats, revealing: int, p: Floats) -> Outcome:
     at_low = _fill(others, sums, ft[revealing], low)
     at_high = _fill(others, sums, ft[revealing], high)
     passes = 2
-    if at_high.slope <= 0.0:  # nothing is gained by playing anybody else
+    if at_high.slope <= 0.0:  # playing another action gains nothing
         low, at_low = high, at_high
     while high > low * (1.0 + 2.0 * ROUNDING) and passes < MAX_PASSES:
         passes += 1
@@ -113,7 +113,7 @@ def _fill(others: Floats, sums: Floats, ft: float, w: float) -> Filled:
         part = 0.5 * w * max(0.0, level - others[a])
         squares += part * part
         apart += (part - 1.0 / low) * (part - 1.0 / low) if low > 1 else w * w
-    if level < 2.0 + ft:  # q is uniform on those who are played
+    if level < 2.0 + ft:  # q is uniform on the actions played
         total = (w * w + apart + (1.0 - 1.0 / low)) / w
         gradient = ft + 2.0 - total / w
         return Filled(level, low, others[low - 1], 0.0, gradient - level + 2.0 / (low * w))

@@ -59,7 +59,7 @@ class CopsAndRobbers(RunStructure):
         return CopsAndRobbers(actions.size) if actions.size > 1 else None
 
     def numbers(self) -> Numbers:
-        """All are connected; two actions reveal everybody; nobody reveals itself."""
+        """All are connected; two actions reveal all; no action reveals itself."""
         return Numbers(1, 2, 0)
 
     def closed_form(self) -> ClosedForm:

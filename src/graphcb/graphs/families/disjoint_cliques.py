@@ -1,4 +1,4 @@
-"""Groups of actions that reveal each other and nobody outside."""
+"""Groups of actions that reveal each other and no others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -104,7 +104,7 @@ def solve_full_information(ft: Floats, p: Floats) -> Outcome:
     """
     n = ft.size
     passes = 1
-    # The support is those below the root: shrink it until nobody in it is above.
+    # The support is those below the root: shrink it until none in it is above.
     x = np.inf
     while passes < MAX_PASSES:
         passes += 1
