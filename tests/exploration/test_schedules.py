@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import graphcb
-from graphcb import Automatic, Doubling, Fixed, FromTheory, SquareRoot
+from graphcb import Automatic, Doubling, Fixed, FromTheory, SquareRoot, TwoThirds
 from graphcb.exploration import Schedule, as_schedule
 from graphcb.exploration.schedules import gammas
 
@@ -76,6 +76,7 @@ def test_every_schedule_shows_itself_as_the_call_that_makes_it():
         Fixed(3.0),
         FromTheory(100, 2.0, 3),
         SquareRoot(4.0, "n_actions"),
+        TwoThirds(4.0, 2.0),
     ]
     found = {
         value
@@ -121,3 +122,12 @@ def test_gammas_told_ahead_are_those_of_the_rounds_bit_for_bit(schedule):
     sizes = np.random.default_rng(0).integers(1, 1000, size=5000)
     ahead = gammas(schedule, 12, sizes)
     assert ahead.tolist() == [schedule.gamma(13 + i, int(n)) for i, n in enumerate(sizes)]
+
+
+def test_two_thirds():
+    assert TwoThirds(3.0).gamma(1000, 7) == pytest.approx(300.0)
+    assert TwoThirds(3.0, d=8.0).gamma(1000, 7) == pytest.approx(600.0)
+    with pytest.raises(ValueError, match=r"`d` must be at least 1.*use SquareRoot for strongly"):
+        TwoThirds(3.0, d=0.0)
+    with pytest.raises(ValueError, match="`c` must be a positive finite number, got 0"):
+        TwoThirds(0.0)

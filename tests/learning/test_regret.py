@@ -3,25 +3,12 @@
 import numpy as np
 import pytest
 
-from graphcb import FeedbackGraph, SquareCBG, SquareRoot, graphs
+from graphcb import FeedbackGraph, SquareCBG, SquareRoot, TwoThirds, graphs
 from graphcb.environments import LinearLosses
 from graphcb.experiments import run
 from graphcb.oracles import OnlineRidge
 
 ROUNDS = np.array([250, 500, 1000, 2000])
-
-
-class TwoThirds:
-    """gamma = 4 t^(2/3), the order that suits weakly observable graphs."""
-
-    needs = "nothing"
-    epoch = 0
-
-    def gamma(self, round_number, n_actions):
-        return 4.0 * round_number ** (2 / 3)
-
-    def observe(self, value):
-        pass
 
 
 def regrets(graph, gamma, n_seeds=3):
@@ -58,7 +45,7 @@ def test_strongly_observable_graphs_have_regret_of_the_order_of_the_root(graph, 
 )
 def test_weakly_observable_graphs_learn_too(graph):
     assert graph.observability == "weak"
-    assert slope(regrets(graph, TwoThirds())) <= 0.75
+    assert slope(regrets(graph, TwoThirds(4.0))) <= 0.75
 
 
 def test_regret_grows_with_the_actions_under_bandit_and_not_under_cops_and_robbers():

@@ -3,6 +3,8 @@ import pytest
 
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD
 
+RATE = 0.03
+
 
 def by_difference(build, x, losses):
     """Gradient of the summed squared error by the weights, one entry at a time."""
@@ -21,9 +23,9 @@ def by_difference(build, x, losses):
 @pytest.mark.parametrize(
     "oracle",
     [
-        lambda: LinearOGD(3, 4, learning_rate=0.3),
-        lambda: LogisticOGD(3, 4, learning_rate=0.3),
-        lambda: LogisticOGD(3, 4, learning_rate=0.3, loss_range=(-2.0, 5.0)),
+        lambda: LinearOGD(3, 4, learning_rate=RATE),
+        lambda: LogisticOGD(3, 4, learning_rate=RATE),
+        lambda: LogisticOGD(3, 4, learning_rate=RATE, loss_range=(-2.0, 5.0)),
     ],
 )
 def test_update_is_a_step_along_the_gradient(oracle):
@@ -38,7 +40,7 @@ def test_update_is_a_step_along_the_gradient(oracle):
     learnt = build()
     learnt.update(x, None, losses)
     gradient = by_difference(build, x, losses)
-    np.testing.assert_allclose(learnt.weights, start - 0.3 * gradient, atol=1e-6)
+    np.testing.assert_allclose(learnt.weights, start - RATE * gradient, atol=1e-6)
 
 
 @pytest.mark.parametrize("oracle", [LinearOGD, LogisticOGD])
@@ -102,9 +104,20 @@ def test_other_bad_parameters():
         LogisticOGD(2, 2, loss_range=(1.0, 1.0))
 
 
+def test_a_step_never_overshoots_the_loss():
+    oracle = LinearOGD(1, 2, learning_rate=1e200)
+    for _ in range(3):
+        oracle.update([1.0, 1.0], [0], [1.0])
+        assert oracle.predict([1.0, 1.0])[0] == pytest.approx(1.0)
+    rng = np.random.default_rng(0)
+    oracle = LinearOGD(1, 3)
+    for x in rng.normal(size=(2000, 3)) * [1.0, 1e3, 1e6]:
+        oracle.update(x, [0], [float(x[2] > 0)])
+        assert abs(oracle.predict(x)[0]) < 10.0
+
+
 def test_divergence_is_said_and_not_hidden():
-    oracle = LinearOGD(1, 1, learning_rate=1e200)
-    oracle.update([1.0], [0], [1.0])
-    oracle.update([1.0], [0], [1.0])
+    oracle = LinearOGD(1, 1)
+    oracle.weights[:] = np.inf
     with pytest.raises(FloatingPointError, match="the steps diverge; lower learning_rate"):
         oracle.predict([1.0])

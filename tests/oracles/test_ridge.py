@@ -38,3 +38,42 @@ def test_regret_stays_within_its_logarithmic_bound():
 def test_bad_penalty():
     with pytest.raises(ValueError, match="`penalty` must be a positive finite number, got 0"):
         OnlineRidge(1, 1, penalty=0)
+
+
+def test_the_forecast_has_the_leverage_and_the_variance_of_the_residuals():
+    rng = np.random.default_rng(0)
+    oracle, past = OnlineRidge(2, 3, penalty=2.0), []
+    for _ in range(40):
+        x, loss = rng.normal(size=3), rng.normal()
+        past.append((x, loss, oracle.predict(x)[1]))
+        oracle.update(x, [1], [loss])
+    x = rng.normal(size=3)
+    design = np.array([row for row, _, _ in past])
+    leverage = x @ np.linalg.solve(2.0 * np.eye(3) + design.T @ design, x)
+    forecast = oracle.forecast(x)
+    np.testing.assert_array_equal(forecast.losses, oracle.predict(x))
+    losses = np.array([loss for _, loss, _ in past])
+    assert forecast.span == pytest.approx(np.ptp(losses))
+    assert forecast.gains[1] == pytest.approx(np.log1p(leverage))
+    squares, inverse = 0.0, np.eye(3) / 2.0
+    for row, loss, predicted in past:
+        squares += (loss - predicted) ** 2 / (1.0 + row @ inverse @ row)
+        inverse = np.linalg.inv(np.linalg.inv(inverse) + np.outer(row, row))
+    variance = (squares + 0.5 * forecast.span**2) / 42.0
+    assert forecast.deviations[1] == pytest.approx(np.sqrt(variance * leverage))
+    assert forecast.counts.tolist() == [0.0, 40.0]
+    assert forecast.gains[0] == pytest.approx(np.log1p(x @ x / 2.0))
+
+
+def test_before_anything_is_seen_it_is_unsure():
+    forecast = OnlineRidge(2, 1).forecast([1.0])
+    np.testing.assert_allclose(forecast.deviations, 0.5)
+    assert forecast.span == 1.0
+
+
+def test_a_file_without_residuals_still_forecasts():
+    oracle = OnlineRidge(2, 1)
+    assert "residuals" not in vars(oracle)
+    assert oracle.forecast([1.0]).counts.tolist() == [0.0, 0.0]
+    oracle.update([1.0], [0], [0.3])
+    assert oracle.forecast([1.0]).counts.tolist() == [1.0, 0.0]

@@ -57,7 +57,7 @@ class SquareCBG:
     """
 
     gamma: float | None = None
-    makes_oracle = False  # also of files that do not say
+    makes_oracle = False  # set where it is True: files of 0.1.0 do not hold it
 
     def __init__(
         self,
@@ -69,7 +69,8 @@ class SquareCBG:
         as_one_of("method", method, ("auto", "closed-form", "solver"))
         self.method = method
         self.oracle = None if oracle is None else as_oracle(oracle)
-        self.makes_oracle = oracle is None
+        if oracle is None:
+            self.makes_oracle = True
         self.schedule: Schedule | None = Automatic()
         if gamma is not None:
             self.schedule = copy.deepcopy(as_schedule(gamma))

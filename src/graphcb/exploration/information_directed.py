@@ -22,7 +22,8 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
-BETA = 0.15  # standard deviations in a width, chosen by measurement: docs/decisions/0019
+BETA = 0.15  # standard deviations in a width, and
+RARE = 0.25  # share of the loss span for what was seen once: by measurement, docs/decisions/0019
 
 
 def information_directed(
@@ -61,14 +62,17 @@ def _plausible_gains(
 ) -> tuple[Floats, Floats, int]:
     """Widths, gains of the actions that may be the best (zero for the others), and their number.
 
-    w = BETA * deviation * sqrt(1 + log(t / n)) + span / (1 + n) with n the times seen.
+    w = BETA * deviation * sqrt(1 + log(t / n)) + RARE * span * log(1 + t) / (1 + n) in round t,
+    for an action seen n times: as in an empirical Bernstein bound, the second term is for what
+    a few losses cannot tell. It makes every action be seen again, about log(t) / gap times.
     """
     widths, worth = np.empty(f.size), np.zeros(f.size)
+    rare = RARE * span * math.log(1.0 + round_number)
     ceiling = np.inf
     for a in range(f.size):
         unseen = max(1.0, round_number / (counts[a] + 1.0))
         widths[a] = BETA * deviations[a] * math.sqrt(1.0 + math.log(unseen))
-        widths[a] += span / (1.0 + counts[a])
+        widths[a] += rare / (1.0 + counts[a])
         ceiling = min(ceiling, f[a] + widths[a])
     plausible = 0
     for a in range(f.size):

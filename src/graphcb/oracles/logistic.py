@@ -49,7 +49,7 @@ class LogisticOGD:
     array([0.5  , 0.469])
     """
 
-    objective: Objective = "squared_error"  # also of files that do not say
+    objective: Objective = "squared_error"  # set where it differs: files of 0.1.0 do not hold it
 
     def __init__(
         self,
@@ -68,7 +68,8 @@ class LogisticOGD:
         self.decay = decay
         self.loss_range = as_range("loss_range", loss_range)
         as_one_of("objective", objective, ("squared_error", "log_loss"))
-        self.objective = objective
+        if objective != self.objective:
+            self.objective = objective
         self.n_updates = 0
         self.weights = np.zeros((self.n_features, self.n_actions))
 

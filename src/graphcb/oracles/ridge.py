@@ -26,7 +26,7 @@ class OnlineRidge:
     array([1.])
     """
 
-    residuals: Floats | None = None  # also of files that hold none
+    residuals: Floats | None = None  # from the first loss on
 
     def __init__(self, n_actions: int, n_features: int, *, penalty: float = 1.0) -> None:
         self.n_actions = as_count("n_actions", n_actions)
@@ -34,7 +34,6 @@ class OnlineRidge:
         self.penalty = as_positive("penalty", penalty)
         self.inverses = np.tile(np.eye(self.n_features) / self.penalty, (self.n_actions, 1, 1))
         self.moments = np.zeros((self.n_actions, self.n_features))
-        self.residuals = no_residuals(self.n_actions)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
