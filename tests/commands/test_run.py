@@ -260,7 +260,7 @@ def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
         (["--label", "topic", "--seed", "-1"], "`--seed` must be at least 0, got -1"),
         (["--label", "topic", "--delimiter", "ab"], "`--delimiter` must be one character"),
         (
-            ["--label", "topic", "--oracle", "adagrad", "--learning-rate", "1e308"],
+            ["--label", "topic", "--oracle", "adagrad", "--learning-rate", "1.7e308"],
             "data.csv, line 2 or later: the predictions are no longer finite: the steps diverge",
         ),
         (["--label", "topic", "--save", "no/m.npz"], "`--save` must be in an existing folder"),

@@ -67,18 +67,18 @@ class SquareCBG:
         method: Method = "auto",
     ) -> None:
         as_one_of("method", method, ("auto", "closed-form", "solver"))
-        self.method = method
         self.oracle = None if oracle is None else as_oracle(oracle)
-        if oracle is None:
-            self.makes_oracle = True
         self.schedule: Schedule | None = Automatic()
         if gamma is not None:
             self.schedule = copy.deepcopy(as_schedule(gamma))
         elif method == "auto" and (oracle is None or isinstance(oracle, ForecastingOracle)):
             self.schedule = None
+        self.method = method
         self.n_rounds = 0
         self.epoch = 0 if self.schedule is None else self.schedule.epoch
         self.fresh_oracle = copy.deepcopy(oracle) if self._needs_optimum() else None
+        if oracle is None:
+            self.makes_oracle = True
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
