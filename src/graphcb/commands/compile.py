@@ -109,10 +109,20 @@ def _learn() -> None:
     for writeable in (True, False):  # arrays that cannot be written are another type to numba
         for array in (context, actions, losses):
             array.setflags(write=writeable)
-        for oracle in (*(kind(2, 3) for kind in kinds), newsvendor):
+        for oracle in (
+            *(kind(2, 3) for kind in kinds),
+            oracles.BayesianLogistic(2, 3),
+            oracles.BayesianLogistic(2, 3, covariance="diagonal"),
+            oracles.DefaultOracle(2),
+            newsvendor,
+        ):
             levels = losses if oracle is newsvendor else actions
             oracle.predict(context, levels)
             oracle.update(context, levels, losses)
+    words = oracles.DefaultOracle(2)
+    for _ in range(2):
+        words.update((np.arange(300), np.ones(300)), actions, losses)
+        words.predict((np.arange(300), np.ones(300)), actions)
 
 
 def _play() -> None:
@@ -134,6 +144,9 @@ def _play() -> None:
     kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
     for kind in kinds:
         list(run(SquareCBG(kind(2, 3), gamma=10.0), table(graphs.bandit(2), False), seed=0))
+    for sparse in (False, True):
+        list(run(SquareCBG(), table(graphs.cops_and_robbers(2), sparse), seed=0))
+    list(run(SquareCBG(oracles.OnlineRidge(2, 3)), table(graphs.bandit(2), False), seed=0))
     logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
     for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
         list(run(agent, table(many, True), seed=0))
