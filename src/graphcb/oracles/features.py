@@ -25,7 +25,7 @@ from graphcb.oracles.rows import (
 
 CLIP = 4.0  # standard deviations, and what a product may be at most
 DENSE_CONSTANT = math.sqrt(10.0)  # beside standardised features: the mean loss is learned first
-SPARSE_CONSTANT = 0.1  # beside words: what is new should not inherit much from what is known
+SPARSE_CONSTANT = 0.05  # beside words: what is new should not inherit much from what is known
 LARGEST_INDEX = 2**62
 
 
