@@ -1,18 +1,21 @@
-"""An LLM cascade: which of three models should answer a question?
+"""An LLM cascade: which of five models should answer a question?
 
-Every question goes to the small model first, which is nearly free. Asking the large one costs most,
-and its answer shows whether the smaller ones were right. An answer given without it shows nothing.
-So action 0 (large) reveals all losses, and the others reveal none. A wrong answer costs 1, and
-each call has its price. Questions and models are simulated. Hard questions go to the large model
-anyway, which teaches the agent at no extra cost, so greedy does best here.
+Each question goes to the smallest model first; the topic, the length and that model's confidence
+are the context. Then one of the models answers. Its answer is judged, and then it is also known
+whether the smaller models, which cost little to ask, would have been right. So a model reveals
+its own loss and those of all smaller ones. A wrong answer costs 0.7, and a call to the largest
+model costs 0.3 on average.
 
-The costs, the features and the oracle were chosen after trying others. With topic, length and
-confidence as plain columns and LogisticOGD at a rate of 1, SquareCB.G lost to epsilon-greedy
-(0.2827 to 0.2741). This example illustrates the graph; it does not compare agents.
+The learner with the graph stands beside greedy, epsilon-greedy and itself without the graph.
 
     python docs/examples/llm_cascade.py [figure.png]
+
+Uses the answers of five Llama models from GRAPHCB_DATA, or simulated ones if that is not set.
 """
 
+import csv
+import gzip
+import os
 import sys
 from pathlib import Path
 
@@ -22,59 +25,81 @@ from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.figures.curves import draw_progress, save
-from graphcb.oracles import OnlineRidge
+from graphcb.oracles import DefaultOracle
 
-MODELS = ("large", "medium", "small")
-CALL_COSTS = np.array([0.40, 0.08, 0.01])
-SKILLS = np.array([5.0, 2.5, 0.5])  # a question is answered if the skill beats its difficulty
-TOPICS = ("chat", "facts", "code", "maths")
-TOPIC_DIFFICULTY = np.array([-2.0, 0.0, 1.5, 3.0])
+MODELS = ("llama3.2-1b", "llama3.2-3b", "llama3.1-8b", "llama3.1-70b", "llama3.1-405b")
+WRONG, LARGEST_CALL = 0.7, 0.3
 
 
-def simulate(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Contexts (n, 12), losses (n, 3), and expected losses (n, 3)."""
-    topic = rng.integers(0, len(TOPICS), size=n)
-    length = rng.normal(size=n)
-    difficulty = TOPIC_DIFFICULTY[topic] + length + 0.5 * rng.normal(size=n)
-    wrong = 1.0 / (1.0 + np.exp(2.0 * (SKILLS - difficulty[:, None])))
-    confidence = -difficulty + rng.normal(size=n)  # as stated by the small model
-    topics = np.eye(len(TOPICS))[topic]
-    contexts = np.column_stack((topics, topics * length[:, None], topics * confidence[:, None]))
-    losses = CALL_COSTS + (rng.random((n, 3)) < wrong)
-    return contexts, losses, CALL_COSTS + wrong
+def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Contexts (n, 7) and losses (n, 5) of real questions."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    topics = sorted({row["source"] for row in rows})
+    numbers = ("input_tokens", f"confidence_{MODELS[0]}")
+    contexts = [
+        [row["source"] == t for t in topics] + [float(row[n]) for n in numbers] for row in rows
+    ]
+    wrong = 1.0 - np.array([[float(row[f"correct_{model}"]) for model in MODELS] for row in rows])
+    prices = np.array([[float(row[f"cost_{model}"]) for model in MODELS] for row in rows])
+    return np.array(contexts, dtype=float), losses_of(wrong, prices)
 
 
-def main(figure: Path | None = None, n_questions: int = 20_000) -> dict[str, float]:
-    contexts, losses, expected = simulate(n_questions, np.random.default_rng(0))
-    graph = graphs.apple_tasting(len(MODELS))  # action 0 reveals all, the others nothing
-    environment = KnownLosses(contexts, losses, graph, shuffle=False)
-    rounds = np.arange(1, n_questions + 1)
+def simulate(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same for generated questions on four topics, some of them harder than others."""
+    rng = np.random.default_rng(0)
+    topic, length = rng.integers(0, 4, size=n), rng.normal(size=n)
+    difficulty = np.array([-2.0, 0.0, 1.5, 3.0])[topic] + length + 0.5 * rng.normal(size=n)
+    skills = np.array([-1.0, 0.5, 2.0, 3.5, 5.0])
+    wrong = rng.random((n, 5)) < 1.0 / (1.0 + np.exp(2.0 * (skills - difficulty[:, None])))
+    confidence = -difficulty + rng.normal(size=n)
+    contexts = np.column_stack((np.eye(4)[topic], 100.0 + 30.0 * length, confidence))
+    return contexts, losses_of(wrong, np.tile([0.01, 0.02, 0.07, 0.3, 1.0], (n, 1)))
 
-    def oracle() -> OnlineRidge:
-        return OnlineRidge(len(MODELS), contexts.shape[1])
 
-    agents = {
-        "SquareCB.G": SquareCBG(oracle()),
-        "epsilon-greedy, 10 %": EpsilonGreedy(oracle(), epsilon=0.1),
-        "greedy": Greedy(oracle()),
+def losses_of(wrong: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    return np.minimum(WRONG * wrong + LARGEST_CALL * prices / prices[:, -1].mean(), 1.0)
+
+
+def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, float]:
+    path = Path(os.environ.get("GRAPHCB_DATA", "")) / "streams" / "llm_llama.csv.gz"
+    source = "real questions" if path.is_file() else "simulated questions"
+    contexts, losses = read(path) if path.is_file() else simulate(5000)
+    n, n_models = losses.shape
+    cascade, alone = graphs.inventory(n_models), graphs.bandit(n_models)
+    contenders = {
+        "SquareCB.G": (SquareCBG, cascade),
+        "greedy": (lambda: Greedy(DefaultOracle(n_models)), cascade),
+        "epsilon-greedy, 5 %": (
+            lambda: EpsilonGreedy(DefaultOracle(n_models), epsilon=0.05),
+            cascade,
+        ),
+        "ignores the graph": (SquareCBG, alone),
     }
-    print(f"{n_questions:,} questions; {agents['SquareCB.G'].explain(graph)}")
-    curves, asked = {}, {}
-    for name, agent in agents.items():
-        rows = list(run(agent, environment, seed=0))
-        curves[name] = np.array([row.mean_loss for row in rows])
-        asked[name] = np.bincount([row.action for row in rows], minlength=3) / n_questions
-    for action, model in enumerate(MODELS):
-        curves[f"always {model}"] = np.cumsum(losses[:, action]) / rounds
-    best = losses[np.arange(n_questions), expected.argmin(axis=1)]
-    curves["knows the expected losses"] = np.cumsum(best) / rounds
-    for name, curve in curves.items():
-        calls = ", ".join(f"{m} {s:.0%}" for m, s in zip(MODELS, asked.get(name, ()), strict=False))
-        print(f"{name}: {curve[-1]:.4f} per question{f' ({calls})' if calls else ''}")
+    print(f"{n:,} {source}, {n_seeds} orders; {SquareCBG().explain(cascade)}")
+    curves = {}
+    for name, (new_agent, graph) in contenders.items():
+        environment = KnownLosses(contexts, losses, graph)
+        runs = [list(run(new_agent(), environment, seed=seed)) for seed in range(n_seeds)]
+        curves[name] = np.array([[row.mean_loss for row in rows] for rows in runs])
+        asked = np.bincount([row.action for rows in runs for row in rows], minlength=n_models)
+        calls = ", ".join(f"{share:.0%}" for share in asked / asked.sum())
+        last = curves[name][:, -1]
+        print(f"{name:20} {last.mean():.4f} +- {last.std():.4f} per question (calls {calls})")
+    best = int(losses.mean(axis=0).argmin())
+    constant = f"always {MODELS[best]}"
+    curves[constant] = np.full((1, n), losses[:, best].mean())
+    print(f"{constant:20} {losses[:, best].mean():.4f}")
+    final = {name: curve[:, -1] for name, curve in curves.items()}
+    for name, theirs in list(final.items())[1:]:
+        apart = (final["SquareCB.G"] - theirs) / theirs.mean()
+        error = apart.std() / np.sqrt(n_seeds)
+        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
     if figure is not None:
-        save(draw_progress(rounds.tolist(), curves, "Which model answers? (simulated)"), figure)
+        means = {name: curve.mean(axis=0) for name, curve in curves.items()}
+        save(draw_progress(range(1, n + 1), means, f"Which model answers? ({source})"), figure)
         print(f"figure: {figure}")
-    return {name: float(curve[-1]) for name, curve in curves.items()}
+    return {name: float(costs.mean()) for name, costs in final.items()}
 
 
 if __name__ == "__main__":

@@ -1,85 +1,106 @@
-"""Spam review: only a message that is sent to review shows whether it was spam.
+"""Review and approval: only what you pay for shows the truth. Two cases of apple tasting.
 
-Action 0 sends a message to review, which costs a little and reveals the truth. Action 1 delivers
-it, which costs nothing for ham, a lot for spam, and reveals nothing. This is apple tasting.
+A message is sent to review, which costs a little and shows whether it was spam, or delivered, which
+costs nothing for ham, a lot for spam, and shows nothing. A loan is granted, which shows whether
+it is paid back, or refused, which shows nothing and loses the interest of a good customer. In both
+cases action 0 reveals all losses and action 1 none.
+
+Greedy soon delivers and refuses everything, and learns nothing more. The learner that ignores the
+graph fails in the same way on loans, but on the real messages it reviews less and costs less.
 
     python docs/examples/spam_review.py [figure.png]
 
-Uses the SMS spam collection from GRAPHCB_DATA, or generated messages if that is not set.
+Uses the SMS spam collection and credit card clients from GRAPHCB_DATA, or generated ones if that
+is not set.
 """
 
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, SquareCBG, Uniform, graphs
-from graphcb.agents import Agent
+from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
 from graphcb.datasets import DataNotFoundError, generate_messages, hash_words, load_sms_spam
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.oracles import LogisticOGD
+from graphcb.figures.curves import draw_progress, save
+from graphcb.oracles import DefaultOracle
 
-REVIEW, DELIVER = 0, 1
-REVIEW_COST = 0.15
-N_FEATURES = 4096
+GRAPH = graphs.apple_tasting()
 
 
-class AlwaysReview(Uniform):
-    """Sends every message to review."""
+class IgnoresGraph(SquareCBG):
+    """Is told that each action shows its own loss; learns from what is seen."""
 
     def act(self, context, graph, actions=None):
-        return np.array([1.0, 0.0])
+        return super().act(context, graphs.bandit(graph.n_actions), actions)
 
 
-def agents() -> dict[str, Agent]:
-    def oracle() -> LogisticOGD:
-        return LogisticOGD(2, N_FEATURES, learning_rate=4.0)
-
-    return {
-        "always review": AlwaysReview(),
-        "epsilon-greedy, 10 %": EpsilonGreedy(oracle(), epsilon=0.1),
-        "SquareCB.G": SquareCBG(oracle()),
-    }
-
-
-def main(figure: Path | None = None) -> dict[str, float]:
+def messages() -> tuple[str, Any, np.ndarray]:
+    """Words as sparse contexts; losses (review, deliver)."""
     try:
-        messages, source = load_sms_spam(), "SMS spam collection"
+        data, source = load_sms_spam(), "real messages"
     except DataNotFoundError:
-        messages, source = generate_messages(5000, np.random.default_rng(0)), "generated messages"
-    losses = np.where(messages.is_spam[:, None], [REVIEW_COST, 1.0], [REVIEW_COST, 0.0])
-    contexts = hash_words(messages.texts, N_FEATURES)
-    environment = KnownLosses(contexts, losses, graphs.apple_tasting())
-    print(f"{source}: {len(losses):,} messages, {messages.is_spam.mean():.1%} spam")
-    print(f"deliver everything: {messages.is_spam.mean():.4f} per message")
+        data, source = generate_messages(4000, np.random.default_rng(0)), "generated messages"
+    losses = np.where(data.is_spam[:, None], [0.15, 1.0], [0.15, 0.0])
+    return source, hash_words(data.texts, 2**18), losses
+
+
+def loans() -> tuple[str, np.ndarray, np.ndarray]:
+    """Amounts and payments as they are in the file; losses (grant, refuse)."""
+    path = Path(os.environ.get("GRAPHCB_DATA", "")) / "streams" / "credit.csv.gz"
+    if path.is_file():
+        source, table = "real loans", np.loadtxt(path, delimiter=",", skiprows=1)
+        contexts, defaults = table[:, :-1], table[:, -1] == 1.0
+    else:
+        source, rng = "generated loans", np.random.default_rng(0)
+        contexts = np.column_stack((rng.normal(4e4, 1e4, 4000), rng.poisson(0.5, 4000)))
+        score = 1.5 * contexts[:, 1] - 2.0 - (contexts[:, 0] - 4e4) / 1e4
+        defaults = rng.random(4000) < 1.0 / (1.0 + np.exp(-score))
+    return source, contexts, np.where(defaults[:, None], [1.0, 0.0], [0.0, 0.3])
+
+
+def compare(source: str, contexts: Any, losses: np.ndarray, n_seeds: int) -> dict[str, np.ndarray]:
+    """The mean loss so far of each contender, averaged over orders; prints a table."""
+    print(f"{len(losses):,} {source}, {n_seeds} orders; {SquareCBG().explain(GRAPH)}")
+    environment = KnownLosses(contexts, losses, GRAPH)
+    contenders = {
+        "SquareCB.G": SquareCBG,
+        "greedy": lambda: Greedy(DefaultOracle(2)),
+        "epsilon-greedy, 5 %": lambda: EpsilonGreedy(DefaultOracle(2), epsilon=0.05),
+        "ignores the graph": IgnoresGraph,
+    }
     curves = {}
-    for name, agent in agents().items():
-        rows = list(run(agent, environment, seed=0))
-        curves[name] = [row.mean_loss for row in rows]
-        reviewed = np.mean([row.action == REVIEW for row in rows])
-        print(f"{name}: {curves[name][-1]:.4f} per message, {reviewed:.1%} reviewed")
-    if figure is not None:
-        draw(curves, source, figure)
-    return {name: curve[-1] for name, curve in curves.items()}
+    for name, new_agent in contenders.items():
+        runs = [list(run(new_agent(), environment, seed=seed)) for seed in range(n_seeds)]
+        curves[name] = np.array([[row.mean_loss for row in rows] for rows in runs])
+        shown = np.mean([row.action == 0 for rows in runs for row in rows])
+        last = curves[name][:, -1]
+        print(f"{name:20} {last.mean():.4f} +- {last.std():.4f} per case, {shown:.0%} shown")
+    best = int(losses.mean(axis=0).argmin())
+    constant = f"always action {best}"
+    curves[constant] = np.full((1, len(losses)), losses[:, best].mean())
+    print(f"{constant:20} {losses[:, best].mean():.4f}")
+    final = {name: curve[:, -1] for name, curve in curves.items()}
+    for name, theirs in list(final.items())[1:]:
+        apart = (final["SquareCB.G"] - theirs) / theirs.mean()
+        error = apart.std() / np.sqrt(n_seeds)
+        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
+    return {name: curve.mean(axis=0) for name, curve in curves.items()}
 
 
-def draw(curves: dict[str, list[float]], source: str, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    axes = figure.add_subplot()
-    for name, curve in curves.items():
-        axes.plot(np.arange(1, len(curve) + 1), curve, label=f"{name}: {curve[-1]:.3f}")
-    axes.set_ylim(0.0, 1.5 * REVIEW_COST)
-    axes.set_xlim(0, None)
-    axes.set_xlabel("message")
-    axes.set_ylabel("mean cost so far")
-    axes.set_title(f"Review or deliver: {source}", size=10)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=160)
-    print(f"figure: {path}")
+def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, dict[str, float]]:
+    costs = {}
+    for source, contexts, losses in (messages(), loans()):
+        curves = compare(source, contexts, losses, n_seeds)
+        costs[source] = {name: float(curve[-1]) for name, curve in curves.items()}
+        if figure is not None:
+            path = figure.with_stem(f"{figure.stem}-{source.split()[1]}")
+            save(draw_progress(range(1, len(losses) + 1), curves, f"Apple tasting: {source}"), path)
+            print(f"figure: {path}")
+    return costs
 
 
 if __name__ == "__main__":

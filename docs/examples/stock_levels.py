@@ -1,93 +1,87 @@
-"""Stock levels: how many to bake for tomorrow, when a sold-out shelf hides the demand.
+"""Stock levels: how many bikes to have ready for the next hour, when running out hides demand.
 
-A level shows what it and every lower level would have cost, and nothing about higher levels. The
-first year is history and gives the usual demand of each store and product. After that, each row
-is a decision: a level relative to the usual demand, at a cost of 0.25 per unit left over and 1 per
-unit missing.
+A level shows what it and every lower level would have cost, and nothing about higher levels. A
+bike that stands idle costs 0.25, a customer without a bike costs 1, both as a share of the
+800 bikes there are. The context is the hour, the calendar and the weather, as they are in the file.
+Hours come in their order, so seeds differ only in the draws.
+
+Greedy plays low levels, never sees the higher ones, and stays there. A little exploration of any
+kind mends that: epsilon-greedy is level with SquareCB.G here.
 
     python docs/examples/stock_levels.py [figure.png]
 
-Uses the bakery data from GRAPHCB_DATA, or generated data if that is not set.
+Uses two years of a bike rental from GRAPHCB_DATA, or generated hours if that is not set.
 """
 
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from graphcb import SquareCBG, graphs
-from graphcb.datasets import Bakery, DataNotFoundError, generate_bakery, load_bakery
+from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.figures.curves import draw_progress, save
 from graphcb.newsvendor import stock_costs
-from graphcb.oracles import LinearOGD
+from graphcb.oracles import DefaultOracle
 
-LEVELS = np.linspace(0.0, 1.5, 16)  # relative to the usual demand
-HISTORY_DAYS = 365
-HOLDING, MISSING = 0.25, 1.0
+N_BIKES = 800
+LEVELS = np.linspace(0.0, 1.0, 21)  # shares of all bikes
+IDLE, MISSING = 0.25, 1.0
 
 
-def prepare(bakery: Bakery) -> tuple[np.ndarray, np.ndarray]:
-    """Contexts and the costs of each level, by date, without the first year."""
-    column = dict(zip(bakery.names, bakery.features.T, strict=True))
-    history = column["date"] < column["date"].min() + HISTORY_DAYS
-    shelf = 1000.0 * column["store"] + column["product"]
-    usual = {
-        s: np.quantile(bakery.demand[history & (shelf == s)], 0.95)
-        for s in np.unique(shelf[history])
+def generate(n: int) -> np.ndarray:
+    """Hours with their number, weekday, temperature and humidity, and last the demand."""
+    rng = np.random.default_rng(0)
+    hour, day = np.arange(n) % 24, np.arange(n) // 24
+    temperature = 15.0 - 10.0 * np.cos(2 * np.pi * day / 365) + rng.normal(0.0, 3.0, n)
+    humidity = rng.uniform(0.3, 1.0, n)
+    rush = np.exp(-(((hour - 8) / 2) ** 2)) + np.exp(-(((hour - 17) / 3) ** 2))
+    usual = (30.0 + 350.0 * np.where(day % 7 < 5, rush, 0.5)) * (0.4 + temperature / 25.0)
+    demand = np.maximum(usual * (1.2 - 0.4 * humidity) * rng.normal(1.0, 0.2, n), 0.0)
+    return np.column_stack((hour, day % 7, temperature, humidity, demand))
+
+
+def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
+    path = Path(os.environ.get("GRAPHCB_DATA", "")) / "streams" / "bike.csv.gz"
+    source = "real hours" if path.is_file() else "generated hours"
+    table = np.loadtxt(path, delimiter=",", skiprows=1) if path.is_file() else generate(6000)
+    contexts, demands = table[:, :-1], np.minimum(table[:, -1] / N_BIKES, 1.0)
+    costs = np.array([stock_costs(LEVELS, demand, IDLE, MISSING) for demand in demands])
+    n, n_levels = costs.shape
+    inventory, alone = graphs.inventory(n_levels), graphs.bandit(n_levels)
+    contenders = {
+        "SquareCB.G": (SquareCBG, inventory),
+        "greedy": (lambda: Greedy(DefaultOracle(n_levels)), inventory),
+        "epsilon-greedy, 5 %": (
+            lambda: EpsilonGreedy(DefaultOracle(n_levels), epsilon=0.05),
+            inventory,
+        ),
+        "ignores the graph": (SquareCBG, alone),
     }
-    known = np.array([usual.get(s, 0.0) > 0.0 for s in shelf])
-    played = np.flatnonzero(~history & known)
-    played = played[np.argsort(column["date"][played], kind="stable")]
-    demands = [bakery.demand[i] / usual[shelf[i]] for i in played]
-    costs = np.array([stock_costs(LEVELS, demand, HOLDING, MISSING) for demand in demands])
-    return features(column)[played], costs
-
-
-def features(column: dict[str, np.ndarray]) -> np.ndarray:
-    """Categories one-hot encoded, flags and weather, in rows of norm about 1."""
-    parts = [
-        column[name] == value
-        for name in ("weekday", "month", "store", "product")
-        for value in np.unique(column[name])
-    ]
-    parts += [values for name, values in column.items() if name.startswith(("is_", "promotion"))]
-    for name in ("rain", "temperature"):
-        parts.append(np.clip((column[name] - column[name].mean()) / column[name].std(), -3, 3))
-    contexts = np.column_stack((*parts, np.ones(len(column["date"])))).astype(float)
-    return contexts / np.sqrt((contexts**2).sum(axis=1).mean())
-
-
-def main(figure: Path | None = None) -> dict[str, float]:
-    try:
-        bakery, source = load_bakery(), "bakery"
-    except DataNotFoundError:
-        bakery, source = generate_bakery(24_000, np.random.default_rng(0)), "generated bakery"
-    contexts, costs = prepare(bakery)
-    n_rounds, n_levels = costs.shape
-    print(f"{source}: {n_rounds:,} decisions after {HISTORY_DAYS} days of history")
+    print(f"{n:,} {source}, {n_seeds} seeds; {SquareCBG().explain(inventory)}")
     curves = {}
-    for name, graph in (
-        ("SquareCB.G", graphs.inventory(n_levels)),
-        ("sees only its own level", graphs.bandit(n_levels)),
-    ):
-        # On real data this is the best choice for SquareCB.G among LogisticOGD (rates 1 to 8) and
-        # LinearOGD (0.05, 0.1), but not for the other: with LogisticOGD at a rate of 4 (loss_range
-        # up to 1.5) that one reaches 0.0894 and SquareCB.G 0.0899, so the graph gains nothing.
-        oracle = LinearOGD(n_levels, contexts.shape[1], learning_rate=0.05)
+    for name, (new_agent, graph) in contenders.items():
         environment = KnownLosses(contexts, costs, graph, shuffle=False)
-        rows = run(SquareCBG(oracle), environment, seed=0)
-        curves[name] = np.array([row.mean_loss for row in rows])
+        runs = [list(run(new_agent(), environment, seed=seed)) for seed in range(n_seeds)]
+        curves[name] = np.array([[row.mean_loss for row in rows] for rows in runs])
+        last = curves[name][:, -1]
+        print(f"{name:20} {last.mean():.4f} +- {last.std():.4f} per hour")
     best = int(costs.mean(axis=0).argmin())
-    rounds = np.arange(1, n_rounds + 1)
-    curves[f"always {LEVELS[best]:.1f} of usual"] = np.cumsum(costs[:, best]) / rounds
-    for name, curve in curves.items():
-        print(f"{name}: {curve[-1]:.4f} per day")
+    constant = f"always {LEVELS[best]:.0%}"
+    curves[constant] = np.cumsum(costs[:, best])[None] / np.arange(1, n + 1)
+    print(f"{constant:20} {curves[constant][0, -1]:.4f}")
+    final = {name: curve[:, -1] for name, curve in curves.items()}
+    for name, theirs in list(final.items())[1:]:
+        apart = (final["SquareCB.G"] - theirs) / theirs.mean()
+        error = apart.std() / np.sqrt(n_seeds)
+        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
     if figure is not None:
-        save(draw_progress(rounds.tolist(), curves, f"Stock levels: {source}"), figure)
+        means = {name: curve.mean(axis=0) for name, curve in curves.items()}
+        save(draw_progress(range(1, n + 1), means, f"Stock levels: {source}"), figure)
         print(f"figure: {figure}")
-    return {name: float(curve[-1]) for name, curve in curves.items()}
+    return {name: float(values.mean()) for name, values in final.items()}
 
 
 if __name__ == "__main__":
