@@ -44,7 +44,7 @@ class FeedbackGraph(GraphFacts):
     @classmethod
     def from_structure(cls, structure: Structure) -> "FeedbackGraph":
         """A graph that follows a rule of your own; see `graphs.Structure`."""
-        if Structure not in type(structure).__mro__:
+        if not isinstance(structure, Structure):
             raise TypeError(
                 "`structure` must derive from graphcb.graphs.Structure, "
                 f"got {type(structure).__name__}; to read a matrix use FeedbackGraph(matrix)"

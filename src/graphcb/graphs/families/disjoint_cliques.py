@@ -54,6 +54,10 @@ class DisjointCliques(RunStructure):
         starts = self._starts()
         return np.repeat([starts, starts + self.sizes], self.sizes, axis=1)
 
+    def column_runs(self) -> Indices:
+        """The same: the graph is undirected."""
+        return self.runs()
+
     @classmethod
     def candidate(cls, runs: Indices) -> Self:
         """A group wherever a new run begins."""

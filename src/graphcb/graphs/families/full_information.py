@@ -19,7 +19,7 @@ from graphcb.graphs.formulas import (
 )
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
-from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
@@ -44,9 +44,11 @@ class FullInformation(RunStructure):
 
     def runs(self) -> Indices:
         """All ones."""
-        runs = np.zeros((2, self.n_actions), dtype=np.intp)
-        runs[1] = self.n_actions
-        return runs
+        return straight_runs(self.n_actions, 0, 0, self.n_actions, 0)
+
+    def in_degrees(self) -> Indices:
+        """All actions."""
+        return np.full(self.n_actions, self.n_actions)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """Every action is always seen."""
