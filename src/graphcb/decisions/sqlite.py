@@ -50,21 +50,18 @@ class SQLiteStorage:
         return f"SQLiteStorage({self.location!r})"
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and return its rows."""
         try:
             return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run one statement for each row of parameters."""
         try:
             self._connection.executemany(sql, rows)
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
     def has_log(self) -> bool:
-        """Whether the file contains the tables of a log."""
         return "graphcb_log" in _tables(self._connection)
 
     def is_usable(self) -> bool:

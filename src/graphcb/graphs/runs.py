@@ -27,18 +27,15 @@ class RunStructure(Structure):
         return cls(runs.shape[1])  # type: ignore[call-arg]
 
     def arguments(self) -> dict[str, Any]:
-        """The fields of the dataclass."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def dense(self) -> Floats:
-        """Row by row."""
         runs, matrix = self.runs(), np.empty((self.n_actions, self.n_actions))
         for action in range(self.n_actions):
             matrix[action] = _row(runs, action)
         return matrix
 
     def row(self, action: int) -> Floats:
-        """One run of ones."""
         return _row(self.runs(), action)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
@@ -50,11 +47,9 @@ class RunStructure(Structure):
         return _self_loops(self.runs())
 
     def in_degrees(self) -> Indices:
-        """The number of runs over each column."""
         return _in_degrees(self.runs())
 
     def is_deterministic(self) -> bool:
-        """Yes."""
         return True
 
     def is_symmetric(self) -> bool:

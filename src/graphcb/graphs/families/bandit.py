@@ -43,11 +43,9 @@ class Bandit(RunStructure):
     family: ClassVar[str] = "bandit"
 
     def runs(self) -> Indices:
-        """A one on the diagonal."""
         return straight_runs(self.n_actions, 0, 1, 1, 1)
 
     def in_degrees(self) -> Indices:
-        """One: itself."""
         return np.ones(self.n_actions, dtype=np.intp)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
@@ -55,21 +53,17 @@ class Bandit(RunStructure):
         return probabilities.copy()
 
     def subgraph(self, actions: Indices) -> "Bandit":
-        """A smaller bandit."""
         return Bandit(actions.size)
 
     def numbers(self) -> Numbers:
-        """No two actions are connected."""
         return Numbers(self.n_actions, 0, self.n_actions)
 
     def closed_form(self) -> ClosedForm:
-        """The optimum itself."""
         return ClosedForm(
             "exact_inverse_gap_weighting", BECAUSE, exact_inverse_gap_weighting, within=1.0
         )
 
     def exact_solution(self) -> ExactSolution:
-        """One root."""
         return ExactSolution(BECAUSE, _solve_rows)
 
 

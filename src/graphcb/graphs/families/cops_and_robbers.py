@@ -46,7 +46,6 @@ class CopsAndRobbers(RunStructure):
         return self.runs()
 
     def in_degrees(self) -> Indices:
-        """All the others."""
         return np.full(self.n_actions, self.n_actions - 1)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
@@ -57,7 +56,6 @@ class CopsAndRobbers(RunStructure):
         return revealed
 
     def is_symmetric(self) -> bool:
-        """Yes."""
         return True
 
     def subgraph(self, actions: Indices) -> "CopsAndRobbers | None":
@@ -69,7 +67,6 @@ class CopsAndRobbers(RunStructure):
         return Numbers(1, 2, 0)
 
     def closed_form(self) -> ClosedForm:
-        """The paper's."""
         return ClosedForm("two_best", "any two actions reveal everything", two_best, within=2.0)
 
 

@@ -43,35 +43,27 @@ class FullInformation(RunStructure):
     family: ClassVar[str] = "full_information"
 
     def runs(self) -> Indices:
-        """All ones."""
         return straight_runs(self.n_actions, 0, 0, self.n_actions, 0)
 
     def in_degrees(self) -> Indices:
-        """All actions."""
         return np.full(self.n_actions, self.n_actions)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
-        """Every action is always seen."""
         return np.full(self.n_actions, probabilities.sum())
 
     def is_symmetric(self) -> bool:
-        """Yes."""
         return True
 
     def subgraph(self, actions: Indices) -> "FullInformation":
-        """Still full information."""
         return FullInformation(actions.size)
 
     def numbers(self) -> Numbers:
-        """All actions are connected."""
         return Numbers(1, 0, 1)
 
     def closed_form(self) -> ClosedForm:
-        """The optimum itself."""
         return ClosedForm("water_filling", BECAUSE, water_filling, within=1.0)
 
     def exact_solution(self) -> ExactSolution:
-        """One root."""
         return ExactSolution(BECAUSE, _solve_rows)
 
 

@@ -67,11 +67,9 @@ class Inventory(RunStructure):
         return _among_levels(actions, Inventory, PostedPrice)
 
     def numbers(self) -> Numbers:
-        """Any two levels are connected."""
         return Numbers(1, 0, 1)
 
     def closed_form(self) -> ClosedForm:
-        """The paper's."""
         because = "each level reveals all lower ones"
         return ClosedForm("cover_levels", because, cover_levels, within=3.0)
 
@@ -104,11 +102,9 @@ class PostedPrice(RunStructure):
         return _among_levels(actions, PostedPrice, Inventory)
 
     def numbers(self) -> Numbers:
-        """Any two prices are connected."""
         return Numbers(1, 0, 1)
 
     def closed_form(self) -> ClosedForm:
-        """The mirror of that for inventory."""
         because = "each level reveals all higher ones"
         return ClosedForm("cover_prices", because, cover_prices, within=3.0)
 
