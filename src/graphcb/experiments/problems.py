@@ -110,9 +110,7 @@ KINDS: Mapping[str, Callable[..., Problem]] = MappingProxyType(
 
 def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> Problem:
     return Problem(
-        environment,
-        lambda rate: NewsvendorOGD(n_features, learning_rate=rate),
-        fingerprint,
+        environment, lambda rate: NewsvendorOGD(n_features, learning_rate=rate), fingerprint
     )
 
 

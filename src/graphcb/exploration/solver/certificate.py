@@ -126,14 +126,7 @@ def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> N
 
 @inlined
 def _bound_below(
-    ft: Floats,
-    loops: Floats,
-    q: Floats,
-    w: Floats,
-    u: Floats,
-    k: Floats,
-    h: Floats,
-    g: Floats,
+    ft: Floats, loops: Floats, q: Floats, w: Floats, u: Floats, k: Floats, h: Floats, g: Floats
 ) -> tuple[float, float]:
     """The price and the least gradient, both rounded down; turns the worth in `g` into g."""
     error = (q.size + OPERATIONS) * ROUNDING
