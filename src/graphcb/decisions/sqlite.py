@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphcb.checks import listed
 from graphcb.decisions.storage import ColumnTypes, Durability, LogError
 
 # SQLite's names for its errors, and what to tell the user.
@@ -107,7 +108,7 @@ def _connect_to_write(path: Path, location: str, durability: Durability) -> sqli
         if tables and "graphcb_log" not in tables:
             raise ValueError(
                 f"{location}: a SQLite file that is not a log, with the tables "
-                f"{', '.join(sorted(tables)[:5])}; a log needs its own file"
+                f"{listed(sorted(tables), at_most=5)}; a log needs its own file"
             )
         connection.execute("PRAGMA journal_mode=WAL")
         synchronous = "FULL" if durability == "power-loss" else "NORMAL"

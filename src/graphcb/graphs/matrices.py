@@ -126,14 +126,16 @@ class SparseMatrix(Structure):
 
 
 def build_dense(structure: Structure) -> Floats:
-    """The square array of any structure, refused where it would not fit."""
+    """The square array of any structure, read-only; refused where it would not fit."""
     size = structure.n_actions
     if size > DENSE_LIMIT:
         raise MemoryError(
             f"a matrix of {size:,} actions would take {8e-9 * size**2:,.0f} GB; "
             "use reveal_probabilities or row, which do not build it, or take a subgraph first"
         )
-    return structure.dense()
+    dense = structure.dense()
+    dense.setflags(write=False)
+    return dense
 
 
 def _edge_arguments(n_actions: int, played: Any, revealed: Any, probability: Any) -> dict[str, Any]:
