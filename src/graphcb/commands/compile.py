@@ -75,16 +75,12 @@ def _solve() -> None:
 
     losses = np.array([0.1, 0.2, 0.3])
     matrix = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.5, 0.0, 1.0]])
+    names = "bandit full_information cops_and_robbers inventory posted_price apple_tasting"
     for graph in (
         FeedbackGraph(matrix),
         FeedbackGraph.from_edges(3, [(0, 0), (1, 1), (2, 2), (0, 1)]),
-        graphs.bandit(3),
-        graphs.full_information(3),
-        graphs.cops_and_robbers(3),
-        graphs.inventory(3),
-        graphs.posted_price(3),
-        graphs.apple_tasting(3),
         graphs.disjoint_cliques([2, 1]),
+        *(getattr(graphs, name)(3) for name in names.split()),
     ):
         p = solve_dec(losses, graph, 10.0).probabilities
         dec(p, losses, graph, 10.0)
@@ -98,24 +94,7 @@ def _solve() -> None:
     closed_form_probabilities(losses[:2], graphs.apple_tasting(), 10.0)
 
 
-def _learn() -> None:
-    import numpy as np
-
-    from graphcb import oracles
-
-    context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
-    newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
-    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
-    for writeable in (True, False):  # arrays that cannot be written are another type to numba
-        for array in (context, actions, losses):
-            array.setflags(write=writeable)
-        for oracle in (*(kind(2, 3) for kind in kinds), newsvendor):
-            levels = losses if oracle is newsvendor else actions
-            oracle.predict(context, levels)
-            oracle.update(context, levels, losses)
-
-
-def _play() -> None:
+def _learn_and_play() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -125,13 +104,22 @@ def _play() -> None:
     from graphcb.experiments import run
     from graphcb.experiments.trace import trace
 
-    contexts, losses = np.eye(4, 3) + 0.1, np.eye(4, 2)
+    context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
+    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
+    newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
+    for writeable in (True, False):  # arrays that cannot be written are another type to numba
+        for array in (context, actions, losses):
+            array.setflags(write=writeable)
+        for oracle in (*(kind(2, 3) for kind in kinds), newsvendor):
+            levels = losses if oracle is newsvendor else actions
+            oracle.predict(context, levels)
+            oracle.update(context, levels, losses)
 
     def table(graph: object, sparse: bool) -> KnownLosses:
-        rows = csr_array(contexts) if sparse else contexts
-        return KnownLosses(rows, losses, graph, n_rounds=4)  # type: ignore[arg-type]
+        rows = np.eye(4, 3) + 0.1
+        contexts = csr_array(rows) if sparse else rows
+        return KnownLosses(contexts, np.eye(4, 2), graph, n_rounds=4)  # type: ignore[arg-type]
 
-    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
     for kind in kinds:
         list(run(SquareCBG(kind(2, 3), gamma=10.0), table(graphs.bandit(2), False), seed=0))
     logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
@@ -162,4 +150,4 @@ def _read() -> None:
             options.command(options)
 
 
-WARM_UPS = (_solve, _learn, _play, _read)
+WARM_UPS = (_solve, _learn_and_play, _read)

@@ -69,9 +69,7 @@ def recognise(graph: FeedbackGraph) -> Structure:
 
 def _recognise(graph: FeedbackGraph) -> Structure:
     runs = graph.structure.runs()
-    if runs is None:
-        return graph.structure
-    return find(runs) or graph.structure
+    return (None if runs is None else find(runs)) or graph.structure
 
 
 def find(runs: Indices) -> Structure | None:

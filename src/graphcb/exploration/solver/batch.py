@@ -61,17 +61,14 @@ def solve_dec_batch(
 
     _share_out(solve, len(losses), threads)
     for row in np.flatnonzero(outcomes[:, REPAIR]):
-        one, exact = (
-            graphs[row % len(graphs)],
-            isinstance(solvers[row % len(solvers)], ExactSolution),
-        )
-        g = float(gammas[row])
+        one, g = graphs[row % len(graphs)], float(gammas[row])
+        exact = isinstance(solvers[row % len(solvers)], ExactSolution)
         repair(losses[row], g, one, tolerance, exact, scaled[row], p[row], outcomes[row])
     return solution_batch(p, outcomes, gammas)
 
 
 def _split(task: range, solvers: list[Solver]) -> Iterator[tuple[int, int]]:
-    """First row and stop of each call: consecutive rows with the same solver, of one or many."""
+    """Where each call begins and stops: consecutive rows of a task that have the same solver."""
     first = task.start
     for row in range(first + 1, task.stop if len(solvers) > 1 else first):
         if solvers[row] is not solvers[row - 1]:

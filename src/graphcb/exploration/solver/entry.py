@@ -53,7 +53,7 @@ def _find_solver(graph: FeedbackGraph) -> Solver:
 
 
 def solvers_for(graphs: Sequence[FeedbackGraph]) -> list[Solver]:
-    """`solver_for` each graph; equal for rows that one call of `solve_programs` can solve."""
+    """`solver_for` each graph; the same object for rows that one `solve_programs` can solve."""
     matrices = [g.structure.matrix for g in graphs if isinstance(g.structure, DenseMatrix)]
     if len(matrices) < max(2, len(graphs)):
         return [solver_for(graph) for graph in graphs]
