@@ -69,23 +69,27 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
 
 def _solve() -> None:
     import numpy as np
+    from scipy.sparse import csr_array
 
     from graphcb import FeedbackGraph, dec, graphs, solve_dec, solve_dec_batch
     from graphcb.exploration import closed_form_for, closed_form_probabilities
+    from graphcb.graphs.runs import RunStructure
 
     losses = np.array([0.1, 0.2, 0.3])
     matrix = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.5, 0.0, 1.0]])
     names = "bandit full_information cops_and_robbers inventory posted_price apple_tasting"
     for graph in (
         FeedbackGraph(matrix),
-        FeedbackGraph.from_edges(3, [(0, 0), (1, 1), (2, 2), (0, 1)]),
+        FeedbackGraph(csr_array(matrix)),
         graphs.disjoint_cliques([2, 1]),
         *(getattr(graphs, name)(3) for name in names.split()),
     ):
         p = solve_dec(losses, graph, 10.0).probabilities
         dec(p, losses, graph, 10.0)
-        repr((graph.is_deterministic, graph.observability))
+        repr((graph.is_deterministic, graph.is_undirected, graph.observability))
         graph.reveal_probabilities(p)
+        if isinstance(graph.structure, RunStructure):  # as a family of the user's own does
+            RunStructure.reveal_probabilities(graph.structure, p)
         graph.draw_revealed(0, np.random.default_rng(0))
         solve_dec_batch([losses, losses], graph, 10.0)
         solve_dec_batch([losses, losses], [graph, graph], 10.0)
