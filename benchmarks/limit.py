@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import graphcb
 from graphcb import FeedbackGraph, graphs
-from graphcb.exploration.solver.entry import edges_to_solve, solve_programs
+from graphcb.exploration.solver.entry import solve_programs, solver_for
 from graphcb.exploration.solver.outcomes import N_NUMBERS
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs.formulas import N_ACTIVE, STEPS
@@ -44,7 +44,7 @@ def steps_and_size(losses: Floats, graph: FeedbackGraph) -> tuple[int, int]:
     """Newton steps, and the actions of the last of them (those before had fewer)."""
     p, outcomes = np.empty((1, losses.size)), np.empty((1, N_NUMBERS))
     solve_programs(
-        losses[None].copy(), np.array([GAMMA]), graph, edges_to_solve(graph),
+        losses[None].copy(), np.array([GAMMA]), solver_for(graph),
         TOLERANCE, MAX_STEPS, 0, 1, p, outcomes,
     )  # fmt: skip
     return int(outcomes[0, STEPS]), int(outcomes[0, N_ACTIVE])

@@ -71,7 +71,7 @@ def test_stock_levels_are_named_by_their_exact_value(tmp_path, through):
         before = to_bytes(policy.agent)
         other = policy.decide([0.5], graphs.inventory(11), levels)
         with pytest.raises(
-            ValueError, match=r"decided on \(0\.0, 0\.1, 0\.2, .*, \.\.\.\), got 0\.3"
+            ValueError, match=r"decided on \(0\.0, 0\.1, 0\.2, .* and 1 more\), got 0\.3"
         ):
             policy.feedback(other.decision_id, {0.3: 0.5})
         assert to_bytes(policy.agent) != before  # of the decision, not of the refused feedback

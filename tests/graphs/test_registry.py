@@ -75,6 +75,14 @@ def test_a_family_gives_its_runs_as_they_are_found(graph):
     np.testing.assert_array_equal(plain.structure.runs(), graph.structure.runs())
 
 
+@pytest.mark.parametrize("graph", FAMILIES, ids=repr)
+def test_runs_of_the_columns_are_those_of_the_transpose(graph):
+    columns = graph.structure.column_runs()
+    if columns is not None:
+        transposed = FeedbackGraph(graph.matrix.T)
+        np.testing.assert_array_equal(transposed.structure.runs(), columns)
+
+
 def test_chances_are_no_runs():
     matrix = np.array([[1.0, 0.5], [0.0, 1.0]])
     assert FeedbackGraph(matrix).structure.runs() is None

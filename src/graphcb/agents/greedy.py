@@ -34,7 +34,6 @@ class Greedy:
         return follow_the_best(predicted, 1.0)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
 
     __repr__ = describe
@@ -65,7 +64,6 @@ class EpsilonGreedy:
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
 
     __repr__ = describe
@@ -83,7 +81,6 @@ class Uniform:
         self.n_rounds = 0
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
-        """The uniform distribution."""
         n_actions = as_graph(graph).n_actions
         self.n_rounds += 1
         return np.full(n_actions, 1.0 / n_actions)

@@ -54,7 +54,6 @@ class SquareCB:
         return inverse_gap_weighting(predicted, gamma)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Pass what was revealed to the oracle."""
         self.oracle.update(context, actions, losses)
 
     def __copy__(self) -> "SquareCB":

@@ -69,27 +69,27 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
 
 def _solve() -> None:
     import numpy as np
+    from scipy.sparse import csr_array
 
     from graphcb import FeedbackGraph, dec, graphs, solve_dec, solve_dec_batch
     from graphcb.exploration import closed_form_for, closed_form_probabilities
+    from graphcb.graphs.runs import RunStructure
 
     losses = np.array([0.1, 0.2, 0.3])
     matrix = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.5, 0.0, 1.0]])
+    names = "bandit full_information cops_and_robbers inventory posted_price apple_tasting"
     for graph in (
         FeedbackGraph(matrix),
-        FeedbackGraph.from_edges(3, [(0, 0), (1, 1), (2, 2), (0, 1)]),
-        graphs.bandit(3),
-        graphs.full_information(3),
-        graphs.cops_and_robbers(3),
-        graphs.inventory(3),
-        graphs.posted_price(3),
-        graphs.apple_tasting(3),
+        FeedbackGraph(csr_array(matrix)),
         graphs.disjoint_cliques([2, 1]),
+        *(getattr(graphs, name)(3) for name in names.split()),
     ):
         p = solve_dec(losses, graph, 10.0).probabilities
         dec(p, losses, graph, 10.0)
-        repr((graph.is_deterministic, graph.observability))
+        repr((graph.is_deterministic, graph.is_undirected, graph.observability))
         graph.reveal_probabilities(p)
+        if isinstance(graph.structure, RunStructure):  # as a family of the user's own does
+            RunStructure.reveal_probabilities(graph.structure, p)
         graph.draw_revealed(0, np.random.default_rng(0))
         solve_dec_batch([losses, losses], graph, 10.0)
         solve_dec_batch([losses, losses], [graph, graph], 10.0)
@@ -98,14 +98,19 @@ def _solve() -> None:
     closed_form_probabilities(losses[:2], graphs.apple_tasting(), 10.0)
 
 
-def _learn() -> None:
+def _learn_and_play() -> None:
     import numpy as np
+    from scipy.sparse import csr_array
 
-    from graphcb import oracles
+    from graphcb import SquareCB, SquareCBG, graphs, oracles
+    from graphcb.agents import Greedy
+    from graphcb.environments import KnownLosses, RandomSelfAware, SyntheticInventory
+    from graphcb.experiments import run
+    from graphcb.experiments.trace import trace
 
     context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
-    newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
     kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
+    newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
     for writeable in (True, False):  # arrays that cannot be written are another type to numba
         for array in (context, actions, losses):
             array.setflags(write=writeable)
@@ -119,29 +124,16 @@ def _learn() -> None:
             levels = losses if oracle is newsvendor else actions
             oracle.predict(context, levels)
             oracle.update(context, levels, losses)
-    words = oracles.DefaultOracle(2)
+    words, text = oracles.DefaultOracle(2), (np.arange(300), np.ones(300))
     for _ in range(2):
-        words.update((np.arange(300), np.ones(300)), actions, losses)
-        words.predict((np.arange(300), np.ones(300)), actions)
-
-
-def _play() -> None:
-    import numpy as np
-    from scipy.sparse import csr_array
-
-    from graphcb import SquareCB, SquareCBG, graphs, oracles
-    from graphcb.agents import Greedy
-    from graphcb.environments import KnownLosses, RandomSelfAware, SyntheticInventory
-    from graphcb.experiments import run
-    from graphcb.experiments.trace import trace
-
-    contexts, losses = np.eye(4, 3) + 0.1, np.eye(4, 2)
+        words.update(text, actions, losses)
+        words.predict(text, actions)
 
     def table(graph: object, sparse: bool) -> KnownLosses:
-        rows = csr_array(contexts) if sparse else contexts
-        return KnownLosses(rows, losses, graph, n_rounds=4)  # type: ignore[arg-type]
+        rows = np.eye(4, 3) + 0.1
+        contexts = csr_array(rows) if sparse else rows
+        return KnownLosses(contexts, np.eye(4, 2), graph, n_rounds=4)  # type: ignore[arg-type]
 
-    kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
     for kind in kinds:
         list(run(SquareCBG(kind(2, 3), gamma=10.0), table(graphs.bandit(2), False), seed=0))
     for sparse in (False, True):
@@ -175,4 +167,4 @@ def _read() -> None:
             options.command(options)
 
 
-WARM_UPS = (_solve, _learn, _play, _read)
+WARM_UPS = (_solve, _learn_and_play, _read)

@@ -1,13 +1,12 @@
 """`graphcb evaluate`: the loss of a policy, estimated from the decision log of another."""
 
 import argparse
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphcb.commands.command import Commands
 
 if TYPE_CHECKING:
-    from graphcb.decisions import DecisionLog, LoggedDecision
+    from graphcb.decisions import DecisionLog
     from graphcb.evaluation import Estimate, Evaluation, Interval
     from graphcb.oracles import Oracle
 
@@ -53,7 +52,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     target = read_target(options.policy)
     with DecisionLog(options.log) as log:
         found = evaluate(
-            _after(log, options.after),
+            (row for row in log if row.position > options.after),
             target,
             oracle=_untrained_oracle(log),
             loss_range=tuple(options.loss_range),
@@ -72,10 +71,6 @@ def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
         return None
     oracle: Oracle | None = getattr(agent, "oracle", None)
     return oracle
-
-
-def _after(log: "DecisionLog", event: int) -> "Iterator[LoggedDecision]":
-    return (row for row in log if row.position > event)
 
 
 def _print(found: "Evaluation", options: argparse.Namespace) -> None:

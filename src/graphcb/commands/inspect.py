@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from graphcb.checks import listed
 from graphcb.commands.command import Commands
 from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
@@ -86,9 +87,7 @@ def _observability(graph: FeedbackGraph) -> str:
 
 
 def _some(actions: list[int]) -> str:
-    shown = ", ".join(map(str, actions[:8]))
-    more = f" and {len(actions) - 8:,} more" if len(actions) > 8 else ""
-    return f"action{'s' if len(actions) > 1 else ''} {shown}{more}"
+    return f"action{'s' if len(actions) > 1 else ''} {listed(actions, at_most=8)}"
 
 
 def _number(value: int | Bounds) -> str:

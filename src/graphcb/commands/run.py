@@ -132,14 +132,16 @@ def _run(options: argparse.Namespace) -> None:
         progress.print_start(model, options.load)
         rival = build_agent(options, model.reading) if options.plot else None
         comparison = Comparison(model, rival, seed=seed_of(options))
-        start = time.perf_counter()
+        actions, start = model.reading.targets.actions, time.perf_counter()
         with _predictions(options.predictions) as predictions:
             for examples in model.reading.read(source, bad_rows):
                 played = _play(model.player, examples, bad_rows)
                 counts, totals = comparison.add(examples, played)
                 progress.print_progress(model, examples, played, counts, totals)
                 if predictions is not None:
-                    _write(predictions, examples, played, model.reading.targets.actions)
+                    names = [actions[action] for action in played.actions.tolist()]
+                    chances = played.probabilities.tolist()
+                    predictions.writerows(zip(examples.lines, names, chances, strict=True))
     if model.tally.count == 0:
         raise ValueError(f"{source.name}: must have at least one row that can be used, got none")
     progress.print_summary(comparison, bad_rows, time.perf_counter() - start)
@@ -183,11 +185,6 @@ def _predictions(path: Path | None) -> Iterator[Any]:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("line", "action", "probability"))
         yield writer
-
-
-def _write(writer: Any, examples: Examples, played: Played, actions: tuple[str, ...]) -> None:
-    names = [actions[action] for action in played.actions.tolist()]
-    writer.writerows(zip(examples.lines, names, played.probabilities.tolist(), strict=True))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ def encode(value: Any, name: str) -> bytes:
     if isinstance(value, np.ndarray | list):
         array = np.asarray(value) if _is_flat(value) else None
         if array is not None and array.ndim == 1 and array.dtype.kind in "fiub":
-            return _numbers_bytes(array)
+            letter, dtype = (b"f", FLOAT) if array.dtype.kind == "f" else (b"i", WHOLE)
+            return letter + array.astype(dtype).tobytes()
     return b"j" + _json_bytes(value, name)
 
 
@@ -63,12 +64,6 @@ def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) 
 
 def _is_flat(value: Any) -> bool:
     return isinstance(value, np.ndarray) or not any(isinstance(v, list | str | dict) for v in value)
-
-
-def _numbers_bytes(array: NDArray[Any]) -> bytes:
-    if array.dtype.kind == "f":
-        return b"f" + array.astype(FLOAT).tobytes()
-    return b"i" + array.astype(WHOLE).tobytes()
 
 
 def _pair_bytes(value: tuple[Any, ...], name: str) -> bytes:

@@ -6,13 +6,14 @@ action 2 and "0.5" the stock level 0.5. The log itself stores indices into the r
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import listed
 from graphcb.decisions.encoding import decode
 
 Identifier = int | float | str | tuple[Any, ...]
@@ -45,9 +46,9 @@ class Identifiers:
         if index is None and isinstance(key, str):
             index = self._index_of.get(_parsed(key))
         if index is None:
+            known = listed(map(repr, self.values))
             raise ValueError(
-                f"`{name}` must be one of the actions decided on ({shown(self.values)}), "
-                f"got {key!r}"
+                f"`{name}` must be one of the actions decided on ({known}), got {key!r}"
             )
         return index
 
@@ -99,12 +100,6 @@ def pick(actions: Any, indices: NDArray[np.int64]) -> Any:
     if isinstance(actions, np.ndarray):
         return actions[indices]
     return [actions[index] for index in indices]
-
-
-def shown(identifiers: Iterable[Identifier]) -> str:
-    """The first few, for an error text."""
-    texts = [repr(value) for value in identifiers]
-    return (", ".join(texts[:8]) or "none") + (", ..." if len(texts) > 8 else "")
 
 
 def _parsed(key: str) -> Identifier | None:

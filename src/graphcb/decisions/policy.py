@@ -21,7 +21,7 @@ from graphcb.decisions.storage import Durability, without_password
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
 from graphcb.decisions.transition import Drawn, draw, learn
 from graphcb.decisions.writer import LogWriter
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, as_graph
 
 Losses = Mapping[Any, float]
 NewFeedback = tuple[DecisionRow, NDArray[np.int64], NDArray[np.float64]]
@@ -84,10 +84,8 @@ class Policy:
         self, contexts: Iterable[Any], graph: FeedbackGraph, actions: Any = None
     ) -> list[Decision]:
         """One decision per context, as by `decide` in turn, but in one transaction."""
-        if not isinstance(graph, FeedbackGraph):
-            raise TypeError(f"`graph` must be a FeedbackGraph, got {type(graph).__name__}")
         encoded_actions = encode(as_list(actions), "actions")
-        identifiers = read_identifiers(encoded_actions, graph.n_actions)
+        identifiers = read_identifiers(encoded_actions, as_graph(graph).n_actions)
         encoded = [encode(context, "context") for context in contexts]
         with self._guard:
             state, seed = self._log.state(), self._log.start.seed

@@ -65,7 +65,6 @@ class PostgreSQLStorage:
         return f"PostgreSQLStorage({self.location!r})"
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and return its rows."""
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), parameters)
             return cursor.fetchall() if cursor.description is not None else []
@@ -81,7 +80,6 @@ class PostgreSQLStorage:
             raise _explain(problem, self.location) from problem
 
     def has_log(self) -> bool:
-        """Whether the schema contains the tables of a log."""
         return self.execute(_HAS_LOG)[0][0] is True
 
     def is_usable(self) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import listed
 from graphcb.decisions.encoding import FLOAT, WHOLE
-from graphcb.decisions.identifiers import Identifier, Identifiers, shown
+from graphcb.decisions.identifiers import Identifier, Identifiers
 from graphcb.graphs import FeedbackGraph
 
 
@@ -26,10 +27,10 @@ def read_losses(
         index = identifiers.index(key, name="action in losses")
         value = _as_loss(loss, names[index])
         if not row[index] > 0.0:
-            possible = [names[i] for i in np.flatnonzero(row)]
+            possible = listed(repr(names[i]) for i in np.flatnonzero(row))
             raise ValueError(
                 f"`losses` must be of actions that playing {names[played]!r} can reveal "
-                f"({shown(possible)}), got action {names[index]!r}"
+                f"({possible}), got action {names[index]!r}"
             )
         if index in known:
             raise ValueError(f"`losses` must name each action once, got {names[index]!r} twice")

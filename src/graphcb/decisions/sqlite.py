@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphcb.checks import listed
 from graphcb.decisions.storage import ColumnTypes, Durability, LogError
 
 # SQLite's names for its errors, and what to tell the user.
@@ -50,21 +51,18 @@ class SQLiteStorage:
         return f"SQLiteStorage({self.location!r})"
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and return its rows."""
         try:
             return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run one statement for each row of parameters."""
         try:
             self._connection.executemany(sql, rows)
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
     def has_log(self) -> bool:
-        """Whether the file contains the tables of a log."""
         return "graphcb_log" in _tables(self._connection)
 
     def is_usable(self) -> bool:
@@ -110,7 +108,7 @@ def _connect_to_write(path: Path, location: str, durability: Durability) -> sqli
         if tables and "graphcb_log" not in tables:
             raise ValueError(
                 f"{location}: a SQLite file that is not a log, with the tables "
-                f"{', '.join(sorted(tables)[:5])}; a log needs its own file"
+                f"{listed(sorted(tables), at_most=5)}; a log needs its own file"
             )
         connection.execute("PRAGMA journal_mode=WAL")
         synchronous = "FULL" if durability == "power-loss" else "NORMAL"

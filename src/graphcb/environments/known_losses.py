@@ -83,12 +83,10 @@ class KnownLosses:
         return order[: self.n_rounds]
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """The losses that the graph reveals."""
         revealed = round.graph.draw_revealed(action, rng)
         return Observation(revealed, round.hidden[revealed])
 
     def loss(self, round: Round, action: int) -> float:
-        """The loss of the action played."""
         return float(round.hidden[action])
 
     def _check_size(self, graph: FeedbackGraph) -> None:

@@ -78,7 +78,6 @@ class StockProblem(ABC):
         )
 
     def sizes(self) -> NDArray[np.int64]:
-        """Number of levels in each round."""
         if not isinstance(self.levels, GrowingGrid):
             return np.full(self.n_rounds, self.levels)
         return np.array([self.levels.size(t) for t in range(1, self.n_rounds + 1)])
@@ -99,6 +98,5 @@ class StockProblem(ABC):
         return Observation(seen, costs)
 
     def loss(self, round: Round, action: int) -> float:
-        """The cost of the level played."""
         level = round.actions[action]
         return stock_cost(level, round.hidden, self.holding_cost, self.backorder_cost)

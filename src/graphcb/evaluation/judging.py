@@ -190,13 +190,7 @@ class _Judge:
         return np.clip((answered - self.low) / self.width, 0.0, 1.0)
 
     def estimate(
-        self,
-        terms: Floats,
-        below: Floats,
-        above: Floats,
-        confidence: float,
-        *,
-        floor: float = 0.0,
+        self, terms: Floats, below: Floats, above: Floats, confidence: float, *, floor: float = 0.0
     ) -> Estimate:
         """In the losses' own units; `below` and `above` are for the anytime-valid interval."""
         values = self.low + self.width * terms

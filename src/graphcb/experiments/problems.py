@@ -84,11 +84,11 @@ def _bakery(source: str, *, n_rounds: int | None, levels: Any) -> Problem:
 
 
 def _rcv1(*, n_rounds: int | None, n_topics: int, graph: Any) -> Problem:
-    return _logistic(_rcv1_table(n_topics), graph, n_rounds)
+    return _logistic(_labelled_table(datasets.load_rcv1, n_topics), graph, n_rounds)
 
 
 def _digits(*, n_rounds: int | None, graph: Any) -> Problem:
-    return _logistic(_digits_table(), graph, n_rounds)
+    return _logistic(_labelled_table(datasets.load_digits), graph, n_rounds)
 
 
 def _spam(source: str, *, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
@@ -110,9 +110,7 @@ KINDS: Mapping[str, Callable[..., Problem]] = MappingProxyType(
 
 def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> Problem:
     return Problem(
-        environment,
-        lambda rate: NewsvendorOGD(n_features, learning_rate=rate),
-        fingerprint,
+        environment, lambda rate: NewsvendorOGD(n_features, learning_rate=rate), fingerprint
     )
 
 
@@ -144,15 +142,9 @@ def _as_graph(graph: Any, n_actions: int) -> FeedbackGraph | RandomSelfAware:
     return FeedbackGraph.from_json(json.dumps(graph))
 
 
-@lru_cache(maxsize=2)
-def _rcv1_table(n_topics: int) -> LossTable:
-    data = datasets.load_rcv1(n_topics)
-    return _table(data.contexts, data.losses)
-
-
-@lru_cache(maxsize=1)
-def _digits_table() -> LossTable:
-    data = datasets.load_digits()
+@lru_cache(maxsize=3)
+def _labelled_table(load: Callable[..., Any], *arguments: int) -> LossTable:
+    data = load(*arguments)
     return _table(data.contexts, data.losses)
 
 

@@ -1,10 +1,6 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
-from graphcb.exploration.choice import (
-    Method,
-    closed_form_for,
-    closed_form_probabilities,
-)
+from graphcb.exploration.choice import Method, closed_form_for, closed_form_probabilities
 from graphcb.exploration.schedules import (
     Automatic,
     Doubling,

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_numbers
 from graphcb.exploration.closed_forms import independent_set
-from graphcb.exploration.solver.entry import exact_solution_for
 from graphcb.exploration.solver.solution import Status
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.formulas import ClosedForm
@@ -62,7 +61,7 @@ def explain(graph: FeedbackGraph, method: Method = "auto", *, optimum_for: str =
     form = choose_form(graph, method, needs_optimum=bool(optimum_for))
     if form is not None:
         return f"closed form {form.name}: {form.because}"
-    exact = exact_solution_for(graph)
+    exact = recognise(graph).exact_solution()
     if exact is not None:
         return f"{Status.EXACT}: {exact.because}"
     if method == "solver":

@@ -92,7 +92,6 @@ class SquareRoot:
             )
 
     def gamma(self, round_number: int, n_actions: int) -> float:
-        """The square root law."""
         alpha = n_actions if isinstance(self.alpha, str) else self.alpha
         return self.c * math.sqrt(alpha * round_number)
 
@@ -159,7 +158,6 @@ class FromTheory:
                 raise ValueError(f"`{name}` must not be negative, got {getattr(self, name)}")
 
     def gamma(self, round_number: int, n_actions: int) -> float:
-        """The same in every round."""
         rounds = self.horizon / self.regression_regret
         strong = math.sqrt(self.independence_number * rounds)
         if self.weak_domination_number == 0.0:
@@ -199,7 +197,6 @@ class Doubling:
         as_positive("regression_regret", self.regression_regret)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
-        """The gamma of the current epoch."""
         return 2.0**self.epoch * math.sqrt(self.horizon / self.regression_regret)
 
     def observe(self, value: float) -> None:

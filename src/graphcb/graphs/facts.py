@@ -44,12 +44,7 @@ class GraphFacts:
         """Dense (n_actions, n_actions) array, read-only; [i, j]: playing i reveals j."""
         if isinstance(self._structure, DenseMatrix):
             return self._structure.matrix
-        if "matrix" not in self._memory:
-            dense = build_dense(self._structure)
-            dense.setflags(write=False)
-            self._memory["matrix"] = dense
-        matrix: Floats = self._memory["matrix"]
-        return matrix
+        return self.remember("matrix", lambda graph: build_dense(graph.structure))
 
     @property
     def is_deterministic(self) -> bool:

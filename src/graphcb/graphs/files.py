@@ -1,6 +1,5 @@
 """A graph from a short text: a family and its size, or the name of a file."""
 
-from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -54,35 +53,29 @@ def _form(family: Family) -> str:
 def _read_file(path: Path) -> FeedbackGraph:
     if not path.is_file():
         raise FileNotFoundError(f"`graph` must name an existing file, got {str(path)!r}")
-    if path.suffix.lower() == ".json":
-        read: Callable[[Path], FeedbackGraph] = _read_json
-    else:
-        read = _read_matrix
     try:
-        return read(path)
+        if path.suffix.lower() == ".json":
+            return FeedbackGraph.from_json(path.read_text(encoding="utf-8"))
+        return FeedbackGraph(_read_matrix(path))
     except (ValueError, IndexError, TypeError, OSError) as reason:
         raise ValueError(f"{path}: {reason}") from None
 
 
-def _read_json(path: Path) -> FeedbackGraph:
-    return FeedbackGraph.from_json(path.read_text(encoding="utf-8"))
-
-
-def _read_matrix(path: Path) -> FeedbackGraph:
+def _read_matrix(path: Path) -> Any:
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        return FeedbackGraph(_read_csv(path))
+        return _read_csv(path)
     if suffix == ".npy":
-        return FeedbackGraph(np.load(path, allow_pickle=False))
+        return np.load(path, allow_pickle=False)
     with np.load(path, allow_pickle=False) as archive:
         names = list(archive)
         if "format" not in names:
             if len(names) != 1:
                 raise ValueError(f"the file must hold one array, got {names}")
-            return FeedbackGraph(archive[names[0]])
+            return archive[names[0]]
     from scipy.sparse import load_npz
 
-    return FeedbackGraph(load_npz(path))
+    return load_npz(path)
 
 
 def _read_csv(path: Path) -> Any:

@@ -44,7 +44,7 @@ class FeedbackGraph(GraphFacts):
     @classmethod
     def from_structure(cls, structure: Structure) -> "FeedbackGraph":
         """A graph that follows a rule of your own; see `graphs.Structure`."""
-        if Structure not in type(structure).__mro__:
+        if not isinstance(structure, Structure):
             raise TypeError(
                 "`structure` must derive from graphcb.graphs.Structure, "
                 f"got {type(structure).__name__}; to read a matrix use FeedbackGraph(matrix)"
@@ -176,13 +176,7 @@ class FeedbackGraph(GraphFacts):
         )
 
     def __hash__(self) -> int:
-        # The same for every way of storing the same entries, in O(n_actions).
-        if "hash" not in self._memory:
-            first, last = self._structure.row(0), self._structure.row(self.n_actions - 1)
-            degrees = self._structure.in_degrees()
-            self._memory["hash"] = hash((first.tobytes(), last.tobytes(), degrees.tobytes()))
-        value: int = self._memory["hash"]
-        return value
+        return self.remember("hash", _hash)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a FeedbackGraph is immutable: `{name}` cannot be set; build another")
@@ -198,6 +192,12 @@ class FeedbackGraph(GraphFacts):
             return f"FeedbackGraph({self.n_actions} actions, {self.n_edges} edges)"
         arguments = ", ".join(f"{k}={v!r}" for k, v in self._structure.arguments().items())
         return f"{self.family}({arguments})"
+
+
+def _hash(graph: FeedbackGraph) -> int:
+    """The same for every way of storing the same entries, in O(n_actions)."""
+    first, last = graph.structure.row(0), graph.structure.row(graph.n_actions - 1)
+    return hash((first.tobytes(), last.tobytes(), graph.structure.in_degrees().tobytes()))
 
 
 def as_graph(graph: Any, *, name: str = "graph") -> FeedbackGraph:

@@ -28,24 +28,19 @@ class DenseMatrix(Structure):
 
     @property
     def n_actions(self) -> int:  # type: ignore[override]
-        """Number of actions."""
         return len(self.matrix)
 
     def arguments(self) -> dict[str, Any]:
-        """The edges as (played, revealed, probability)."""
         played, revealed = np.nonzero(self.matrix)
         return _edge_arguments(self.n_actions, played, revealed, self.matrix[played, revealed])
 
     def dense(self) -> Floats:
-        """A copy of the matrix."""
         return self.matrix.copy()
 
     def row(self, action: int) -> Floats:
-        """What playing `action` reveals."""
         return np.array(self.matrix[action])
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
-        """`matrix.T @ probabilities`."""
         revealed: Floats = probabilities @ self.matrix
         return revealed
 
@@ -54,28 +49,22 @@ class DenseMatrix(Structure):
         return self.matrix @ values
 
     def self_loops(self) -> Flags:
-        """Which actions may reveal themselves."""
         return self.matrix.diagonal() > 0.0
 
     def in_degrees(self) -> Indices:
-        """How many actions may reveal each action."""
         degrees: Indices = np.count_nonzero(self.matrix, axis=0)
         return degrees
 
     def is_deterministic(self) -> bool:
-        """Whether every entry is 0 or 1."""
         return _all_zero_or_one(self.matrix)
 
     def is_symmetric(self) -> bool:
-        """Whether every entry equals its mirror image."""
         return np.array_equal(self.matrix, self.matrix.T)
 
     def subgraph(self, actions: Indices) -> "DenseMatrix":
-        """The rows and columns of `actions`."""
         return DenseMatrix(self.matrix[np.ix_(actions, actions)])
 
     def runs(self) -> Indices | None:
-        """Found if all rows are runs of ones."""
         runs = np.empty((2, self.n_actions), dtype=np.intp)
         return runs if find_runs(self.matrix, runs) else None
 
@@ -96,21 +85,17 @@ class SparseMatrix(Structure):
 
     @property
     def n_actions(self) -> int:  # type: ignore[override]
-        """Number of actions."""
         return int(self.matrix.shape[0])
 
     def arguments(self) -> dict[str, Any]:
-        """The edges as (played, revealed, probability)."""
         edges = self.matrix.tocoo()
         return _edge_arguments(self.n_actions, edges.row, edges.col, edges.data)
 
     def dense(self) -> Floats:
-        """The square array, newly built."""
         dense: Floats = self.matrix.toarray()
         return dense
 
     def row(self, action: int) -> Floats:
-        """What playing `action` reveals."""
         begin, end = self.matrix.indptr[action : action + 2]
         row = np.zeros(self.n_actions)
         row[self.matrix.indices[begin:end]] = self.matrix.data[begin:end]
@@ -126,43 +111,39 @@ class SparseMatrix(Structure):
         return np.asarray(self.matrix @ values)
 
     def self_loops(self) -> Flags:
-        """Which actions may reveal themselves."""
         loops: Flags = self.matrix.diagonal() > 0.0
         return loops
 
     def in_degrees(self) -> Indices:
-        """How many actions may reveal each action."""
         return np.bincount(self.matrix.indices, minlength=self.n_actions).astype(np.intp)
 
     def is_deterministic(self) -> bool:
-        """Whether every stored probability is 1."""
         return bool((self.matrix.data == 1.0).all())
 
     def is_symmetric(self) -> bool:
-        """Whether every entry equals its mirror image."""
         return bool((self.matrix != self.matrix.T).nnz == 0)
 
     def subgraph(self, actions: Indices) -> "SparseMatrix":
-        """The rows and columns of `actions`."""
         chosen = self.matrix[actions][:, actions]
         chosen.sort_indices()
         return SparseMatrix(chosen)
 
     def runs(self) -> Indices | None:
-        """Found if all rows are runs of ones."""
         runs, m = np.empty((2, self.n_actions), dtype=np.intp), self.matrix
         return runs if find_runs_of_list(m.indptr, m.indices, m.data, runs) else None
 
 
 def build_dense(structure: Structure) -> Floats:
-    """The square array of any structure, refused where it would not fit."""
+    """The square array of any structure, read-only; refused where it would not fit."""
     size = structure.n_actions
     if size > DENSE_LIMIT:
         raise MemoryError(
             f"a matrix of {size:,} actions would take {8e-9 * size**2:,.0f} GB; "
             "use reveal_probabilities or row, which do not build it, or take a subgraph first"
         )
-    return structure.dense()
+    dense = structure.dense()
+    dense.setflags(write=False)
+    return dense
 
 
 def _edge_arguments(n_actions: int, played: Any, revealed: Any, probability: Any) -> dict[str, Any]:

@@ -35,13 +35,8 @@ def _bounds(structure: Structure, measure: Measure, search: Callable[[Flags], Bo
     known = structure.numbers()
     if known is not None:
         return Bounds(getattr(known, measure), getattr(known, measure))
-    edges = _edges(structure, measure)
-    return search(edges) if edges.size else Bounds(0, 0)
-
-
-def _edges(structure: Structure, measure: Measure) -> Flags:
     edges = build_dense(structure) > 0.0
     if measure == "self_looped_independence":
         looped = np.flatnonzero(structure.self_loops())
-        return edges[np.ix_(looped, looped)]
-    return edges
+        edges = edges[np.ix_(looped, looped)]
+    return search(edges) if edges.size else Bounds(0, 0)

@@ -14,7 +14,7 @@ Observability = Literal["strong", "weak", "unobservable"]
 
 def unobservable(structure: Structure) -> Indices:
     """The actions that nothing reveals."""
-    return _frozen(np.flatnonzero(structure.in_degrees() == 0))
+    return _frozen((structure.in_degrees() == 0).nonzero()[0])
 
 
 def weakly_observable(structure: Structure) -> Indices:

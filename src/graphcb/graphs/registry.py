@@ -62,16 +62,19 @@ def recognise(graph: FeedbackGraph) -> Structure:
     >>> recognise(FeedbackGraph([[1, 0, 0], [1, 1, 0], [1, 1, 1]]))
     Inventory(n_actions=3)
     """
+    if graph.family != "edges":
+        return graph.structure
     return graph.remember("recognised", _recognise)
 
 
 def _recognise(graph: FeedbackGraph) -> Structure:
-    runs = graph.structure.runs() if graph.family == "edges" else None
-    if runs is None:
-        return graph.structure
-    if graph.n_actions > KEPT_UP_TO:
-        return _find(runs) or graph.structure
-    return _find_small(runs.tobytes()) or graph.structure
+    runs = graph.structure.runs()
+    return (None if runs is None else find(runs)) or graph.structure
+
+
+def find(runs: Indices) -> Structure | None:
+    """The structure of the family whose rows are these runs, or None."""
+    return _find(runs) if runs.shape[1] > KEPT_UP_TO else _find_small(runs.tobytes())
 
 
 @lru_cache(4096)

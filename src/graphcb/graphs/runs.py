@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs.structure import Flags, Floats, Indices, Structure
 
 
-class RunStructure(Structure, Protocol):
+class RunStructure(Structure):
     """A structure whose rows are runs of ones: derive a frozen dataclass and write `runs`.
 
     All other answers follow from the runs. Override those that the family knows more quickly.
@@ -27,18 +27,15 @@ class RunStructure(Structure, Protocol):
         return cls(runs.shape[1])  # type: ignore[call-arg]
 
     def arguments(self) -> dict[str, Any]:
-        """The fields of the dataclass."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def dense(self) -> Floats:
-        """Row by row."""
         runs, matrix = self.runs(), np.empty((self.n_actions, self.n_actions))
         for action in range(self.n_actions):
             matrix[action] = _row(runs, action)
         return matrix
 
     def row(self, action: int) -> Floats:
-        """One run of ones."""
         return _row(self.runs(), action)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
@@ -56,16 +53,23 @@ class RunStructure(Structure, Protocol):
         return _self_loops(self.runs())
 
     def in_degrees(self) -> Indices:
-        """The number of runs over each column."""
         return _in_degrees(self.runs())
 
     def is_deterministic(self) -> bool:
-        """Yes."""
         return True
 
     def is_symmetric(self) -> bool:
         """Checked edge by edge, up to the first that has no mirror image."""
         return _is_symmetric(self.runs())
+
+
+@compiled
+def straight_runs(n: int, low: int, low_step: int, high: int, high_step: int) -> Indices:
+    """Row i has ones from low + i * low_step to high + i * high_step - 1."""
+    runs = np.empty((2, n), dtype=np.intp)
+    for i in range(n):
+        runs[0, i], runs[1, i] = low + i * low_step, high + i * high_step
+    return runs
 
 
 @compiled
@@ -181,11 +185,12 @@ def find_runs_of_list(
 
 
 @compiled
-def next_with_runs(stack: Floats, first: int) -> int:
-    """The next matrix, one flattened per row of `stack`, that has runs; or their number."""
-    n = int(np.sqrt(stack.shape[1]) + 0.5)
-    runs = np.empty((2, n), dtype=np.intp)
-    for row in range(first, len(stack)):
-        if find_runs(stack[row].reshape(n, n), runs):
-            return row
-    return len(stack)
+def find_runs_of_each(stack: Floats, n: int) -> tuple[Indices, Indices]:
+    """The rows of `stack`, each a flattened matrix, that have runs; and their runs."""
+    rows, runs = np.empty(len(stack), np.intp), np.empty((len(stack), 2, n), np.intp)
+    found = 0
+    for row in range(len(stack)):
+        if find_runs(stack[row].reshape(n, n), runs[found]):
+            rows[found] = row
+            found += 1
+    return rows[:found], runs[:found]

@@ -1,7 +1,7 @@
 """The questions a feedback graph asks about the way its edges are arranged."""
 
-from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,7 @@ class Numbers(NamedTuple):
     self_looped_independence: int
 
 
-@runtime_checkable
-class Structure(Protocol):
+class Structure(ABC):
     """The edges of a graph over `n_actions` actions; row = played, column = revealed.
 
     Derive from this class. A structure is a frozen value that trusts its input: its constructor
@@ -86,6 +85,10 @@ class Structure(Protocol):
         ends at the last column has high = n_actions: equal matrices have equal runs. None if the
         rows are no runs, or if that is not known.
         """
+        return None
+
+    def column_runs(self) -> Indices | None:
+        """The columns in the same form; None if they are to be read off the rows."""
         return None
 
     @classmethod

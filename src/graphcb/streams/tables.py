@@ -72,11 +72,7 @@ def read_batches(
 
 
 def _read_csv(
-    source: Source,
-    columns: Sequence[str],
-    n_rows: int,
-    numbers: Collection[str],
-    first_look: bool,
+    source: Source, columns: Sequence[str], n_rows: int, numbers: Collection[str], first_look: bool
 ) -> Iterator[ColumnBatch]:
     names = column_names(source)
     text = source.lines(first_look=first_look)

@@ -60,11 +60,12 @@ def test_slopes_follow_curves():
 
 
 def test_kernels_bind_rows_by_name_and_compute_no_index_from_one():
-    """`v[P]` at the head of a function is all: neither `v[P, i]` nor `v[P + 1]`."""
+    """`v[at.P]` at the head of a function is all: neither `v[at.P, i]` nor `v[at.P + 1]`."""
     names = {name for name in vars(workspace) if name.isupper()}
     for path in Path(solver.__file__).parent.glob("*.py"):
         if path.name == "workspace.py":
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in ("v", "a"):
-                assert getattr(node.slice, "id", "") in names, f"{path.name}:{node.lineno}"
+                name = getattr(node.slice, "attr", getattr(node.slice, "id", ""))
+                assert name in names, f"{path.name}:{node.lineno}"

@@ -25,11 +25,10 @@ from graphcb.experiments.kernels.ledger import (
 from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
 from graphcb.exploration.schedules import gammas
 from graphcb.exploration.solver.edges import edges_of
-from graphcb.exploration.solver.entry import exact_solution_for, solve_general, work_room
+from graphcb.exploration.solver.entry import exact_solutions, solve_general, work_room
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.runs import next_with_runs
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from
 from graphcb.oracles.logistic import learn_row, predict_row
@@ -154,7 +153,9 @@ def _play_solving(
     matrices = table.reveals.reshape(n_rounds, n_actions * n_actions).astype(np.float64)
     matrices.setflags(write=False)
     edges = edges_of(FeedbackGraph(np.eye(n_actions)))._replace(flat=matrices)
-    n_rounds = _first_exact(matrices, n_actions)
+    # The run loop plays from the first round on whose graph `solve_dec` solves exactly.
+    exact = exact_solutions(matrices, n_actions)
+    n_rounds = next((t for t in range(n_rounds) if exact[t] is not None), n_rounds)
     block = work_room(n_actions)
     scaled, p = np.empty((n_rounds, n_actions)), np.empty((n_rounds, n_actions))
     outcomes = np.empty((n_rounds, N_NUMBERS))
@@ -175,17 +176,6 @@ def _play_solving(
         if not _finish(table, oracle, t, p[t], uniforms[t], ledger):
             return t
     return n_rounds
-
-
-def _first_exact(matrices: Floats, n_actions: int) -> int:
-    """The first round whose graph `solve_dec` solves exactly: from there on the run loop plays."""
-    t = next_with_runs(matrices, 0)
-    while t < len(matrices):  # only these can be of a family
-        graph = FeedbackGraph(matrices[t].reshape(n_actions, n_actions))
-        if exact_solution_for(graph) is not None:
-            return t
-        t = next_with_runs(matrices, t + 1)
-    return t
 
 
 @compiled

@@ -23,13 +23,7 @@ from graphcb.exploration.solver.covering import LARGEST_SYSTEM, cover
 from graphcb.exploration.solver.edges import Edges
 from graphcb.exploration.solver.interior_point import BOLD, CAREFUL, advance
 from graphcb.exploration.solver.pricing import admit_helpers, mark_satisfied, price
-from graphcb.exploration.solver.restriction import (
-    admit,
-    count,
-    lay_out,
-    publish,
-    room_for_active,
-)
+from graphcb.exploration.solver.restriction import admit, count, lay_out, publish, room_for_active
 from graphcb.exploration.solver.starting_point import Iterate, keep_iterate, warm_start
 from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats, at_least, matrices, vectors
 from graphcb.graphs.formulas import Outcome

@@ -1,19 +1,20 @@
 """`solve_dec_batch`: many programs at once, compiled and in parallel."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_numbers
-from graphcb.exploration.solver.entry import edges_to_solve, solve_programs, stack_edges
+from graphcb.exploration.solver.entry import Solver, solve_programs, solvers_for
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution_batch
 from graphcb.exploration.solver.solution import SolutionBatch
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
+from graphcb.graphs.formulas import ExactSolution
 
 PROGRAMS_PER_TASK = 64  # at least: enough work to be worth a thread
 TASKS_PER_THREAD = 8  # few, as each waits for the interpreter; some, as they differ in length
@@ -49,26 +50,31 @@ def solve_dec_batch(
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)
     threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
-    stacked = stack_edges(graphs) if len(graphs) > 1 else None
-    edges = [edges_to_solve(one) for one in graphs] if stacked is None else [stacked]
+    solvers = solvers_for(graphs)
     scaled = losses.copy()
     p, outcomes = np.empty(losses.shape), np.empty((len(losses), N_NUMBERS))
-    one_call = len(edges) == 1  # one kernel call solves a whole task
 
     def solve(task: range) -> None:
-        for chunk in [task] if one_call else [range(row, row + 1) for row in task]:
-            which = 0 if one_call else chunk.start
-            solve_programs(
-                scaled, gammas, graphs[which], edges[which], tolerance, max_steps,
-                chunk.start, chunk.stop, p, outcomes,
-            )  # fmt: skip
+        for first, stop in _split(task, solvers):
+            solver = solvers[first % len(solvers)]
+            solve_programs(scaled, gammas, solver, tolerance, max_steps, first, stop, p, outcomes)
 
     _share_out(solve, len(losses), threads)
     for row in np.flatnonzero(outcomes[:, REPAIR]):
-        one, exact = graphs[row % len(graphs)], edges[row % len(edges)] is None
-        g = float(gammas[row])
+        one, g = graphs[row % len(graphs)], float(gammas[row])
+        exact = isinstance(solvers[row % len(solvers)], ExactSolution)
         repair(losses[row], g, one, tolerance, exact, scaled[row], p[row], outcomes[row])
     return solution_batch(p, outcomes, gammas)
+
+
+def _split(task: range, solvers: list[Solver]) -> Iterator[tuple[int, int]]:
+    """Where each call begins and stops: consecutive rows of a task that have the same solver."""
+    first = task.start
+    for row in range(first + 1, task.stop if len(solvers) > 1 else first):
+        if solvers[row] is not solvers[row - 1]:
+            yield first, row
+            first = row
+    yield first, task.stop
 
 
 def _share_out(solve: Callable[[range], None], n_rows: int, n_threads: int) -> None:
@@ -96,7 +102,9 @@ def _check_shapes(losses: Floats, graphs: Sequence[FeedbackGraph], *, one_for_al
             f"`graph` must be one graph or one for each of {n_rows} rows, got {len(graphs)}"
         )
     for number, graph in enumerate(graphs):
-        if as_graph(graph, name=f"graph[{number}]").n_actions != n_actions:
+        if not isinstance(graph, FeedbackGraph):
+            as_graph(graph, name=f"graph[{number}]")
+        if graph.n_actions != n_actions:
             raise ValueError(
                 f"`predicted_losses` must have shape ({n_rows}, {graph.n_actions}) to match "
                 f"graph {number}, got {losses.shape}"

@@ -29,23 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.sparsity import Pattern
-from graphcb.exploration.solver.workspace import (
-    FT,
-    GRAPH,
-    LOOPS,
-    SEEN_BY,
-    W_OTHERS,
-    C,
-    Floats,
-    G,
-    H,
-    K,
-    P,
-    Q,
-    U,
-    W,
-)
+from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import OPERATIONS, ROUNDING
 
 
@@ -64,9 +50,10 @@ class IterateBounds(NamedTuple):
 @inner
 def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
     """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
-    ft, loops, p, q = v[FT], v[LOOPS], v[P], v[Q]
-    w_others, w, u, k, h, c, g = v[W_OTHERS], v[W], v[U], v[K], v[H], v[C], v[G]
-    graph, seen_by = a[GRAPH], a[SEEN_BY]
+    ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
+    w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
+    h, c, g = v[at.H], v[at.C], v[at.G]
+    graph, seen_by = a[at.GRAPH], a[at.SEEN_BY]
     head = 0
     for i in range(p.size):
         if p[i] > p[head]:
@@ -126,14 +113,7 @@ def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> N
 
 @inlined
 def _bound_below(
-    ft: Floats,
-    loops: Floats,
-    q: Floats,
-    w: Floats,
-    u: Floats,
-    k: Floats,
-    h: Floats,
-    g: Floats,
+    ft: Floats, loops: Floats, q: Floats, w: Floats, u: Floats, k: Floats, h: Floats, g: Floats
 ) -> tuple[float, float]:
     """The price and the least gradient, both rounded down; turns the worth in `g` into g."""
     error = (q.size + OPERATIONS) * ROUNDING

@@ -11,32 +11,11 @@ where `lift` makes sum dq = 0, and dp_head = -sum of the other dp.
 """
 
 from graphcb.compilation import inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import solve_in_place
 from graphcb.exploration.solver.newton_system import System
 from graphcb.exploration.solver.sparsity import Pattern, add_transposed_product, multiply
-from graphcb.exploration.solver.workspace import (
-    CURVES,
-    DM,
-    DP,
-    DQ,
-    DS,
-    FLAT,
-    MEAN,
-    NEWTON,
-    RESIDUAL,
-    RIGHT,
-    ROOT,
-    SLOPES,
-    SPARE,
-    TO_M,
-    TO_S,
-    Floats,
-    G,
-    M,
-    P,
-    Q,
-    S,
-)
+from graphcb.exploration.solver.workspace import Floats
 
 
 @inner
@@ -46,10 +25,10 @@ def solve_direction(
     """Fill DP, DQ, DS and DM with the direction that changes s q by TO_S and p m by TO_M."""
     n = v.shape[1]
     head, anchor = system.head, system.anchor
-    p, q, s, m, g = v[P], v[Q], v[S], v[M], v[G]
-    dp, dq, ds, dm = v[DP], v[DQ], v[DS], v[DM]
-    to_s, to_m, root, right = v[TO_S], v[TO_M], v[ROOT], v[RIGHT]
-    mean, residual = v[MEAN], v[RESIDUAL]
+    p, q, s, m, g = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.G]
+    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
+    to_s, to_m, root, right = v[at.TO_S], v[at.TO_M], v[at.ROOT], v[at.RIGHT]
+    mean, residual = v[at.MEAN], v[at.RESIDUAL]
     level = g[head] - m[head] - to_m[head] / p[head]
     for j in range(n):
         right[j] = to_m[j] - p[j] * ((g[j] - m[j]) - level)
@@ -59,14 +38,14 @@ def solve_direction(
         push = to_s[b] / s[b] + root[b] * root[b] * residual[b]
         pull += push
         ds[b] = -push / root[b]
-    add_transposed_product(a[SLOPES], ds, pattern, right)
+    add_transposed_product(a[at.SLOPES], ds, pattern, right)
     for j in range(n):
         right[j] += mean[j] * (pull / system.total)
     for turn in range(refinements + 1):
         if turn > 0:
             _stationarity_residual(v, a, system, pattern)
         right[head] = 0.0
-        solve_in_place(a[NEWTON], right)
+        solve_in_place(a[at.NEWTON], right)
         moved = along = 0.0
         for j in range(n):  # dp is y = dp / p until the end
             dp[j] += right[j]
@@ -74,7 +53,7 @@ def solve_direction(
             along += mean[j] * dp[j]
         lift = (pull + along) / system.total
         excess = 0.0
-        multiply(a[SLOPES], dp, pattern, ds)
+        multiply(a[at.SLOPES], dp, pattern, ds)
         for b in range(n):
             ds[b] = lift - ds[b] / root[b] - residual[b]
             dq[b] = (to_s[b] - q[b] * ds[b]) / s[b]
@@ -96,18 +75,18 @@ def _stationarity_residual(v: Floats, a: Floats, system: System, pattern: Patter
     """
     n = v.shape[1]
     head = system.head
-    p, m, g, dp, dq, dm = v[P], v[M], v[G], v[DP], v[DQ], v[DM]
-    right, spare, flat, root = v[RIGHT], v[SPARE], v[FLAT], v[ROOT]
+    p, m, g, dp, dq, dm = v[at.P], v[at.M], v[at.G], v[at.DP], v[at.DQ], v[at.DM]
+    right, spare, flat, root = v[at.RIGHT], v[at.SPARE], v[at.FLAT], v[at.ROOT]
     moved = 0.0
     for j in range(n):
         moved += p[j] * dp[j]
     level = g[head] - m[head] - dm[head] - system.shared * moved
     for j in range(n):
         right[j] = -p[j] * ((g[j] - m[j] - dm[j]) - level) - flat[j] * dp[j]
-    multiply(a[CURVES], dp, pattern, spare)
+    multiply(a[at.CURVES], dp, pattern, spare)
     for i in range(n):
         spare[i] = -spare[i]
-    add_transposed_product(a[CURVES], spare, pattern, right)
+    add_transposed_product(a[at.CURVES], spare, pattern, right)
     for i in range(n):
         spare[i] = -dq[i] / root[i]
-    add_transposed_product(a[SLOPES], spare, pattern, right)
+    add_transposed_product(a[at.SLOPES], spare, pattern, right)

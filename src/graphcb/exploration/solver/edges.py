@@ -16,7 +16,8 @@ from graphcb.graphs.matrices import DenseMatrix, SparseMatrix
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MATRIX, LIST, RUNS = range(3)
+MATRIX, LIST, RUNS, BOTH_RUNS = range(4)  # BOTH_RUNS: runs of the rows, and of the columns
+LARGE = 100  # actions from which it pays to have the runs of the columns
 
 
 class Edges(NamedTuple):
@@ -24,7 +25,7 @@ class Edges(NamedTuple):
 
     form: int
     flat: Floats  # the matrix, row after row; of many programs one per row
-    start: Indices  # (2, n + 1) first edge of each played and of each revealed action; or the runs
+    start: Indices  # (2, n + 1) first edge of each played and of each revealed action; or runs
     action: Indices  # (2, edges) the other end
     chance: Floats  # (2, edges)
 
@@ -49,7 +50,10 @@ def edges_of(graph: FeedbackGraph) -> Edges:
     runs = structure.runs()
     if runs is None:
         return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
-    return Edges(RUNS, _NO_MATRIX, _frozen(runs), *_NO_LIST[1:])
+    columns = structure.column_runs() if structure.n_actions >= LARGE else None
+    if columns is None:
+        return Edges(RUNS, _NO_MATRIX, _frozen(runs), *_NO_LIST[1:])
+    return Edges(BOTH_RUNS, _NO_MATRIX, _frozen(np.concatenate((runs, columns))), *_NO_LIST[1:])
 
 
 def _lists(matrix: Any) -> tuple[Any, Any, Any]:
@@ -74,13 +78,15 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
         side = 1 if as_column else 0
         for e in range(edges.start[side, action], edges.start[side, action + 1]):
             out[edges.action[side, e]] = edges.chance[side, e]
-    elif as_column:
+    elif as_column and edges.form == RUNS:
+        lows, highs = edges.start[0], edges.start[1]
         for i in range(n):
-            low, high = edges.start[0, i], edges.start[1, i]
-            # Two of three: it has started, it has not ended, it goes around the end.
-            out[i] = 1.0 if (low <= action) + (action < high) + (high < low) >= 2 else 0.0
+            # It has begun and not ended; or, if it goes around the end, one of the two.
+            inside = (lows[i] <= action) ^ (action < highs[i]) ^ (lows[i] <= highs[i])
+            out[i] = 1.0 if inside else 0.0
     else:
-        low, high, run, rest = edges.start[0, action], edges.start[1, action], 1.0, 0.0
+        first = 2 if as_column else 0
+        low, high, run, rest = edges.start[first, action], edges.start[first + 1, action], 1.0, 0.0
         if high < low:
             low, high, run, rest = high, low, 0.0, 1.0
         for j in range(n):

@@ -13,10 +13,12 @@ from graphcb.exploration.solver.workspace import Floats, room_for
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.formulas import LARGEST_GAP, ExactSolution, Outcome, record, scale
 from graphcb.graphs.matrices import DenseMatrix
-from graphcb.graphs.registry import recognise
-from graphcb.graphs.runs import next_with_runs
+from graphcb.graphs.registry import find, recognise
+from graphcb.graphs.runs import find_runs_of_each
 
 COMMON_SIZE = 64  # active actions for which the work room is kept between calls
+
+Solver = ExactSolution | Edges  # an exact solution, or what the general method reads
 
 _kept = threading.local()
 
@@ -24,8 +26,7 @@ _kept = threading.local()
 def solve_programs(
     losses: Floats,
     gammas: Floats,
-    graph: FeedbackGraph,
-    edges: Edges | None,
+    solver: Solver,
     tolerance: float,
     max_steps: int,
     first: int,
@@ -33,49 +34,47 @@ def solve_programs(
     p: Floats,
     outcomes: Floats,
 ) -> None:
-    """Solve `losses[first:stop]`, which are scaled in place, into `p` and `outcomes`.
-
-    `edges` are the `edges_to_solve` of the graph: None if it has an exact solution.
-    """
-    exact = exact_solution_for(graph) if edges is None else None
-    if exact is not None:
-        exact.solve(losses, gammas, first, stop, p, outcomes)
+    """Solve `losses[first:stop]`, which are scaled in place, into `p` and `outcomes`."""
+    if isinstance(solver, ExactSolution):
+        solver.solve(losses, gammas, first, stop, p, outcomes)
         settle_exact(outcomes, first, stop, tolerance)
-    elif edges is not None:
+    else:
         room = work_room(losses.shape[1])
-        solve_general(losses, gammas, edges, tolerance, max_steps, room, first, stop, p, outcomes)
+        solve_general(losses, gammas, solver, tolerance, max_steps, room, first, stop, p, outcomes)
 
 
-def edges_to_solve(graph: FeedbackGraph) -> Edges | None:
-    """What `solve_programs` needs to know of a graph, worked out once; None for an exact one."""
-    return graph.remember("edges to solve", _find_edges)
+def solver_for(graph: FeedbackGraph) -> Solver:
+    """What `solve_programs` needs to know of a graph; a plain matrix of a family is recognised."""
+    return graph.remember("solver", _find_solver)
 
 
-def _find_edges(graph: FeedbackGraph) -> Edges | None:
-    return edges_of(graph) if exact_solution_for(graph) is None else None
+def _find_solver(graph: FeedbackGraph) -> Solver:
+    return recognise(graph).exact_solution() or edges_of(graph)
 
 
-def exact_solution_for(graph: FeedbackGraph) -> ExactSolution | None:
-    """The exact solution of this graph, or None; a plain matrix of a family is recognised."""
-    return graph.remember("exact solution", lambda graph: recognise(graph).exact_solution())
-
-
-def stack_edges(graphs: Sequence[FeedbackGraph]) -> Edges | None:
-    """The edges of many graphs together, one graph per row.
-
-    None if one of them is not dense, or has an exact solution.
-    """
+def solvers_for(graphs: Sequence[FeedbackGraph]) -> list[Solver]:
+    """`solver_for` each graph; the same object for rows that one `solve_programs` can solve."""
     matrices = [g.structure.matrix for g in graphs if isinstance(g.structure, DenseMatrix)]
-    if len(matrices) < len(graphs):
-        return None
+    if len(matrices) < max(2, len(graphs)):
+        return [solver_for(graph) for graph in graphs]
     stack = np.stack(matrices).reshape(len(graphs), -1)
     stack.setflags(write=False)
-    row = next_with_runs(stack, 0)
-    while row < len(graphs):  # only these can be of a family
-        if exact_solution_for(graphs[row]) is not None:
-            return None
-        row = next_with_runs(stack, row + 1)
-    return edges_of(graphs[0])._replace(flat=stack)
+    edges = edges_of(graphs[0])._replace(flat=stack)
+    return [exact or edges for exact in exact_solutions(stack, graphs[0].n_actions)]
+
+
+def exact_solutions(stack: Floats, n_actions: int) -> list[ExactSolution | None]:
+    """The exact solution of each row of `stack`, which is a flattened matrix, or None."""
+    exact: list[ExactSolution | None] = [None] * len(stack)
+    known: dict[bytes, ExactSolution | None] = {}
+    rows, each = find_runs_of_each(stack, n_actions)  # only these can be of a family
+    for row, runs in zip(rows.tolist(), each, strict=True):
+        key = runs.tobytes()
+        if key not in known:
+            family = find(runs)
+            known[key] = None if family is None else family.exact_solution()
+        exact[row] = known[key]
+    return exact
 
 
 def work_room(n_actions: int) -> Floats:

@@ -19,30 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import IterateBounds, evaluate
 from graphcb.exploration.solver.direction import solve_direction
 from graphcb.exploration.solver.newton_system import assemble
 from graphcb.exploration.solver.sparsity import find_pattern
 from graphcb.exploration.solver.starting_point import cold_start
-from graphcb.exploration.solver.workspace import (
-    BEST_H,
-    BEST_P,
-    DM,
-    DP,
-    DQ,
-    DS,
-    RESIDUAL,
-    SEEN_BY,
-    TO_M,
-    TO_S,
-    Floats,
-    G,
-    H,
-    M,
-    P,
-    Q,
-    S,
-)
+from graphcb.exploration.solver.workspace import Floats
 
 
 class Caution(NamedTuple):
@@ -91,7 +74,7 @@ def advance(
     BEST_H. Stops early when numbers cease to be finite.
     """
     n = v.shape[1]
-    pattern = find_pattern(a[SEEN_BY], caution.skip_zeros)
+    pattern = find_pattern(a[at.SEEN_BY], caution.skip_zeros)
     if cold:
         cold_start(v, a, pattern)
     best = Incumbent(np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf)
@@ -120,7 +103,7 @@ def advance(
 @inlined
 def _improve(v: Floats, best: Incumbent, bounds: IterateBounds) -> Incumbent:
     """The incumbent after one more iterate, whose p and h are kept where they are better."""
-    p, h, best_p, best_h = v[P], v[H], v[BEST_P], v[BEST_H]
+    p, h, best_p, best_h = v[at.P], v[at.H], v[at.BEST_P], v[at.BEST_H]
     value, upper, worst = best.value, best.upper, best.worst
     lower, price, least = best.lower, best.price, best.least
     if bounds.upper < upper:
@@ -138,7 +121,7 @@ def _improve(v: Floats, best: Incumbent, bounds: IterateBounds) -> Incumbent:
 def _aim_at_zero(v: Floats) -> float:
     """The affine aim: change every product s q and p m to zero. Returns the mean product mu."""
     n = v.shape[1]
-    p, q, s, m, to_s, to_m = v[P], v[Q], v[S], v[M], v[TO_S], v[TO_M]
+    p, q, s, m, to_s, to_m = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.TO_S], v[at.TO_M]
     mu = 0.0
     for i in range(n):
         to_s[i], to_m[i] = -s[i] * q[i], -p[i] * m[i]
@@ -150,8 +133,8 @@ def _aim_at_zero(v: Floats) -> float:
 def _mean_product_after(v: Floats, length: float) -> float:
     """The mean product after a step of this length along the direction."""
     n = v.shape[1]
-    p, q, s, m = v[P], v[Q], v[S], v[M]
-    dp, dq, ds, dm = v[DP], v[DQ], v[DS], v[DM]
+    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
+    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
     left = 0.0
     for i in range(n):
         left += (p[i] + length * dp[i]) * (m[i] + length * dm[i]) / (2 * n)
@@ -162,7 +145,7 @@ def _mean_product_after(v: Floats, length: float) -> float:
 @inlined
 def _residuals(v: Floats, head: int) -> float:
     """The largest residual of the two equations of `newton_system`, in the units of products."""
-    p, q, m, g, residual = v[P], v[Q], v[M], v[G], v[RESIDUAL]
+    p, q, m, g, residual = v[at.P], v[at.Q], v[at.M], v[at.G], v[at.RESIDUAL]
     worst = 0.0
     level = g[head] - m[head]
     for i in range(v.shape[1]):
@@ -174,7 +157,7 @@ def _residuals(v: Floats, head: int) -> float:
 @inlined
 def _aim_at(v: Floats, target: float, limit: float) -> None:
     """Aim for products of `target`, less the predictor's second-order terms up to `limit`."""
-    dp, dq, ds, dm, to_s, to_m = v[DP], v[DQ], v[DS], v[DM], v[TO_S], v[TO_M]
+    dp, dq, ds, dm, to_s, to_m = v[at.DP], v[at.DQ], v[at.DS], v[at.DM], v[at.TO_S], v[at.TO_M]
     for i in range(v.shape[1]):
         to_s[i] += target - max(-limit, min(limit, ds[i] * dq[i]))
         to_m[i] += target - max(-limit, min(limit, dp[i] * dm[i]))
@@ -183,8 +166,8 @@ def _aim_at(v: Floats, target: float, limit: float) -> None:
 @inner
 def _to_boundary(v: Floats) -> float:
     """The length of the longest step that keeps p, q, s and m non-negative."""
-    p, q, s, m = v[P], v[Q], v[S], v[M]
-    dp, dq, ds, dm = v[DP], v[DQ], v[DS], v[DM]
+    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
+    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
     fastest = 1e-300
     for i in range(v.shape[1]):
         fastest = max(fastest, -dp[i] / p[i])
@@ -196,8 +179,8 @@ def _to_boundary(v: Floats) -> float:
 
 @inlined
 def _step(v: Floats, length: float) -> None:
-    p, q, s, m = v[P], v[Q], v[S], v[M]
-    dp, dq, ds, dm = v[DP], v[DQ], v[DS], v[DM]
+    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
+    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
     for i in range(v.shape[1]):
         p[i] += length * dp[i]
         q[i] += length * dq[i]

@@ -28,30 +28,10 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import add_sparse_square, add_squares, factorise
 from graphcb.exploration.solver.sparsity import Pattern, add_transposed_product, fill_in
-from graphcb.exploration.solver.workspace import (
-    CURVES,
-    FLAT,
-    LOOPS,
-    MEAN,
-    NEWTON,
-    RESIDUAL,
-    ROOT,
-    SEEN_BY,
-    SLOPES,
-    W_OTHERS,
-    C,
-    Floats,
-    K,
-    M,
-    P,
-    Q,
-    S,
-    U,
-    W,
-    squares,
-)
+from graphcb.exploration.solver.workspace import Floats, squares
 
 
 class System(NamedTuple):
@@ -72,13 +52,13 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
     """
     n = v.shape[1]
     anchor, total = _weigh_constraints(v)
-    n_full = fill_in(head, a[SEEN_BY], pattern)
+    n_full = fill_in(head, a[at.SEEN_BY], pattern)
     sparse = n_full < n
     _fill_slopes(v, a, head, anchor, sparse, pattern)
     _fill_curves(v, a, head, pattern)
-    add_transposed_product(a[SLOPES], v[ROOT], pattern, v[MEAN])
+    add_transposed_product(a[at.SLOPES], v[at.ROOT], pattern, v[at.MEAN])
     shared = _fill_remainder(v, a, head, total)
-    matrix = a[NEWTON]
+    matrix = a[at.NEWTON]
     factors = squares(a, n)
     if sparse:
         factors = _add_sparse_squares(factors, pattern, n_full, matrix)
@@ -93,7 +73,8 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
 @inner
 def _weigh_constraints(v: Floats) -> tuple[int, float]:
     """Fill ROOT = (q / s)^(1/2) and RESIDUAL, clear MEAN; return the anchor and sum q / s."""
-    q, s, c, root, residual, mean = v[Q], v[S], v[C], v[ROOT], v[RESIDUAL], v[MEAN]
+    q, s, c = v[at.Q], v[at.S], v[at.C]
+    root, residual, mean = v[at.ROOT], v[at.RESIDUAL], v[at.MEAN]
     anchor, total = int(0), 0.0
     for b in range(q.size):
         weight = q[b] / s[b]
@@ -110,8 +91,8 @@ def _weigh_constraints(v: Floats) -> tuple[int, float]:
 @inner
 def _fill_remainder(v: Floats, a: Floats, head: int, total: float) -> float:
     """Set the upper triangle to all but the squares of curves and slopes; return `shared`."""
-    p, m, w, u, k, flat, mean = v[P], v[M], v[W], v[U], v[K], v[FLAT], v[MEAN]
-    matrix = a[NEWTON]
+    p, m, w, u, k, flat, mean = v[at.P], v[at.M], v[at.W], v[at.U], v[at.K], v[at.FLAT], v[at.MEAN]
+    matrix = a[at.NEWTON]
     shared: float = 2.0 * k[head] / (w[head] * (u[head] * u[head] + k[head]))
     for i in range(p.size):
         along, down = (shared + m[head] / p[head]) * p[i], mean[i] / total
@@ -149,8 +130,8 @@ def _fill_slopes(
     subtracted, see `assemble`.
     """
     n = v.shape[1]
-    p, loops, w, w_others, roots = v[P], v[LOOPS], v[W], v[W_OTHERS], v[ROOT]
-    seen_by, slopes = a[SEEN_BY], a[SLOPES]
+    p, loops, w, w_others, roots = v[at.P], v[at.LOOPS], v[at.W], v[at.W_OTHERS], v[at.ROOT]
+    seen_by, slopes = a[at.SEEN_BY], a[at.SLOPES]
     start, action, length = pattern.start, pattern.action, pattern.length
     anchor_row = slopes[anchor]
     for turn in range(1 if sparse else 0, n + 1):  # the anchor first: the others subtract it
@@ -186,9 +167,9 @@ def _fill_curves(v: Floats, a: Floats, head: int, pattern: Pattern) -> None:
     in units of p; the rest is 2 k / (W N). The e_i of the head is minus the sum of all others.
     """
     n = v.shape[1]
-    p, q, loops, flat = v[P], v[Q], v[LOOPS], v[FLAT]
-    w, w_others, u, k = v[W], v[W_OTHERS], v[U], v[K]
-    seen_by, curves = a[SEEN_BY], a[CURVES]
+    p, q, loops, flat = v[at.P], v[at.Q], v[at.LOOPS], v[at.FLAT]
+    w, w_others, u, k = v[at.W], v[at.W_OTHERS], v[at.U], v[at.K]
+    seen_by, curves = a[at.SEEN_BY], a[at.CURVES]
     start, action, length = pattern.start, pattern.action, pattern.length
     for i in range(n):
         w_i, u_i, k_i, loop = w[i], u[i], k[i], loops[i]

@@ -12,9 +12,10 @@ Actions that break a constraint have to be covered; those with a negative reduce
 from typing import NamedTuple
 
 from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.interior_point import Incumbent
 from graphcb.exploration.solver.restriction import Active, count
-from graphcb.exploration.solver.workspace import BEST_H, BEST_P, FT, Flags, Floats
+from graphcb.exploration.solver.workspace import Flags, Floats
 from graphcb.graphs.formulas import OPERATIONS, ROUNDING
 
 FEWEST_HELPERS = 8  # admitted in one pass, if there are as many; more if the set is larger
@@ -40,7 +41,7 @@ def price(
 ) -> Prices:
     """Extend the bounds to all actions; fill `revealed` (W) and `worth` for all of them."""
     n, size = ft.size, v.shape[1]
-    gaps, p, h = v[FT], v[BEST_P], v[BEST_H]
+    gaps, p, h = v[at.FT], v[at.BEST_P], v[at.BEST_H]
     value, upper, least = best.value, best.upper, best.least
     if size == n:
         return Prices(value, upper, best.lower)

@@ -41,17 +41,17 @@ def dec(
     if graph.n_actions == 1:
         return 0.0  # no other action to regret
     reveal = graph.structure.reveal_probabilities(p)
-    return scaled_dec(p, g * (f - f.min()), reveal) / g
+    return scaled_dec(p, f, g, reveal) / g
 
 
 @compiled
-def scaled_dec(p: Floats, ft: Floats, reveal: Floats) -> float:
+def scaled_dec(p: Floats, f: Floats, gamma: float, reveal: Floats) -> float:
     """F(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
 
     The term of the most likely action is kept apart: it nearly cancels in the sum when hardly
     any action reveals that one.
     """
-    head = np.argmax(p)
+    head, ft = np.argmax(p), gamma * (f - f.min())
     common = rest = 0.0
     for i in range(p.size):
         if not reveal[i] > 0.0:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.edges import Edges, fetch
-from graphcb.exploration.solver.workspace import FT, GRAPH, LOOPS, SEEN_BY, Flags, Floats, Indices
+from graphcb.exploration.solver.workspace import Flags, Floats, Indices
 
 ROW, COLUMN = False, True  # for `fetch`; cast at the call, as a literal would be compiled once more
 
@@ -64,7 +65,7 @@ def admit(edges: Edges, inside: Flags, size: int, active: Active) -> tuple[int, 
 def lay_out(ft: Floats, active: Active, v: Floats, a: Floats) -> None:
     """Fill FT, LOOPS, GRAPH and SEEN_BY with the subgraph among the active actions."""
     n = v.shape[1]
-    gaps, loops, graph, seen_by = v[FT], v[LOOPS], a[GRAPH], a[SEEN_BY]
+    gaps, loops, graph, seen_by = v[at.FT], v[at.LOOPS], a[at.GRAPH], a[at.SEEN_BY]
     for i in range(n):
         gaps[i] = ft[active.actions[i]]
         for j in range(n):

@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_gamma, as_losses
-from graphcb.exploration.solver.entry import edges_to_solve, solve_programs
+from graphcb.exploration.solver.entry import solve_programs, solver_for
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution
 from graphcb.exploration.solver.solution import Solution
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
+from graphcb.graphs.formulas import ExactSolution
 
 MAX_STEPS = 100
 TOLERANCE = 1e-6
@@ -45,10 +46,11 @@ def solve_dec(
     require_observable(graph, "to solve for the DEC")
     scaled = np.array(f, ndmin=2)  # a copy
     p, outcomes = np.empty(scaled.shape), np.empty((1, N_NUMBERS))
-    edges = edges_to_solve(graph)
-    solve_programs(scaled, np.array([g]), graph, edges, tolerance, max_steps, 0, 1, p, outcomes)
+    solver = solver_for(graph)
+    solve_programs(scaled, np.array([g]), solver, tolerance, max_steps, 0, 1, p, outcomes)
     if outcomes[0, REPAIR]:
-        repair(f, g, graph, tolerance, edges is None, scaled[0], p[0], outcomes[0])
+        exact = isinstance(solver, ExactSolution)
+        repair(f, g, graph, tolerance, exact, scaled[0], p[0], outcomes[0])
     return solution(p[0], outcomes[0], g)
 
 

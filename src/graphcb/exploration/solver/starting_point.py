@@ -8,21 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import inner
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import evaluate
 from graphcb.exploration.solver.sparsity import Pattern
-from graphcb.exploration.solver.workspace import (
-    FT,
-    LOOPS,
-    SEEN_BY,
-    C,
-    Floats,
-    G,
-    Indices,
-    M,
-    P,
-    Q,
-    S,
-)
+from graphcb.exploration.solver.workspace import Floats, Indices
 
 
 class Iterate(NamedTuple):
@@ -48,7 +37,7 @@ def _centre(v: Floats, level: float) -> None:
 
     The constraints hold exactly, and mu makes q sum to one.
     """
-    p, q, s, m, c = v[P], v[Q], v[S], v[M], v[C]
+    p, q, s, m, c = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.C]
     total = 0.0
     for b in range(p.size):
         s[b] = level - c[b]
@@ -67,7 +56,7 @@ def _choose_probabilities(v: Floats, a: Floats) -> None:
     will. For now q is uniform.
     """
     n = v.shape[1]
-    ft, p, q, loops, seen_by = v[FT], v[P], v[Q], v[LOOPS], a[SEEN_BY]
+    ft, p, q, loops, seen_by = v[at.FT], v[at.P], v[at.Q], v[at.LOOPS], a[at.SEEN_BY]
     best = 0
     for b in range(n):
         if ft[b] < ft[best]:
@@ -97,7 +86,7 @@ def _choose_probabilities(v: Floats, a: Floats) -> None:
 def keep_iterate(v: Floats) -> Iterate:
     """A copy of the iterate, before the work arrays are laid out for a larger set."""
     n = v.shape[1]
-    p, q, s, m, c, g = v[P], v[Q], v[S], v[M], v[C], v[G]
+    p, q, s, m, c, g = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.C], v[at.G]
     point = np.empty((4, n))
     head = anchor = 0
     mu = 0.0
@@ -121,7 +110,7 @@ def warm_start(
     s = level - c_b and m = g_b - level, or a tenth of 1 + ft_b if that is more.
     """
     size, known, point = v.shape[1], kept.point.shape[1], kept.point
-    p, q, s, m = v[P], v[Q], v[S], v[M]
+    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
     for k in range(known):
         p[k], q[k], s[k], m[k] = point[0, k], point[1, k], point[2, k], point[3, k]
     for k in range(known, size):

@@ -3,7 +3,7 @@
 All vectors of a program over n actions are rows of one (VECTORS, n) array `v`; all matrices are
 slices of one (MATRICES, n, n) array `a`. Kernels bind the rows they use at their head,
 
-    p, q, s, m = v[P], v[Q], v[S], v[M]
+    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]  # this module is imported as `at`
 
 and then read as formulas. Two arrays instead of forty keep kernels quick to compile and to call,
 and one flat block of memory serves every program. The types of all kernels' arrays are here too.

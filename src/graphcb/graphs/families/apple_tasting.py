@@ -71,7 +71,6 @@ class AppleTasting(RunStructure):
         return ClosedForm("taste", "one of two actions reveals both", formula, within=2.0)
 
     def exact_solution(self) -> ExactSolution:
-        """One root."""
         solve = partial(solve_rows, self.revealing_action)
         return ExactSolution("one action reveals everything", solve)
 

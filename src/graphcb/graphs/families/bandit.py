@@ -19,7 +19,7 @@ from graphcb.graphs.formulas import (
 )
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
-from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
@@ -43,32 +43,27 @@ class Bandit(RunStructure):
     family: ClassVar[str] = "bandit"
 
     def runs(self) -> Indices:
-        """A one on the diagonal."""
-        runs = np.empty((2, self.n_actions), dtype=np.intp)
-        runs[0] = np.arange(self.n_actions)
-        runs[1] = runs[0] + 1
-        return runs
+        return straight_runs(self.n_actions, 0, 1, 1, 1)
+
+    def in_degrees(self) -> Indices:
+        return np.ones(self.n_actions, dtype=np.intp)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """An action is seen exactly when it is played."""
         return probabilities.copy()
 
     def subgraph(self, actions: Indices) -> "Bandit":
-        """A smaller bandit."""
         return Bandit(actions.size)
 
     def numbers(self) -> Numbers:
-        """No two actions are connected."""
         return Numbers(self.n_actions, 0, self.n_actions)
 
     def closed_form(self) -> ClosedForm:
-        """The optimum itself."""
         return ClosedForm(
             "exact_inverse_gap_weighting", BECAUSE, exact_inverse_gap_weighting, within=1.0
         )
 
     def exact_solution(self) -> ExactSolution:
-        """One root."""
         return ExactSolution(BECAUSE, _solve_rows)
 
 

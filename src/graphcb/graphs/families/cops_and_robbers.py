@@ -10,7 +10,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
-from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers
 
 
@@ -37,11 +37,16 @@ class CopsAndRobbers(RunStructure):
 
     def runs(self) -> Indices:
         """From the next action around to the one before."""
-        runs = np.empty((2, self.n_actions), dtype=np.intp)
-        runs[1] = np.arange(self.n_actions)
-        runs[0] = runs[1] + 1
+        runs = straight_runs(self.n_actions, 1, 1, 0, 1)
         runs[0, -1], runs[1, 0] = 0, self.n_actions
         return runs
+
+    def column_runs(self) -> Indices:
+        """The same: the graph is undirected."""
+        return self.runs()
+
+    def in_degrees(self) -> Indices:
+        return np.full(self.n_actions, self.n_actions - 1)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """The sum over the others, added up from both sides: `1 - p` would cancel near p = 1."""
@@ -51,7 +56,6 @@ class CopsAndRobbers(RunStructure):
         return revealed
 
     def is_symmetric(self) -> bool:
-        """Yes."""
         return True
 
     def subgraph(self, actions: Indices) -> "CopsAndRobbers | None":
@@ -63,7 +67,6 @@ class CopsAndRobbers(RunStructure):
         return Numbers(1, 2, 0)
 
     def closed_form(self) -> ClosedForm:
-        """The paper's."""
         return ClosedForm("two_best", "any two actions reveal everything", two_best, within=2.0)
 
 

@@ -42,7 +42,6 @@ class DisjointCliques(RunStructure):
         object.__setattr__(self, "n_actions", sum(self.sizes))
 
     def arguments(self) -> dict[str, Any]:
-        """The sizes alone."""
         return {"sizes": list(self.sizes)}
 
     def _starts(self) -> Indices:
@@ -50,9 +49,12 @@ class DisjointCliques(RunStructure):
         return np.cumsum((0, *self.sizes[:-1]))
 
     def runs(self) -> Indices:
-        """The whole group."""
         starts = self._starts()
         return np.repeat([starts, starts + self.sizes], self.sizes, axis=1)
+
+    def column_runs(self) -> Indices:
+        """The same: the graph is undirected."""
+        return self.runs()
 
     @classmethod
     def candidate(cls, runs: Indices) -> Self:
@@ -65,7 +67,6 @@ class DisjointCliques(RunStructure):
         return np.repeat(np.add.reduceat(probabilities, self._starts()), self.sizes)
 
     def is_symmetric(self) -> bool:
-        """Yes."""
         return True
 
     def subgraph(self, actions: Indices) -> "DisjointCliques | None":
@@ -77,7 +78,6 @@ class DisjointCliques(RunStructure):
         return DisjointCliques(tuple(np.diff(starts, append=groups.size).tolist()))
 
     def numbers(self) -> Numbers:
-        """One action per group."""
         return Numbers(len(self.sizes), 0, len(self.sizes))
 
     def closed_form(self) -> ClosedForm:

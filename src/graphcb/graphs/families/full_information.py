@@ -19,7 +19,7 @@ from graphcb.graphs.formulas import (
 )
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
-from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
@@ -43,33 +43,27 @@ class FullInformation(RunStructure):
     family: ClassVar[str] = "full_information"
 
     def runs(self) -> Indices:
-        """All ones."""
-        runs = np.zeros((2, self.n_actions), dtype=np.intp)
-        runs[1] = self.n_actions
-        return runs
+        return straight_runs(self.n_actions, 0, 0, self.n_actions, 0)
+
+    def in_degrees(self) -> Indices:
+        return np.full(self.n_actions, self.n_actions)
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
-        """Every action is always seen."""
         return np.full(self.n_actions, probabilities.sum())
 
     def is_symmetric(self) -> bool:
-        """Yes."""
         return True
 
     def subgraph(self, actions: Indices) -> "FullInformation":
-        """Still full information."""
         return FullInformation(actions.size)
 
     def numbers(self) -> Numbers:
-        """All actions are connected."""
         return Numbers(1, 0, 1)
 
     def closed_form(self) -> ClosedForm:
-        """The optimum itself."""
         return ClosedForm("water_filling", BECAUSE, water_filling, within=1.0)
 
     def exact_solution(self) -> ExactSolution:
-        """One root."""
         return ExactSolution(BECAUSE, _solve_rows)
 
 

@@ -11,7 +11,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
-from graphcb.graphs.runs import RunStructure
+from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers, Structure
 
 
@@ -48,9 +48,11 @@ class Inventory(RunStructure):
 
     def runs(self) -> Indices:
         """From the lowest level up to its own."""
-        runs = np.zeros((2, self.n_actions), dtype=np.intp)
-        runs[1] = np.arange(1, self.n_actions + 1)
-        return runs
+        return straight_runs(self.n_actions, 0, 0, 1, 1)
+
+    def column_runs(self) -> Indices:
+        """From its own level to the highest."""
+        return PostedPrice(self.n_actions).runs()
 
     def in_degrees(self) -> Indices:
         """The levels from its own up."""
@@ -65,11 +67,9 @@ class Inventory(RunStructure):
         return _among_levels(actions, Inventory, PostedPrice)
 
     def numbers(self) -> Numbers:
-        """Any two levels are connected."""
         return Numbers(1, 0, 1)
 
     def closed_form(self) -> ClosedForm:
-        """The paper's."""
         because = "each level reveals all lower ones"
         return ClosedForm("cover_levels", because, cover_levels, within=3.0)
 
@@ -83,9 +83,11 @@ class PostedPrice(RunStructure):
 
     def runs(self) -> Indices:
         """From its own price to the highest."""
-        runs = np.full((2, self.n_actions), self.n_actions, dtype=np.intp)
-        runs[0] = np.arange(self.n_actions)
-        return runs
+        return straight_runs(self.n_actions, 0, 1, self.n_actions, 0)
+
+    def column_runs(self) -> Indices:
+        """From the lowest price to its own."""
+        return Inventory(self.n_actions).runs()
 
     def in_degrees(self) -> Indices:
         """The prices up to its own."""
@@ -100,11 +102,9 @@ class PostedPrice(RunStructure):
         return _among_levels(actions, PostedPrice, Inventory)
 
     def numbers(self) -> Numbers:
-        """Any two prices are connected."""
         return Numbers(1, 0, 1)
 
     def closed_form(self) -> ClosedForm:
-        """The mirror of that for inventory."""
         because = "each level reveals all higher ones"
         return ClosedForm("cover_prices", because, cover_prices, within=3.0)
 
