@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 import graphcb
 from graphcb import Doubling, FeedbackGraph, SquareCBG, SquareRoot, graphs, oracles
 from graphcb.exploration import Status, closed_form_probabilities
+from graphcb.saving import to_bytes
 
 LOSSES = np.array([0.3, 0.1, 0.6])
 CHAIN = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]])  # of no family
@@ -216,3 +217,59 @@ def test_doubling_is_within_a_factor_of_the_gamma_tuned_by_the_true_number():
     by_number = regret_of(SquareCBG(ridge(), gamma=tuned), horizon, lambda _: graph)
     doubling = SquareCBG(ridge(), gamma=Doubling(horizon, regret))
     assert regret_of(doubling, horizon, lambda _: graph) <= 3.0 * by_number
+
+
+def test_without_arguments_it_makes_its_oracle_and_lets_it_grow():
+    agent = SquareCBG()
+    assert repr(agent) == "SquareCBG()"
+    assert agent.explain(graphs.bandit(2)).startswith("information-directed")
+    for n_actions in (2, 4, 3):
+        p = agent.act([0.5, 1.0], graphs.bandit(n_actions))
+        assert p.shape == (n_actions,)
+        agent.learn([0.5, 1.0], [int(np.argmax(p))], [0.5])
+    assert agent.oracle.n_actions == 4
+    assert agent.gamma is None
+    agent.act([0.5, 1.0], graphs.bandit(2), actions=[7, 1])
+    assert agent.oracle.n_actions == 8
+    assert repr(agent) == "SquareCBG()"
+    assert repr(SquareCBG(gamma=3.0)) == "SquareCBG(gamma=3.0)"
+
+
+@pytest.mark.parametrize("gamma", [None, 10.0])
+def test_a_refused_round_changes_nothing_without_arguments_either(gamma):
+    agent = SquareCBG(gamma=gamma)
+    before = to_bytes(agent)
+    unobservable = graphcb.FeedbackGraph([[1, 0], [0, 0]])
+    for context, graph, actions in (
+        ([np.nan, 1.0], graphs.bandit(2), None),
+        ([0.0, 1.0], unobservable, None),
+        ([0.0, 1.0], graphs.bandit(2), [0, 1, 2]),
+        ([0.0, 1.0], graphs.bandit(2), [0.5, 1.5]),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            agent.act(context, graph, actions)
+        assert to_bytes(agent) == before
+    with pytest.raises(ValueError, match=r"`losses` must lie in loss_range \(0.0, 1.0\), got 1.5"):
+        agent.learn([0.0, 1.0], [0], [1.5])
+    assert to_bytes(agent) == before
+
+
+def test_gamma_makes_it_the_papers_algorithm_with_the_default_oracle():
+    plain, told = SquareCBG(), SquareCBG(gamma=20.0)
+    for agent in (plain, told):
+        for x in ([0.0, 1.0], [1.0, 0.0], [0.5, 0.5]):
+            agent.act(x, graphs.bandit(2))
+            agent.learn(x, [0, 1], [0.1, 0.9])
+    predicted = told.oracle.predict([0.2, 0.8])
+    np.testing.assert_array_equal(
+        told.act([0.2, 0.8], graphs.bandit(2)),
+        closed_form_probabilities(predicted, graphs.bandit(2), 20.0),
+    )
+    assert told.gamma == 20.0
+    assert told.explain(graphs.bandit(2)).startswith("closed form")
+
+
+def test_an_oracle_that_says_how_sure_it_is_needs_no_gamma():
+    assert SquareCBG(graphcb.oracles.OnlineRidge(2, 1)).schedule is None
+    assert SquareCBG(graphcb.oracles.OnlineRidge(2, 1), method="solver").schedule is not None
+    assert SquareCBG(graphcb.oracles.LinearOGD(2, 1)).schedule is not None

@@ -88,6 +88,7 @@ class SquareCBG:
         oracle, actions = self._ready(n_actions, actions)
         if schedule is None:
             probabilities = self._explore_by_information(oracle, context, graph, actions)
+            self.oracle = oracle
             self.n_rounds += 1
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
@@ -96,6 +97,7 @@ class SquareCBG:
         probabilities, value = self._explore(predicted, graph, gamma, schedule)
         if schedule.needs != "nothing":
             schedule.observe(value)
+        self.oracle = oracle
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities
@@ -104,6 +106,7 @@ class SquareCBG:
         """Pass what was revealed to the oracle."""
         oracle = self._ready(1, actions)[0] if self.oracle is None else self.oracle
         oracle.update(context, actions, losses)
+        self.oracle = oracle
 
     def explain(self, graph: FeedbackGraph) -> str:
         """How this graph is explored, and why."""
@@ -134,7 +137,8 @@ class SquareCBG:
     def _ready(self, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
         """The oracle and the actions to ask it for; one of our own making has room for them.
 
-        An oracle that has to grow is replaced, not changed: a copy of the agent may share it.
+        An oracle that has to grow is copied: the round may yet be refused, and a copy of the
+        agent may share it.
         """
         if not self.makes_oracle and self.oracle is not None:
             return self.oracle, actions
@@ -146,7 +150,6 @@ class SquareCBG:
         if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
             oracle = copy.deepcopy(oracle)
             oracle.grow(largest)
-        self.oracle = oracle
         return oracle, columns
 
     def _explore_by_information(

@@ -2,15 +2,15 @@
 
 Each action has a predicted loss f, a width w within which the truth plausibly lies, and a gain g,
 the information that seeing its loss gives. An action is plausible as the best one if f - w is
-not above min (f + w). If one action alone is, it is played. Otherwise the distribution makes
+not above min (f + w). If one action alone is, it is played. Otherwise the action that looks best
+is mixed with one that would tell more, in the proportion that makes
 
     (expected regret)^2 / expected information
 
 smallest, where the regret of a is f_a + w_a - min_b (f_b - w_b) and its information the sum of
-G_ab g_b over the plausible b. The best-looking action and one other suffice for the minimum
-(Russo and Van Roy, 2018; Kirschner, Lattimore and Krause, 2020). Nothing depends on how observable
-the graph is: an action that is worth its price in information gets played, wherever its
-information comes from.
+G_ab g_b over the plausible b (Russo and Van Roy, 2018; Kirschner, Lattimore and Krause, 2020).
+Nothing depends on how observable the graph is: an action that is worth its price in information
+gets played, wherever its information comes from.
 """
 
 import math

@@ -25,7 +25,7 @@ from graphcb.oracles.rows import Columns, Floats, SparseRow
 
 PRODUCTS_UP_TO = 64  # dense features, which have 2,080 products
 FULL_UP_TO = 256  # features with a full covariance,
-FULL_ENTRIES = 4_000_000  # and 32 MB for the covariances of all actions
+FULL_ENTRIES = 1_000_000  # and 8 MB for the covariances of all actions: larger ones are slow
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
@@ -136,9 +136,10 @@ class SparseBlend:
         """Grow with actions and features, in doubles; a full covariance that is too large goes."""
         places = self.features.n_places
         if self.full is not None and _lacks_room(self.full, n_actions, places):
-            larger = max(places, self.full.n_features, min(2 * places, FULL_UP_TO))
-            if affords_full(n_actions, larger):
-                self.full.grow(n_actions, larger)
+            sizes = max(places, self.full.n_features, min(2 * places, FULL_UP_TO)), places
+            affordable = [size for size in sizes if affords_full(n_actions, size)]
+            if affordable:
+                self.full.grow(n_actions, max(affordable[0], self.full.n_features))
             else:
                 self.full = None
         if _lacks_room(self.diagonal, n_actions, places):
