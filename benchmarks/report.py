@@ -58,6 +58,7 @@ PARTS = (
         ("--programs", "100000", "--least-gamma", "1"),
     ),
     Part("rounds", "A whole round", "rounds.py"),
+    Part("default", "The default learner, nothing set", "without_settings.py"),
     Part("experiments", "The paper's experiments", "experiments.py"),
     Part("scale", "Scale", "scale.py", draws=True),
     Part("streams", "The user's own data", "streams.py"),
