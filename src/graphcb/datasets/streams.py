@@ -62,7 +62,7 @@ def read_table(file: str) -> Table:
     """A gzipped CSV file with a header from `GRAPHCB_DATA`/streams."""
     if file == GENERATED:
         return _generate()
-    return _read(find("streams", file, f"use the file {GENERATED!r}"))
+    return _read(find("streams", file, f"use {GENERATED!r} as the file"))
 
 
 def load_stream(spec: Mapping[str, Any], seed: int) -> Decisions:
@@ -148,7 +148,8 @@ def _approve(columns: _Columns, spec: Mapping[str, Any]) -> _Outcome:
     `act` and `let_go` are losses, each where `target` is `value` and where it is not.
     """
     is_bad = np.array(columns.texts(spec["target"])) == spec["value"]
-    losses = np.where(is_bad[:, None], *np.array([spec["act"], spec["let_go"]], np.float64).T)
+    if_bad, if_good = np.array([spec["act"], spec["let_go"]], dtype=np.float64).T
+    losses = np.where(is_bad[:, None], if_bad, if_good)
     matrix = np.array([[True, True], [False, False]])
     return _Outcome((spec["target"],), ("act", "let_go"), losses, matrix)
 

@@ -37,6 +37,13 @@ def as_pair(context: Any) -> tuple[list[int], list[float]]:
     return list(range(len(context))), context.tolist()
 
 
+def all_on(action: int, n_actions: int) -> Floats:
+    """All probability on one action."""
+    probabilities = np.zeros(n_actions)
+    probabilities[action] = 1.0
+    return probabilities
+
+
 class VowpalWabbitPeer:
     """Vowpal Wabbit with `--cb_explore` and an exploration of its own."""
 
@@ -84,7 +91,7 @@ class CobaPeer:
         self.context = tuple(values) if self.is_dense else named
         action, self.probability, *more = self.learner.predict(self.context, self.actions)
         self.told = more[0] if more else {}
-        return np.eye(len(self.actions))[self.actions.index(action)]
+        return all_on(self.actions.index(action), len(self.actions))
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """The loss of the action played."""
@@ -105,7 +112,7 @@ class RiverPeer:
         """The action that it chose."""
         self.context = dict(zip(*as_pair(context), strict=True))
         chosen = self.policy.pull(list(range(self.n_actions)), context=self.context)
-        return np.eye(self.n_actions)[int(chosen)]
+        return all_on(int(chosen), self.n_actions)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """The loss of the action played."""
