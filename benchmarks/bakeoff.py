@@ -58,10 +58,10 @@ def main() -> None:
     given = part_arguments(__doc__, ("--out", {"type": Path, "help": "folder that keeps the runs"}))
     one = chosen(quick=given.quick)
     with tempfile.TemporaryDirectory() as folder:
-        outcome = compare(one, run(one, given.out or Path(folder)))
-    print(markdown(outcome, one))
+        ranking = compare(one, run(one, given.out or Path(folder)))
+    print(markdown(ranking, one))
     if given.plots:
-        save_plot(draw_bakeoff(outcome, one.title), given.plots, "bakeoff", one.title)
+        save_plot(draw_bakeoff(ranking, one.title), given.plots, "bakeoff", one.title)
 
 
 if __name__ == "__main__":

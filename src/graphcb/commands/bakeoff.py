@@ -10,7 +10,9 @@ from graphcb.files import atomic_write
 
 if TYPE_CHECKING:
     from graphcb.experiments.bakeoff import BakeOff
-    from graphcb.experiments.ratios import Outcome
+    from graphcb.experiments.ratios import Ranking
+
+WIDTH = 96
 
 
 def read_as_asked(name: str, options: argparse.Namespace) -> "BakeOff":
@@ -41,23 +43,23 @@ def reproduce_bakeoff(bakeoff: "BakeOff", options: argparse.Namespace) -> None:
     from graphcb.figures.curves import save
 
     store, curves = finish_shown(bakeoff, options)
-    outcome = compare(bakeoff, curves)
+    ranking = compare(bakeoff, curves)
     path = options.out / bakeoff.name
     runs = [(store.about(bakeoff.identity(curve.setting)), curve) for curve in curves]
     write_csv(runs, path.with_suffix(".csv"))
-    write_table(outcome, options.out / f"{bakeoff.name}-table.csv")
+    write_table(ranking, options.out / f"{bakeoff.name}-table.csv")
     with atomic_write(path.with_suffix(".md"), text=True) as file:
-        file.write(f"# {bakeoff.title}\n\n{markdown(outcome, bakeoff)}")
+        file.write(f"# {bakeoff.title}\n\n{markdown(ranking, bakeoff)}")
     for suffix in (".png", ".pdf"):
-        save(draw_bakeoff(outcome, bakeoff.title), path.with_suffix(suffix))
-    _print(bakeoff, outcome)
+        save(draw_bakeoff(ranking, bakeoff.title), path.with_suffix(suffix))
+    _print(bakeoff, ranking)
     print(f"figure: {path}.png, .pdf   report: .md   tables: .csv, -table.csv   runs: .jsonl")
     work = sum(curve.seconds.total for curve in curves)
     n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
     print(f"{len(curves):,} runs, {n_rounds:,} rounds, {work:.0f} s of work")
 
 
-def _print(bakeoff: "BakeOff", outcome: "Outcome") -> None:
+def _print(bakeoff: "BakeOff", ranking: "Ranking") -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -67,11 +69,12 @@ def _print(bakeoff: "BakeOff", outcome: "Outcome") -> None:
     table = Table(title=title, title_justify="left")
     for column in HEAD:
         table.add_column(column)
-    for row in rows(outcome):
+    for row in rows(ranking):
         table.add_row(*row)
     console = Console()
+    console.width = max(console.width, WIDTH)  # or names would be cut
     console.print(table)
-    beaten = losses_to_others(outcome)
+    beaten = losses_to_others(ranking)
     if beaten:
         console.print("beaten by more than two standard errors:")
     for text in beaten:

@@ -6,17 +6,24 @@ from pathlib import Path
 
 from graphcb.experiments.bakeoff import BakeOff
 from graphcb.experiments.curves import Setting
-from graphcb.experiments.ratios import Outcome, Score, feedback, geometric_mean
+from graphcb.experiments.ratios import Ranking, Score, feedback, geometric_mean
 
+LEGEND = """\
+A ratio is a mean loss divided by that of the best setting of all contenders on that stream, known
+in hindsight. *Mean* is the geometric mean of the ratios, *ours* that of graphcb with nothing set on
+the same streams, *worst* the largest. *Beats us* and *loses to us* count the streams on which the
+loss differs from ours by more than two standard errors of the paired difference over seeds. *Best
+of n* is chosen on each stream in hindsight. Learners of other packages take part where the feedback
+is bandit feedback."""
 HEAD = ("contender", "streams", "mean", "ours", "worst", "beats us", "loses to us")
 
 
-def rows(outcome: Outcome) -> list[tuple[str, ...]]:
+def rows(ranking: Ranking) -> list[tuple[str, ...]]:
     """The main table: one row per standing under `HEAD`.
 
     The mean of ours is over the streams that the contender plays.
     """
-    ours = outcome.ours
+    ours = ranking.ours
     return [
         (
             one.label,
@@ -24,19 +31,19 @@ def rows(outcome: Outcome) -> list[tuple[str, ...]]:
             f"{one.geometric_mean:.3f}",
             f"{geometric_mean(ours.ratios[stream] for stream in one.ratios):.3f}",
             f"{one.worst[1]:.2f}",
-            "-" if one is ours or outcome.n_seeds == 1 else str(len(one.better)),
-            "-" if one is ours or outcome.n_seeds == 1 else str(len(one.worse)),
+            "-" if one is ours or ranking.n_seeds == 1 else str(len(one.better)),
+            "-" if one is ours or ranking.n_seeds == 1 else str(len(one.worse)),
         )
-        for one in outcome.standings
+        for one in ranking.standings
     ]
 
 
-def losses_to_others(outcome: Outcome) -> list[str]:
+def losses_to_others(ranking: Ranking) -> list[str]:
     """Where somebody beats graphcb's default by more than two standard errors, by name."""
-    ours = outcome.ours.scores
+    ours = ranking.ours.scores
     texts = []
     for stream in ours:
-        found = [one for one in outcome.standings if stream in one.better]
+        found = [one for one in ranking.standings if stream in one.better]
         if found:
             named = sorted(found, key=lambda one: one.scores[stream].mean)
             who = [
@@ -51,42 +58,36 @@ def _chosen(score: Score) -> str:
     return f" ({score.setting})" if score.setting else ""
 
 
-def markdown(outcome: Outcome, bakeoff: BakeOff) -> str:
+def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
     """The report: main table, means by feedback, who beats us where, streams, grids."""
-    ours = outcome.ours
+    ours = ranking.ours
     kinds = list(ours.by_feedback())
     counts = [sum(feedback(stream) == kind for stream in ours.ratios) for kind in kinds]
     by_kind = [
         (one.label, *(f"{means[kind]:.3f}" if kind in means else "" for kind in kinds))
-        for one in outcome.standings
+        for one in ranking.standings
         for means in [one.by_feedback()]
     ]
     constant = next(
-        (one.scores for one in outcome.standings if one.name == "best constant action"), {}
+        (one.scores for one in ranking.standings if one.name == "best constant action"), {}
     )
     by_stream = [
         (
             stream,
             f"{constant[stream].mean:.4f}" if stream in constant else "",
-            f"{outcome.best[stream][1].mean:.4f}",
+            f"{ranking.best[stream][1].mean:.4f}",
             f"{ours.scores[stream].mean:.4f}",
             f"{ours.ratios[stream]:.3f}",
-            outcome.best[stream][0] + _chosen(outcome.best[stream][1]),
+            ranking.best[stream][0] + _chosen(ranking.best[stream][1]),
         )
         for stream in sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
     ]
-    beaten = losses_to_others(outcome) or [
-        "Nowhere." if outcome.n_seeds > 1 else "Nobody can tell with one seed."
+    beaten = losses_to_others(ranking) or [
+        "Nowhere." if ranking.n_seeds > 1 else "Nobody can tell with one seed."
     ]
     parts = [
-        f"Streams: {len(ours.ratios)}. Seeds: {outcome.n_seeds}. A ratio is a mean loss divided by that of "
-        "the best setting of all contenders on that stream, known in hindsight. *Mean* is the "
-        "geometric mean of the ratios, *ours* that of our default on the same streams, *worst* the largest. *Beats us* and "
-        "*loses to us* count streams on which the loss differs from that of "
-        f"`{ours.name}` by more than two standard errors of the paired difference over seeds. "
-        "*Best of n* is chosen on each stream in hindsight. Learners of other packages take part "
-        "where the feedback is bandit feedback: compare them in the column bandit.",
-        _table(HEAD, rows(outcome)),
+        f"Streams: {len(ours.ratios)}. Seeds: {ranking.n_seeds}. {LEGEND}",
+        _table(HEAD, rows(ranking)),
         "Geometric means by kind of feedback (number of streams):",
         _table(
             ("contender", *(f"{k} ({n})" for k, n in zip(kinds, counts, strict=True))),
@@ -119,16 +120,17 @@ def grids(bakeoff: BakeOff) -> list[str]:
 
 
 def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rule = "|".join(["", "---", *["---:"] * (len(head) - 1), ""])
+    first, *others = (f"| {' | '.join(line)} |" for line in (head, *body))
+    return "\n".join((first, rule, *others))
 
 
-def write_table(outcome: Outcome, path: Path) -> None:
+def write_table(ranking: Ranking, path: Path) -> None:
     """One line for each contender, choice and stream."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("contender", "choice", "stream", "setting", "mean_loss", "ratio"))
-        for one in outcome.standings:
+        for one in ranking.standings:
             for stream, score in one.scores.items():
                 chosen = (stream, score.setting, score.mean, one.ratios[stream])
                 writer.writerow((one.name, one.choice, *chosen))

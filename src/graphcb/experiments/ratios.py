@@ -66,7 +66,7 @@ class Standing(NamedTuple):
         return {kind: geometric_mean(ratios) for kind, ratios in groups.items()}
 
 
-class Outcome(NamedTuple):
+class Ranking(NamedTuple):
     """All standings, that of graphcb's default first, and the best of all on each stream."""
 
     standings: tuple[Standing, ...]
@@ -101,7 +101,7 @@ def geometric_mean(ratios: Iterable[float]) -> float:
     return float(np.exp(np.mean(np.log(list(ratios)))))
 
 
-def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Outcome:
+def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
     """The standings of finished runs."""
     scores, floors = _scores(bakeoff, curves)
     best = {
@@ -132,7 +132,7 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Outcome:
             better = tuple(stream for stream, sign in signs.items() if sign < 0)
             worse = tuple(stream for stream, sign in signs.items() if sign > 0)
             standings.append(Standing(name, choice, is_default, chosen, ratios, better, worse))
-    return Outcome(tuple(standings), best)
+    return Ranking(tuple(standings), best)
 
 
 def _scores(

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from graphcb.experiments.ratios import Outcome, Standing
+from graphcb.experiments.ratios import Ranking, Standing
 
 OURS = "#08519c"
 COLOURS = (
@@ -25,17 +25,17 @@ COLOURS = (
 MARKERS = {"Vowpal": "^", "coba": "s", "river": "D", "best constant": "|"}
 
 
-def draw_bakeoff(outcome: Outcome, title: str) -> Figure:
+def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
     """Ratios to the best setting in hindsight: contenders at their defaults, then at their best."""
-    ours = outcome.ours
+    ours = ranking.ours
     order = sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
-    names = list(dict.fromkeys(one.name for one in outcome.standings[1:]))
+    names = list(dict.fromkeys(one.name for one in ranking.standings[1:]))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     height = 2.2 + max(0.21 * len(order), 0.19 * len(names))
     figure = Figure(figsize=(15.0, height), layout="constrained")
     left = figure.add_subplot(1, 2, 1)
     right = figure.add_subplot(1, 2, 2, sharey=left, sharex=left)
-    others = [one for one in outcome.standings if one is not ours]
+    others = [one for one in ranking.standings if one is not ours]
     panels = (
         (left, "at their defaults", [one for one in others if one.is_default]),
         (right, "best of the grid on each stream", [one for one in others if not one.is_default]),
