@@ -4,16 +4,16 @@ from graphcb.experiments.ratios import Ranking, Score, Standing
 from graphcb.figures.bakeoff import draw_bakeoff
 
 
-def standing(name, ratios, choice="", *, is_default=True):
+def standing(name, ratios, choice=""):
     scores = {stream: Score("", np.array([ratio])) for stream, ratio in ratios.items()}
-    return Standing(name, choice, is_default, scores, ratios, (), ())
+    return Standing(name, choice, scores, ratios, (), ())
 
 
 def test_a_dot_for_each_stream_sorted_by_our_ratio():
     ours = standing("ours", {"a/bandit": 1.5, "b/review": 1.0})
     others = (
         standing("greedy", {"a/bandit": 1.0, "b/review": 3.0}, "default"),
-        standing("greedy", {"a/bandit": 1.0, "b/review": 2.0}, "best of 2", is_default=False),
+        standing("greedy", {"a/bandit": 1.0, "b/review": 2.0}, "best of 2"),
         standing("river LinUCBDisjoint", {"a/bandit": 4.0}),
     )
     left, right = draw_bakeoff(Ranking((ours, *others), {}), "two").axes

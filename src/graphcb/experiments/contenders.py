@@ -60,7 +60,7 @@ class Contender:
         if self.oracle:
             words.append(f"{self.oracle} {rate}")
         if not self.is_peer and self.c != (0.0,):
-            words.append(f"c = {c}")
+            words.append(f"epsilon {c}" if self.agent == "epsilon-greedy" else f"c = {c}")
         return ", ".join(words)
 
     def takes(self, stream: Facts) -> bool:

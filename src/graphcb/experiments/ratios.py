@@ -35,8 +35,7 @@ class Standing(NamedTuple):
     """
 
     name: str
-    choice: str
-    is_default: bool
+    choice: str  # "default", "best of n", or empty if there is one setting
     scores: Mapping[str, Score]
     ratios: Mapping[str, float]
     better: tuple[str, ...]
@@ -46,6 +45,11 @@ class Standing(NamedTuple):
     def label(self) -> str:
         """The name, and which setting was chosen if there was a choice."""
         return f"{self.name}, {self.choice}" if self.choice else self.name
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody chose the setting."""
+        return self.choice in ("", "default")
 
     @property
     def geometric_mean(self) -> float:
@@ -106,7 +110,7 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
     scores, floors = _scores(bakeoff, curves)
     best = {
         stream: min(
-            ((name, score) for name, grid in scores.items() for score in grid.get(stream, ())),
+            ((name, score) for name, grids in scores.items() for score in grids.get(stream, ())),
             key=lambda found: found[1].mean,
         )
         for stream in floors
@@ -115,15 +119,7 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
     reference = {stream: grid[0] for stream, grid in scores[ours].items()}
     standings = []
     for name in sorted(scores, key=lambda name: name != ours):
-        first = {stream: grid[0] for stream, grid in scores[name].items()}
-        hindsight = {
-            stream: min(grid, key=lambda score: score.mean) for stream, grid in scores[name].items()
-        }
-        n_settings = max(map(len, scores[name].values()))
-        choices = [("default" if n_settings > 1 else "", True, first)]
-        if n_settings > 1:
-            choices.append((f"best of {n_settings}", False, hindsight))
-        for choice, is_default, chosen in choices:
+        for choice, chosen in _choices(scores[name]).items():
             ratios = {
                 stream: max(score.mean, floors[stream]) / max(best[stream][1].mean, floors[stream])
                 for stream, score in chosen.items()
@@ -131,8 +127,18 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
             signs = {stream: _sign(score, reference[stream]) for stream, score in chosen.items()}
             better = tuple(stream for stream, sign in signs.items() if sign < 0)
             worse = tuple(stream for stream, sign in signs.items() if sign > 0)
-            standings.append(Standing(name, choice, is_default, chosen, ratios, better, worse))
+            standings.append(Standing(name, choice, chosen, ratios, better, worse))
     return Ranking(tuple(standings), best)
+
+
+def _choices(grids: Mapping[str, list[Score]]) -> dict[str, dict[str, Score]]:
+    """The scores by stream, at the default and with the best setting of each grid in hindsight."""
+    default = {stream: grid[0] for stream, grid in grids.items()}
+    n_settings = max(map(len, grids.values()))
+    if n_settings == 1:
+        return {"": default}
+    best = {stream: min(grid, key=lambda score: score.mean) for stream, grid in grids.items()}
+    return {"default": default, f"best of {n_settings}": best}
 
 
 def _scores(
@@ -144,7 +150,7 @@ def _scores(
     """
     losses: dict[tuple[str, str], dict[Setting, list[float]]] = {}
     floors: dict[str, float] = {}
-    for curve in curves:
+    for curve in sorted(curves, key=lambda curve: curve.setting.seed):
         setting = curve.setting
         floors[setting.line] = 1.0 / int(curve.rounds[-1])
         group = losses.setdefault((bakeoff.contender(setting).name, setting.line), {})
