@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from graphcb.experiments.ratios import Ranking, Standing
 
 OURS = "#08519c"
+LEGEND_COLUMNS = 3
 COLOURS = (
     "#636363",
     "#31a354",
@@ -31,20 +32,22 @@ def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
     order = sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
     names = list(dict.fromkeys(one.name for one in ranking.standings[1:]))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
-    height = 2.2 + max(0.21 * len(order), 0.19 * len(names))
-    figure = Figure(figsize=(15.0, height), layout="constrained")
-    left = figure.add_subplot(1, 2, 1)
-    right = figure.add_subplot(1, 2, 2, sharey=left, sharex=left)
+    heights = 0.8 + 0.21 * len(order), 0.5 + 0.19 * (-(-len(names) // LEGEND_COLUMNS))
+    figure = Figure(figsize=(15.0, sum(heights) + 0.5), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=heights)
+    left = figure.add_subplot(grid[0, 0])
+    right = figure.add_subplot(grid[0, 1], sharey=left, sharex=left)
     others = [one for one in ranking.standings if one is not ours]
     panels = (
         (left, "at their defaults", [one for one in others if one.is_default]),
         (right, "best of the grid on each stream", [one for one in others if not one.is_default]),
     )
-    for axes, choice, shown in panels:
+    for column, (axes, choice, shown) in enumerate(panels):
+        _dots(axes, ours, order, OURS, size=60)
         for one in shown:
             _dots(axes, one, order, colours[one.name], size=22)
-        _dots(axes, ours, order, OURS, size=60)
         _finish(axes, f"{title}: {choice}", order)
+        _add_legend(figure.add_subplot(grid[1, column]), axes)
     right.tick_params(labelleft=False)
     return figure
 
@@ -66,7 +69,7 @@ def _dots(axes: Axes, one: Standing, order: list[str], colour: str, *, size: int
 def _finish(axes: Axes, title: str, order: list[str]) -> None:
     axes.axvline(1.0, color="#bdbdbd", linewidth=1, zorder=0)
     axes.set_xscale("log")
-    ticks = (1, 1.25, 1.5, 2, 3, 5, 10, 20, 50)
+    ticks = (1, 1.5, 2, 3, 5, 10, 20, 50)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_yticks(range(len(order)), order, size=8)
@@ -74,4 +77,15 @@ def _finish(axes: Axes, title: str, order: list[str]) -> None:
     axes.set_xlabel("mean loss / that of the best setting of all contenders in hindsight")
     axes.set_title(title, size=10)
     axes.grid(alpha=0.3)
-    axes.legend(title="geometric mean", fontsize=7, title_fontsize=8, loc="lower right")
+
+
+def _add_legend(below: Axes, axes: Axes) -> None:
+    below.axis("off")
+    below.legend(
+        *axes.get_legend_handles_labels(),
+        title="geometric mean",
+        fontsize=7,
+        title_fontsize=8,
+        loc="upper center",
+        ncols=LEGEND_COLUMNS,
+    )
