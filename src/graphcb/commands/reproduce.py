@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphcb import __version__
 from graphcb.checks import as_count
 from graphcb.commands.command import Commands
+from graphcb.commands.finishing import finish_shown
 
 if TYPE_CHECKING:
     from graphcb.experiments.curves import Curve, Summary
@@ -33,7 +33,7 @@ def add_to(commands: Commands) -> None:
         nargs="+",
         metavar="FIGURE",
         help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive, all (these four), "
-        "bakery, spam, or your own settings file (.toml)",
+        "bakery, spam, bakeoff (learners side by side), or your own settings file (.toml)",
     )
     parser.add_argument(
         "--quick",
@@ -70,12 +70,17 @@ def add_to(commands: Commands) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> None:
+    from graphcb.commands.bakeoff import read_as_asked, reproduce_bakeoff
     from graphcb.experiments import experiment as experiments
+    from graphcb.experiments.bakeoff import is_bakeoff
     from graphcb.experiments.curves import summarise
     from graphcb.figures.curves import draw_panels, save
 
+    bakeoffs = [read_as_asked(name, options) for name in options.figures if is_bakeoff(name)]
     chosen: list[Experiment] = []
     for name in options.figures:
+        if is_bakeoff(name):
+            continue
         found = (
             [e for e in map(experiments.read, experiments.names()) if e.in_paper]
             if name == "all"
@@ -86,12 +91,15 @@ def _reproduce(options: argparse.Namespace) -> None:
     start = time.perf_counter()
     curves = [_reproduce_one(one, options) for one in chosen]
     seconds = time.perf_counter() - start
+    for one in bakeoffs:
+        reproduce_bakeoff(one, options)
     if len(chosen) > 1:
         panels = [(one.title, summarise(c)) for one, c in zip(chosen, curves, strict=True)]
         for suffix in (".png", ".pdf"):
             save(draw_panels(panels), options.out / f"panels{suffix}")
         print(f"all panels: {options.out / 'panels.png'}")
-    _print_costs([curve for panel in curves for curve in panel], seconds, options.jobs)
+    if curves:
+        _print_costs([curve for panel in curves for curve in panel], seconds, options.jobs)
 
 
 def _find_data(chosen: "Sequence[Experiment]") -> None:
@@ -117,41 +125,10 @@ def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experim
 
 
 def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "list[Curve]":
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
     from graphcb.experiments.curves import summarise, write_csv
-    from graphcb.experiments.reproduction import finish
-    from graphcb.experiments.store import Store
     from graphcb.figures.curves import draw_panels, save
 
-    store = Store(options.out / f"{experiment.name}.jsonl", __version__)
-    total = sum(map(experiment.n_rounds_of, experiment.settings()))
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %  {task.fields[speed]}"),
-        TimeElapsedColumn(),
-        TimeLeft(),
-    )
-    with Progress(*columns) as progress:
-        task = progress.add_task(f"{experiment.name}", total=total, speed="")
-        start, made = time.perf_counter(), 0
-
-        def found(curves: "list[Curve]") -> None:
-            if curves:
-                done = sum(int(curve.rounds[-1]) for curve in curves)
-                progress.advance(task, done)
-                progress.print(f"{experiment.name}: {len(curves)} runs were already finished")
-
-        def run(curve: "Curve") -> None:
-            nonlocal made
-            made += int(curve.rounds[-1])
-            speed = made / (time.perf_counter() - start)
-            progress.update(task, advance=int(curve.rounds[-1]), speed=f"{speed:,.0f} rounds/s")
-
-        workers = {"n_jobs": options.jobs, "engine": options.engine}
-        curves = finish(experiment, store, **workers, on_start=found, on_run=run)
+    store, curves = finish_shown(experiment, options)
     summaries = summarise(curves)
     runs = [(store.about(experiment.identity(curve.setting)), curve) for curve in curves]
     write_csv(runs, options.out / f"{experiment.name}.csv")

@@ -21,6 +21,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import Oracle
 
 FOLDER = "settings"
+NOT_A_PANEL = "bakeoff.toml"  # `graphcb.experiments.bakeoff` reads it
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def names() -> tuple[str, ...]:
     ('rcv1-graphs', 'rcv1-random')
     """
     files = resources.files(__package__).joinpath(FOLDER).iterdir()
-    found = [read(file.name.removesuffix(".toml")) for file in files if file.name.endswith(".toml")]
+    panels = [file.name for file in files if file.name.endswith(".toml")]
+    found = [read(file.removesuffix(".toml")) for file in panels if file != NOT_A_PANEL]
     return tuple(e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", e.name)))
 
 
@@ -160,8 +162,8 @@ def read(name: str) -> Experiment:
     file = resources.files(__package__).joinpath(FOLDER, f"{name}.toml")
     if not file.is_file():
         raise ValueError(
-            f"`FIGURE` must be one of {listed(names())}, all, or your own settings file (.toml); "
-            f"got {name!r}"
+            f"`FIGURE` must be one of {listed(names())}, bakeoff, all, or your own settings file "
+            f"(.toml); got {name!r}"
         )
     return parse(name, file.read_text(encoding="utf-8"), f"{name}.toml")
 

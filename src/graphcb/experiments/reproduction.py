@@ -1,15 +1,31 @@
 """All runs of an experiment: finished ones from the store, the others run now."""
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
-from graphcb.experiments.curves import Curve
-from graphcb.experiments.experiment import Experiment
+from graphcb.experiments.curves import Curve, Setting
 from graphcb.experiments.store import Store
 from graphcb.experiments.sweep import Engine, sweep
 
 
+class Runs(Protocol):
+    """What can be finished: a panel, or a bake-off."""
+
+    def settings(self) -> list[Setting]:
+        """Every run."""
+        ...
+
+    def identity(self, setting: Setting) -> dict[str, Any]:
+        """Everything that defines a run."""
+        ...
+
+    def play(self, setting: Setting) -> Curve:
+        """One run."""
+        ...
+
+
 def finish(
-    experiment: Experiment,
+    experiment: Runs,
     store: Store,
     *,
     n_jobs: int = 1,

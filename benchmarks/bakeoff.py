@@ -1,0 +1,68 @@
+"""The default beside greedy, SquareCB, SquareCB.G and other packages on streams of real data.
+
+    python benchmarks/bakeoff.py [--plots DIR] [--out DIR]
+
+The same as `graphcb reproduce bakeoff`, with all cores, unlike the other parts. Finished runs are
+kept in `--out` (default: a folder that is deleted at the end). Without GRAPHCB_DATA/streams, the
+quick version on generated data.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import part_arguments, save_plot
+
+from graphcb import __version__
+from graphcb.datasets import DataNotFoundError
+from graphcb.experiments import bakeoff
+from graphcb.experiments.bakeoff import BakeOff
+from graphcb.experiments.bakeoff_tables import markdown
+from graphcb.experiments.curves import Curve
+from graphcb.experiments.ratios import compare
+from graphcb.experiments.reproduction import finish
+from graphcb.experiments.store import Store
+from graphcb.figures.bakeoff import draw_bakeoff
+
+EVERY = 100  # runs between two lines of progress
+
+
+def chosen(*, quick: bool) -> BakeOff:
+    whole = bakeoff.read(bakeoff.NAME)
+    if quick:
+        return whole.made_quick()
+    try:
+        whole.settings()
+    except DataNotFoundError as problem:
+        print(f"The quick version on generated data: {problem}.\n")
+        return whole.made_quick()
+    return whole
+
+
+def run(one: BakeOff, folder: Path) -> list[Curve]:
+    done = 0
+    total = len(one.settings())
+
+    def count(curve: Curve) -> None:
+        nonlocal done
+        done += 1
+        if done % EVERY == 0:
+            print(f"{done} of {total}: {curve.setting.line}", file=sys.stderr, flush=True)
+
+    store = Store(folder / f"{one.name}.jsonl", __version__)
+    return finish(one, store, n_jobs=os.cpu_count() or 1, on_run=count)
+
+
+def main() -> None:
+    given = part_arguments(__doc__, ("--out", {"type": Path, "help": "folder that keeps the runs"}))
+    one = chosen(quick=given.quick)
+    with tempfile.TemporaryDirectory() as folder:
+        ranking = compare(one, run(one, given.out or Path(folder)))
+    print(markdown(ranking, one))
+    if given.plots:
+        save_plot(draw_bakeoff(ranking, one.title), given.plots, "bakeoff", one.title)
+
+
+if __name__ == "__main__":
+    main()
