@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.ratios import Ranking
 
-WIDTH = 96
+WIDTH = 104
 
 
 def read_as_asked(name: str, options: argparse.Namespace) -> "BakeOff":
