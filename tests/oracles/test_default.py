@@ -332,3 +332,9 @@ def test_many_sparse_features_are_all_found_again():
     (places, _), novelty = features.scale((keys, np.ones(keys.size)))
     assert places.tolist() == list(range(keys.size + 1))
     assert novelty == 0.0
+
+
+@pytest.mark.parametrize("context", ["free prize", {"income": 3.0}, None])
+def test_what_is_no_row_is_named(context):
+    with pytest.raises(TypeError, match=r"`context` must be a row of numbers.*word_places"):
+        DefaultOracle(2).predict(context)

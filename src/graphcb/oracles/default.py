@@ -77,6 +77,11 @@ class DefaultOracle:
             return self.blend
         if is_sparse(context):
             return SparseBlend(self.n_actions)
+        if isinstance(context, str | dict) or context is None:
+            raise TypeError(
+                "`context` must be a row of numbers or a sparse row, got a "
+                f"{type(context).__name__}; graphcb.hashing.word_places turns words into indices"
+            )
         width = np.shape(context)
         if len(width) != 1 or width[0] == 0:
             raise ValueError(
