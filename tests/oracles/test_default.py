@@ -338,3 +338,13 @@ def test_many_sparse_features_are_all_found_again():
 def test_what_is_no_row_is_named(context):
     with pytest.raises(TypeError, match=r"`context` must be a row of numbers.*word_places"):
         DefaultOracle(2).predict(context)
+
+
+def test_sparse_values_are_shares_of_the_largest_seen():
+    features = SparseFeatures()
+    features.learn((np.array([3, 4]), np.array([10.0, 1.0])))
+    (places, values), novelty = features.scale((np.array([3, 4, 9]), np.array([5.0, 1.0, 7.0])))
+    assert places.tolist() == [0, 1, 2]
+    norm = np.sqrt(0.5**2 + 1.0 + 1.0)
+    np.testing.assert_allclose(values[1:], [0.5 / norm, 1.0 / norm])
+    assert novelty == pytest.approx(1.0 / norm**2)  # a value never seen counts as 1 at most
