@@ -93,3 +93,29 @@ def test_large_families_give_the_same_as_their_matrix(family):
     graph, rng = family(WRITTEN_OUT + 8), np.random.default_rng(0)
     values = rng.random(graph.n_actions)
     np.testing.assert_allclose(graph.structure.sums_revealed(values), graph.matrix @ values)
+
+
+@pytest.mark.parametrize("place", [1, 2, 3])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
+def test_a_forecast_that_makes_no_sense_is_refused(place, wrong):
+    parts = list(forecast([0.2, 0.4]))
+    parts[place][1] = wrong
+    with pytest.raises(ValueError, match="a forecast must be finite, and its deviations, gains"):
+        information_directed(*parts, graph=graphs.bandit(2), round_number=1)
+
+
+def test_a_forecast_of_another_length_is_refused():
+    for place, name in enumerate(("losses", "deviations", "gains", "counts")):
+        parts = list(forecast([0.2, 0.4]))
+        parts[place] = np.ones(3)
+        with pytest.raises(
+            ValueError, match=rf"`{name}` must have shape \(2,\) to match the graph"
+        ):
+            information_directed(*parts, graph=graphs.bandit(2), round_number=1)
+
+
+def test_lists_will_do():
+    p = information_directed(
+        [0.2, 0.9], [0, 0], [0, 0], [99, 99], 1, graph=graphs.bandit(2), round_number=3
+    )
+    assert p.tolist() == [1.0, 0.0]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.prediction import predicted_losses
-from graphcb.checks import as_gamma, as_losses, as_one_of
+from graphcb.checks import as_gamma, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
@@ -157,7 +157,6 @@ class SquareCBG:
     ) -> Floats:
         """Probabilities from what the oracle knows and how sure it is."""
         forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
-        as_losses(forecast.losses, graph.n_actions)
         require_observable(graph, "to learn from it")
         return information_directed(*forecast, graph=graph, round_number=self.n_rounds + 1)
 

@@ -91,10 +91,17 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--graph", help="a family (bandit, cops-and-robbers, ...) or a file (default: bandit)"
     )
-    group.add_argument("--oracle", help=f"{', '.join(ORACLES)} (default: logistic)")
-    group.add_argument("--learning-rate", type=float, metavar="RATE", help="of the oracle")
+    group.add_argument("--oracle", help=f"default, {', '.join(ORACLES)} (default: default)")
     group.add_argument(
-        "--gamma", type=float, help="a number; larger explores less (default: automatic)"
+        "--learning-rate",
+        type=float,
+        metavar="RATE",
+        help="of the oracle, logistic if none is named",
+    )
+    group.add_argument(
+        "--gamma",
+        type=float,
+        help="a number; larger explores less (default: none, or automatic where the oracle needs one)",
     )
     group.add_argument("--method", help="auto, closed-form or solver (default: auto)")
     group.add_argument("--seed", type=int, help="seed of the draws (default: 0)")

@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from graphcb.checks import as_numbers
 from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
@@ -46,14 +47,31 @@ def information_directed(
     >>> information_directed(*sure, graph=graphs.bandit(2), round_number=200)
     array([1., 0.])
     """
+    f, deviations = _part("losses", losses, graph), _part("deviations", deviations, graph)
+    gains, counts = _part("gains", gains, graph), _part("counts", counts, graph)
     widths, worth, n_plausible = _plausible_gains(
-        losses, deviations, gains, counts, span, round_number
+        f, deviations, gains, counts, float(span), round_number
     )
+    if n_plausible == 0:
+        raise ValueError(
+            "a forecast must be finite, and its deviations, gains, counts and span not negative; "
+            f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
+        )
     information = worth
     if n_plausible > 1:
         small = graph.n_actions <= WRITTEN_OUT
         information = graph.matrix @ worth if small else graph.structure.sums_revealed(worth)
-    return _choose(losses, widths, information)
+    return _choose(f, widths, information)
+
+
+def _part(name: str, values: Floats, graph: FeedbackGraph) -> Floats:
+    """One array of a forecast, with a number for each action."""
+    numbers = as_numbers(name, values)
+    if numbers.shape != (graph.n_actions,):
+        raise ValueError(
+            f"`{name}` must have shape ({graph.n_actions},) to match the graph, got {numbers.shape}"
+        )
+    return numbers
 
 
 @compiled
@@ -64,9 +82,16 @@ def _plausible_gains(
 
     w = BETA * deviation * sqrt(1 + log(t / n)) + RARE * span * log(1 + t) / (1 + n) in round t,
     for an action seen n times: as in an empirical Bernstein bound, the second term is for what
-    a few losses cannot tell. It makes every action be seen again, about log(t) / gap times.
+    a few losses cannot tell. It makes every action be seen again, about log(t) / gap times. No
+    action is plausible if a number is not finite, or negative where it must not be.
     """
     widths, worth = np.empty(f.size), np.zeros(f.size)
+    for a in range(f.size):
+        if not (
+            np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span)
+            and min(deviations[a], gains[a], counts[a], span) >= 0.0
+        ):
+            return widths, worth, 0
     rare = RARE * span * math.log(1.0 + round_number)
     ceiling = np.inf
     for a in range(f.size):
