@@ -101,7 +101,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gamma",
         type=float,
-        help="a number; larger explores less (default: none, or automatic where the oracle needs one)",
+        help="a number; larger explores less (default: none, or automatic if the oracle needs one)",
     )
     group.add_argument("--method", help="auto, closed-form or solver (default: auto)")
     group.add_argument("--seed", type=int, help="seed of the draws (default: 0)")
