@@ -20,6 +20,7 @@ from graphcb.exploration import (
     solve_dec,
     solve_dec_batch,
 )
+from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.sampling import draw
 from graphcb.saving import load, save
@@ -44,6 +45,7 @@ __all__ = [
     "Doubling",
     "EpsilonGreedy",
     "FeedbackGraph",
+    "FileError",
     "Fixed",
     "FromTheory",
     "Greedy",

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and the error for one that cannot be believed."""
 
 import os
 import secrets
@@ -6,6 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+
+class FileError(ValueError):
+    """A model, log or graph is damaged, too large, of another kind or of another version.
+
+    The text begins with the name of the file or the address of the log.
+    """
 
 
 @contextmanager
