@@ -11,7 +11,7 @@ from graphcb.compilation import compiled
 
 SUM_TOLERANCE = 1e-6
 FLOAT64 = np.dtype(np.float64)
-LARGEST = 1e100  # of a context's entries and of losses: their squares and products stay finite
+LARGEST = 1e50  # of a context's entries and of losses: their squares and products stay finite
 
 
 class DivergenceError(FloatingPointError, ValueError):

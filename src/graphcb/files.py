@@ -52,7 +52,7 @@ def atomic_write(path: str | os.PathLike[str], *, text: bool = False) -> Iterato
     try:
         with os.fdopen(number, "w" if text else "wb", **how) as file:
             if old is not None:
-                os.chmod(number if part is None else part, stat.S_IMODE(old))
+                Path(f"/proc/self/fd/{number}" if part is None else part).chmod(stat.S_IMODE(old))
             yield file
             file.flush()
             os.fsync(number)

@@ -23,11 +23,14 @@ def check_counts(thing: Any, **at_least: int) -> None:
             )
 
 
-def check_numbers(thing: Any, *names: str, least: float = -LARGEST_STATE, most: float = LARGEST_STATE) -> None:
+def check_numbers(
+    thing: Any, *names: str, least: float = -LARGEST_STATE, most: float = LARGEST_STATE
+) -> None:
     """Refuse attributes that are not real numbers between these."""
     for name in names:
         value = getattr(thing, name)
-        if type(value) not in (int, float) or not least <= value <= most:
+        whole = type(value) is int and abs(value) <= MOST
+        if not (whole or type(value) is float) or not least <= value <= most:
             raise ValueError(
                 f"`{name}` must be a number from {least:g} to {most:g}, got {_shown(value)}"
             )

@@ -91,9 +91,7 @@ def from_bytes(
         description = json.loads(arrays.pop("json").tobytes().decode())
     except (KeyError, ValueError, RecursionError) as reason:
         why = "it holds no description" if isinstance(reason, KeyError) else reason
-        raise FileError(
-            f"{where}: not a file written by graphcb.save, or damaged: {why}"
-        ) from None
+        raise FileError(f"{where}: not a file written by graphcb.save, or damaged: {why}") from None
     version = description.get("graphcb") if isinstance(description, dict) else None
     if version != FORMAT:
         raise FileError(

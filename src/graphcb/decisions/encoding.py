@@ -123,7 +123,7 @@ def _sparse_row(content: bytes) -> Any:
 
     width = int(numbers(content, WHOLE, 1, 9)[0])
     indices, values = _pair(content, 9)
-    if width < 0 or indices.size and not 0 <= indices.min() <= indices.max() < width:
+    if width < 0 or (indices.size and not 0 <= indices.min() <= indices.max() < width):
         raise ValueError(f"damaged: a row of {width} must have indices that exist")
     return csr_array((values, indices, [0, indices.size]), shape=(1, width))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from graphcb.decisions.storage import ColumnTypes, Durability, LogError, without_password
+from graphcb.decisions.storage import ColumnTypes, Durability, LogError, scrubbed, without_password
 
 _ONE_WRITER = "SELECT pg_try_advisory_lock(hashtextextended('graphcb ' || current_schema(), 0))"
 
@@ -32,10 +32,10 @@ class PostgreSQLStorage:
         self.location = without_password(location)
         try:
             self._connection = psycopg.connect(location, autocommit=True, client_encoding="utf8")
-        except psycopg.Error as problem:
+        except (psycopg.Error, ValueError) as problem:
             raise LogError(
                 f"{self.location}: the server cannot be reached; check the URL, and that the "
-                f"server is running ({problem})"
+                f"server is running ({scrubbed(problem, location)})"
             ) from None
         try:
             self._prepare(writes, durability)

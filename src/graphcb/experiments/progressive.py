@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
+from graphcb.checks import as_range
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play
-from graphcb.checks import as_range
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers, check_pair
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets

@@ -77,9 +77,7 @@ class FeedbackGraph(GraphFacts):
         return cls.from_structure(reading.read_networkx(graph))
 
     @classmethod
-    def from_json(
-        cls, text: str, *, max_actions: int = reading.MOST_ACTIONS
-    ) -> "FeedbackGraph":
+    def from_json(cls, text: str, *, max_actions: int = reading.MOST_ACTIONS) -> "FeedbackGraph":
         """What `to_json` wrote: a family with its arguments, or `n_actions` and `edges`.
 
         A text of a few bytes may describe a graph that fills the memory: one with more than

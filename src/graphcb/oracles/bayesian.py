@@ -20,6 +20,7 @@ from graphcb.oracles.posterior import (
     certainty,
     diagonal_learn,
     diagonal_scores,
+    full_fits,
     full_learn,
     full_scores,
     mean_shares,
@@ -31,6 +32,7 @@ from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finit
 Covariance = Literal["full", "diagonal"]
 
 PRIOR_VARIANCE = 10.0
+CAREFUL = 1e3  # in size: what is learned from larger contexts may be lost in rounding
 PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a coin's
 
 
@@ -159,7 +161,11 @@ class BayesianLogistic:
         check_in_range("losses", seen, "loss_range", self.loss_range)
         low, high = self.loss_range
         shares = (seen - low) / (high - low)
-        return row, columns, shares, finite_shares(*self.scores(row, columns))
+        predicted = finite_shares(*self.scores(row, columns))
+        careful = self.covariance == "full" and np.abs(row[1]).max(initial=0.0) > CAREFUL
+        if careful and not full_fits(self.covariances, *row, columns, self.prior_variance):
+            raise _divergence()
+        return row, columns, shares, predicted
 
     def _row(self, context: Any) -> SparseRow:
         row = as_row(context, self.n_features)
@@ -171,8 +177,12 @@ def finite_shares(scores: Floats, leverages: Floats) -> Floats:
     """`mean_shares`, refused if one is not finite."""
     shares = mean_shares(scores, leverages)
     if first_not_finite(shares) >= 0:
-        raise DivergenceError(
-            "the predictions or the covariances are no longer finite; scale the contexts down to "
-            "a norm of about 1"
-        )
+        raise _divergence()
     return shares
+
+
+def _divergence() -> DivergenceError:
+    return DivergenceError(
+        "the predictions or the covariances are no longer finite, or lost in rounding; scale the "
+        "contexts down to a norm of about 1"
+    )

@@ -11,7 +11,7 @@ from graphcb.checks import LARGEST, DivergenceError, as_numbers, first_too_large
 from graphcb.compilation import compiled
 from graphcb.oracles.rows import INT64, Columns, Floats, SparseRow, check_finite, every_index
 
-LARGEST_STEP = 1e200  # of a weight, which then stays finite for longer than anyone counts
+LARGEST_STEP = 1e100  # of a weight, which then stays finite for longer than anyone counts
 
 
 def as_columns(actions: Any, n_actions: int) -> Columns:

@@ -21,8 +21,7 @@ from graphcb.oracles.columns import (
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
 
-
-LARGEST_GRADIENT = 1e115
+LARGEST_GRADIENT = 1e100
 
 
 class LinearOGD:

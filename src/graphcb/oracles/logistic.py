@@ -89,7 +89,8 @@ class LogisticOGD:
         """One gradient step for each revealed action."""
         row = read_row(context, self.n_features)
         columns, seen = read_seen(actions, losses, self.n_actions)
-        if not learn_row(self.weights, *row, columns, seen, *self._settings()):
+        low, high, rate, log_loss = self._settings()
+        if not learn_row(self.weights, *row, columns, seen, low, high, rate, log_loss):
             raise self._explain_refusal(row, columns, seen)
         self.n_updates += 1
 
@@ -97,7 +98,8 @@ class LogisticOGD:
         """Raise what `update` would raise; nothing changes."""
         row = read_row(context, self.n_features)
         columns, seen = read_seen(actions, losses, self.n_actions)
-        if not slopes_of(self.weights, *row, columns, seen, *self._settings())[1]:
+        low, high, rate, log_loss = self._settings()
+        if not slopes_of(self.weights, *row, columns, seen, low, high, rate, log_loss)[1]:
             raise self._explain_refusal(row, columns, seen)
 
     def check_loaded(self) -> None:
@@ -157,9 +159,7 @@ def learn_row(
     log_loss: bool,
 ) -> bool:
     """A gradient step for each column; False, and no step, if the input is not valid."""
-    slopes, fine = slopes_of(
-        weights, indices, values, columns, losses, low, high, rate, log_loss
-    )
+    slopes, fine = slopes_of(weights, indices, values, columns, losses, low, high, rate, log_loss)
     if fine:
         step(weights, indices, values, columns, slopes, rate)
     return fine

@@ -22,7 +22,7 @@ from graphcb.compilation import compiled
 from graphcb.oracles.rows import Columns, Floats
 
 PI_8 = math.pi / 8.0
-LARGEST_ALONG = 1e115  # of covariance @ x, whose square is taken off the covariance
+LARGEST_ALONG = 1e100  # of covariance @ x, whose square is taken off the covariance
 LEAST_CURVATURE = 1e-6  # of v: far out on the sigmoid a step stays small
 
 
@@ -48,6 +48,28 @@ def full_scores(
         if too_large:
             leverages[c] = np.nan
     return scores, leverages
+
+
+@compiled
+def full_fits(
+    covariances: Floats, indices: Columns, values: Floats, columns: Columns, most: float
+) -> bool:
+    """Whether what is taken off a covariance is at most as large as `most`, its first entries.
+
+    It is, unless rounding has the better of it: with a = covariance @ x, a_i^2 is at most the
+    leverage times covariance_ii.
+    """
+    along = np.empty(covariances.shape[1])
+    for c in range(columns.size):
+        _multiply(covariances[columns[c]], indices, values, along)
+        leverage = widest = 0.0
+        for k in range(indices.size):
+            leverage += along[indices[k]] * values[k]
+        for i in range(along.size):
+            widest = max(widest, abs(along[i]))
+        if not 0.25 * widest * widest <= 4.0 * most * (1.0 + 0.25 * max(leverage, 0.0)):
+            return False
+    return True
 
 
 @compiled

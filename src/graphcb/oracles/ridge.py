@@ -12,7 +12,7 @@ from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
 
-LARGEST_SQUARED = 1e115  # of what is squared: predictions, and inverse @ x
+LARGEST_RESIDUAL = 1e100  # which is squared
 
 
 class OnlineRidge:
@@ -64,7 +64,7 @@ class OnlineRidge:
         """Add the context and the loss to each revealed action's sums."""
         x = self._read(context)
         columns, seen = as_seen(actions, losses, self.n_actions)
-        predicted, leverages = self._answers(x, columns)
+        predicted, leverages = self._learnable(x, columns)
         if self.residuals is None:
             self.residuals = no_residuals(self.n_actions)
         _note(self.residuals, columns, seen, predicted, leverages)
@@ -73,7 +73,7 @@ class OnlineRidge:
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
         columns, _ = as_seen(actions, losses, self.n_actions)
-        self._answers(self._read(context), columns)
+        self._learnable(self._read(context), columns)
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
@@ -90,9 +90,10 @@ class OnlineRidge:
             sums = np.stack([squares, counts])
             unseen = counts == 0.0
             ranges = np.where(unseen, 0.0, [lowest, highest])
-            if not ((sums >= 0.0) & (sums <= LARGEST_STATE)).all() or not (
-                (np.abs(ranges) <= LARGEST_STATE) & (ranges[0] <= ranges[1])
-            ).all():
+            if (
+                not ((sums >= 0.0) & (sums <= LARGEST_STATE)).all()
+                or not ((np.abs(ranges) <= LARGEST_STATE) & (ranges[0] <= ranges[1])).all()
+            ):
                 raise ValueError("`residuals` must be finite where an action was seen")
             if not ((lowest == np.inf) & (highest == -np.inf))[unseen].all():
                 raise ValueError("`residuals` must be infinite where no action was seen")
@@ -105,14 +106,26 @@ class OnlineRidge:
         return x
 
     def _answers(self, x: Floats, columns: Columns) -> tuple[Floats, Floats]:
-        """Predictions and leverages, refused if they are too large to learn from."""
-        predicted, leverages = _forecast(self.inverses, self.moments, x, columns)
+        """Predictions and leverages."""
+        predicted, leverages, _ = _forecast(self.inverses, self.moments, x, columns, self.penalty)
         if first_not_finite(predicted) >= 0:
-            raise DivergenceError(
-                "the predictions are no longer finite; scale the contexts and the losses down, "
-                f"or raise penalty (now {self.penalty})"
-            )
+            raise self._divergence()
         return predicted, leverages
+
+    def _learnable(self, x: Floats, columns: Columns) -> tuple[Floats, Floats]:
+        """The same, refused where learning from it would leave the numbers meaningless."""
+        predicted, leverages, fits = _forecast(
+            self.inverses, self.moments, x, columns, self.penalty
+        )
+        if not fits:
+            raise self._divergence()
+        return predicted, leverages
+
+    def _divergence(self) -> DivergenceError:
+        return DivergenceError(
+            "the predictions or the inverses are no longer finite, or lost in rounding; scale the "
+            f"contexts and the losses down, or raise penalty (now {self.penalty})"
+        )
 
 
 def no_residuals(n_actions: int) -> Floats:
@@ -124,29 +137,31 @@ def no_residuals(n_actions: int) -> Floats:
 
 @compiled
 def _forecast(
-    inverses: Floats, moments: Floats, x: Floats, columns: Columns
-) -> tuple[Floats, Floats]:
+    inverses: Floats, moments: Floats, x: Floats, columns: Columns, penalty: float
+) -> tuple[Floats, Floats, bool]:
     """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x.
 
-    The prediction is NaN where learning from x would not stay finite.
+    And whether x can be learned from: (A^-1 x)_i^2 / (1 + x @ A^-1 x) is at most (A^-1)_ii, and
+    so at most 1 / penalty, unless rounding has the better of it.
     """
     predicted, leverages = np.empty(columns.size), np.empty(columns.size)
+    all_fit = True
     for c in range(columns.size):
         inverse, moment = inverses[columns[c]], moments[columns[c]]
         numerator = leverage = 0.0
-        fits = True
+        widest = 0.0
         for i in range(x.size):
             along = 0.0
             for j in range(x.size):
                 along += inverse[i, j] * x[j]
             numerator += moment[i] * along
             leverage += x[i] * along
-            fits &= abs(along) <= LARGEST_SQUARED
+            widest = max(widest, abs(along))
         predicted[c] = numerator / (1.0 + leverage)
         leverages[c] = max(leverage, 0.0)  # below 0 by rounding
-        if not (fits and leverage >= -0.5 and abs(predicted[c]) <= LARGEST_SQUARED):
-            predicted[c] = np.nan
-    return predicted, leverages
+        fits = leverage >= -0.5 and penalty * widest * widest <= 4.0 * (1.0 + leverages[c])
+        all_fit &= fits and abs(predicted[c]) <= LARGEST_RESIDUAL
+    return predicted, leverages, all_fit
 
 
 @compiled

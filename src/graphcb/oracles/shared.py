@@ -14,6 +14,7 @@ from graphcb.checks import (
     too_large,
 )
 from graphcb.describing import describe
+from graphcb.oracles.columns import LARGEST_STEP
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Floats
 
@@ -82,11 +83,14 @@ class SharedLinearOGD:
         wrong = first_too_large(seen)
         if wrong >= 0:
             raise too_large("losses", seen[wrong], f"index {wrong}")
+        wrong = first_too_large(rows.ravel())
+        if wrong >= 0:
+            raise too_large("features", rows.flat[wrong], f"row {wrong // self.n_features}")
         errors = self._predict(rows) - seen
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
         with np.errstate(over="ignore", invalid="ignore"):
             weights: Floats = self.weights - rate * 2.0 * (errors @ rows) / len(rows)
-        if first_not_finite(weights) >= 0:
+        if not np.abs(weights).max() <= LARGEST_STEP:  # also true for NaN
             raise self._divergence()
         return weights
 

@@ -76,7 +76,7 @@ def test_only_revealed_actions_learn_and_sparse_rows_count_the_same(build):
 def through_a_file(oracle, folder):
     save(oracle, folder / "oracle.npz")
     if isinstance(oracle, VowpalWabbit):
-        with pytest.raises(FileError, match=r"oracle.npz: the file holds a VowpalWabbit, whose mod"):
+        with pytest.raises(FileError, match=r"oracle.npz: the file holds a VowpalWabbit, whose"):
             load(folder / "oracle.npz")
     return load(folder / "oracle.npz", classes=[VowpalWabbit])
 

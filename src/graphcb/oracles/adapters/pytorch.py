@@ -13,7 +13,6 @@ from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.learning_rates import check_learning_rate
 from graphcb.oracles.rows import Floats, as_row, check_finite
 
-
 MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each array of weights
 
 
