@@ -43,15 +43,16 @@ class DefaultOracle:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        return self.forecast(context, actions).losses
+        predicted = self.forecast(context, actions).losses
+        if first_not_finite(predicted) >= 0:
+            raise _divergence()
+        return predicted
 
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are."""
         columns = as_columns(actions, self.n_actions)
         blend = self._blend_for(context)
         shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
-        if first_not_finite(shares) >= 0:
-            raise _divergence()
         low, high = self.loss_range
         if (low, high) != (0.0, 1.0):
             shares, deviations = low + (high - low) * shares, (high - low) * deviations
@@ -73,7 +74,7 @@ class DefaultOracle:
         """Raise what `update` would raise; nothing changes."""
         columns, seen = as_seen(actions, losses, self.n_actions)
         check_in_range("losses", seen, "loss_range", self.loss_range)
-        self.forecast(context, columns)
+        self.predict(context, columns)
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""

@@ -89,7 +89,9 @@ class LogisticOGD:
         """One gradient step for each revealed action."""
         row = read_row(context, self.n_features)
         columns, seen = read_seen(actions, losses, self.n_actions)
-        low, high, rate, log_loss = self._settings()
+        low, high = self.loss_range
+        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        log_loss = self.objective == "log_loss"
         if not learn_row(self.weights, *row, columns, seen, low, high, rate, log_loss):
             raise self._explain_refusal(row, columns, seen)
         self.n_updates += 1
@@ -98,7 +100,9 @@ class LogisticOGD:
         """Raise what `update` would raise; nothing changes."""
         row = read_row(context, self.n_features)
         columns, seen = read_seen(actions, losses, self.n_actions)
-        low, high, rate, log_loss = self._settings()
+        low, high = self.loss_range
+        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        log_loss = self.objective == "log_loss"
         if not slopes_of(self.weights, *row, columns, seen, low, high, rate, log_loss)[1]:
             raise self._explain_refusal(row, columns, seen)
 
@@ -113,12 +117,6 @@ class LogisticOGD:
         check_array(self, "weights", (self.n_features, self.n_actions))
 
     __repr__ = describe
-
-    def _settings(self) -> tuple[float, float, float, bool]:
-        """The range of the losses, the step, and whether it is for the log loss."""
-        low, high = self.loss_range
-        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
-        return low, high, rate, self.objective == "log_loss"
 
     def _explain_refusal(self, row: SparseRow, columns: Columns, seen: Floats) -> Exception:
         """Why `learn_row` refused its input."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import DivergenceError, as_count, as_positive, first_not_finite
+from graphcb.checks import DivergenceError, as_count, as_positive
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.loaded import LARGEST_STATE, check_array, check_counts, check_numbers
@@ -40,16 +40,15 @@ class OnlineRidge:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        x = self._read(context)
-        return self._answers(x, as_columns(actions, self.n_actions))[0]
+        return self._answers(context, as_columns(actions, self.n_actions))[0]
 
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are: exactly, by the leverage of the context.
 
         The variance of a prediction is its leverage times that of the residuals of its action.
         """
-        x, columns = self._read(context), as_columns(actions, self.n_actions)
-        predicted, leverages = self._answers(x, columns)
+        columns = as_columns(actions, self.n_actions)
+        predicted, leverages = self._answers(context, columns)
         residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
         squares, counts, lowest, highest = residuals
         seen = highest >= lowest
@@ -62,18 +61,22 @@ class OnlineRidge:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Add the context and the loss to each revealed action's sums."""
-        x = self._read(context)
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
         columns, seen = as_seen(actions, losses, self.n_actions)
-        predicted, leverages = self._learnable(x, columns)
-        if self.residuals is None:
-            self.residuals = no_residuals(self.n_actions)
-        _note(self.residuals, columns, seen, predicted, leverages)
-        _absorb(self.inverses, self.moments, x, columns, seen)
+        residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
+        if not _learn(self.inverses, self.moments, residuals, x, columns, seen, self.penalty):
+            raise self._divergence()
+        self.residuals = residuals
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
         columns, _ = as_seen(actions, losses, self.n_actions)
-        self._learnable(self._read(context), columns)
+        predicted, leverages, _ = _forecast(self.inverses, self.moments, x, columns)
+        if not _fits(self.inverses, x, columns, predicted, leverages, self.penalty):
+            raise self._divergence()
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
@@ -100,24 +103,12 @@ class OnlineRidge:
 
     __repr__ = describe
 
-    def _read(self, context: Any) -> Floats:
+    def _answers(self, context: Any, columns: Columns) -> tuple[Floats, Floats]:
+        """Predictions and leverages."""
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
-        return x
-
-    def _answers(self, x: Floats, columns: Columns) -> tuple[Floats, Floats]:
-        """Predictions and leverages."""
-        predicted, leverages, _ = _forecast(self.inverses, self.moments, x, columns, self.penalty)
-        if first_not_finite(predicted) >= 0:
-            raise self._divergence()
-        return predicted, leverages
-
-    def _learnable(self, x: Floats, columns: Columns) -> tuple[Floats, Floats]:
-        """The same, refused where learning from it would leave the numbers meaningless."""
-        predicted, leverages, fits = _forecast(
-            self.inverses, self.moments, x, columns, self.penalty
-        )
-        if not fits:
+        predicted, leverages, finite = _forecast(self.inverses, self.moments, x, columns)
+        if not finite:
             raise self._divergence()
         return predicted, leverages
 
@@ -137,31 +128,78 @@ def no_residuals(n_actions: int) -> Floats:
 
 @compiled
 def _forecast(
-    inverses: Floats, moments: Floats, x: Floats, columns: Columns, penalty: float
+    inverses: Floats, moments: Floats, x: Floats, columns: Columns
 ) -> tuple[Floats, Floats, bool]:
     """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x.
 
-    And whether x can be learned from: (A^-1 x)_i^2 / (1 + x @ A^-1 x) is at most (A^-1)_ii, and
-    so at most 1 / penalty, unless rounding has the better of it.
+    And whether all predictions are finite.
     """
     predicted, leverages = np.empty(columns.size), np.empty(columns.size)
-    all_fit = True
+    finite = True
     for c in range(columns.size):
         inverse, moment = inverses[columns[c]], moments[columns[c]]
         numerator = leverage = 0.0
-        widest = 0.0
         for i in range(x.size):
             along = 0.0
             for j in range(x.size):
                 along += inverse[i, j] * x[j]
             numerator += moment[i] * along
             leverage += x[i] * along
-            widest = max(widest, abs(along))
         predicted[c] = numerator / (1.0 + leverage)
         leverages[c] = max(leverage, 0.0)  # below 0 by rounding
-        fits = leverage >= -0.5 and penalty * widest * widest <= 4.0 * (1.0 + leverages[c])
-        all_fit &= fits and abs(predicted[c]) <= LARGEST_RESIDUAL
-    return predicted, leverages, all_fit
+        finite &= np.isfinite(predicted[c])
+    return predicted, leverages, finite
+
+
+@compiled
+def _fits(
+    inverses: Floats,
+    x: Floats,
+    columns: Columns,
+    predicted: Floats,
+    leverages: Floats,
+    penalty: float,
+) -> bool:
+    """Whether these columns can learn from x and stay sound.
+
+    (A^-1 x)_i^2 / (1 + x @ A^-1 x) is what _absorb takes off (A^-1)_ii, which is at most
+    1 / penalty: more can only come from rounding.
+    """
+    for c in range(columns.size):
+        inverse = inverses[columns[c]]
+        leverage = widest = 0.0
+        for i in range(x.size):
+            along = 0.0
+            for j in range(x.size):
+                along += inverse[i, j] * x[j]
+            leverage += x[i] * along
+            widest = max(widest, abs(along))
+        if not (
+            leverage >= -0.5
+            and penalty * widest * widest <= 4.0 * (1.0 + leverages[c])
+            and abs(predicted[c]) <= LARGEST_RESIDUAL
+        ):
+            return False
+    return True
+
+
+@compiled
+def _learn(
+    inverses: Floats,
+    moments: Floats,
+    residuals: Floats,
+    x: Floats,
+    columns: Columns,
+    losses: Floats,
+    penalty: float,
+) -> bool:
+    """Note the residuals and add x to the sums; False, and nothing changes, if x does not fit."""
+    predicted, leverages, _ = _forecast(inverses, moments, x, columns)
+    if not _fits(inverses, x, columns, predicted, leverages, penalty):
+        return False
+    _note(residuals, columns, losses, predicted, leverages)
+    _absorb(inverses, moments, x, columns, losses)
+    return True
 
 
 @compiled
