@@ -1,10 +1,13 @@
+import io
 import json
+import struct
+import zipfile
 
 import numpy as np
 import pytest
 
 import graphcb
-from graphcb import SquareCBG, SquareRoot, graphs, load, save
+from graphcb import FileError, SquareCBG, SquareRoot, graphs, load, save
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, OnlineRidge, VovkAggregation
 
 
@@ -56,8 +59,9 @@ def test_code_is_neither_saved_nor_loaded(tmp_path):
         save(oracle, tmp_path / "a.npz")
     assert list(tmp_path.iterdir()) == []
     np.savez(tmp_path / "evil.npz", json=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"evil.npz: not a file written by graphcb.save"):
+    with pytest.raises(FileError, match=r"evil.npz: not a file written by graphcb.save") as raised:
         load(tmp_path / "evil.npz")
+    assert "pickle" not in str(raised.value)
 
 
 def test_a_failed_save_keeps_the_file_that_was_there(tmp_path):
@@ -113,3 +117,136 @@ def test_the_state_of_a_schedule_is_saved_too(tmp_path, gamma):
     np.testing.assert_array_equal(play(read, 1), play(agent, 1))
     if isinstance(gamma, graphcb.Doubling):
         assert agent.schedule.epoch > 0  # a fresh start happened on the way
+
+
+def write_archive(path, members, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def description(content):
+    text = json.dumps({"graphcb": 1, "content": content}).encode()
+    return "json.npy", npy(np.frombuffer(text, dtype=np.uint8))
+
+
+def test_a_small_file_that_unpacks_to_gigabytes(tmp_path):
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(*description({"array": "x"}))
+        with archive.open("x.npy", "w", force_zip64=True) as file:
+            header = io.BytesIO()
+            shape = {"descr": "<f8", "fortran_order": False, "shape": (2**28,)}
+            np.lib.format.write_array_header_1_0(header, shape)
+            file.write(header.getvalue())
+            for _ in range(64):
+                file.write(bytes(2**25))
+    assert path.stat().st_size < 4e6
+    text = r"bomb.npz: .* it unpacks to 2,147,.* bytes, more than the limit of 1,073,741,824"
+    with pytest.raises(FileError, match=text):
+        load(path)
+    with pytest.raises(FileError, match="more than the limit of 100; if you trust it, give a"):
+        load(path, max_bytes=100)
+
+
+def test_a_file_as_large_as_its_content_is_not_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr("graphcb.archives.AT_LEAST", 10)
+    save(LogisticOGD(5, 200), tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz").n_features == 200
+
+
+def test_a_member_that_says_it_is_small(tmp_path):
+    path = tmp_path / "a.npz"
+    write_archive(path, [description(1), ("x.npy", npy(np.zeros(10**6)))], zipfile.ZIP_DEFLATED)
+    content = path.read_bytes()
+    size = struct.pack("<I", 8 * 10**6 + 128)
+    assert content.count(size) == 2  # before the member, and in the directory
+    path.write_bytes(content.replace(size, struct.pack("<I", 1000)))
+    with pytest.raises(FileError, match=r"a.npz: not a file written by graphcb.save, or damaged"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("member", "text"),
+    [
+        (npy(np.zeros(3))[:-8], "must take 24 bytes, got 16"),
+        (npy(np.zeros(3)).replace(b"(3,)", b"(9,)"), "must take 72 bytes, got 24"),
+        (npy(np.zeros(30)).replace(b"(30,),", b"(-3,),"), "must take -24 bytes"),
+        (b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, "a.npz: "),
+        (b"\x93NUMPY\x09\x00", "version"),
+        (b"", "a.npz: "),
+    ],
+)
+def test_arrays_that_lie(tmp_path, member, text):
+    write_archive(tmp_path / "a.npz", [description({"array": "x"}), ("x.npy", member)])
+    with pytest.raises(FileError, match=text):
+        load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ({"list": [{"array": "x"}, {"array": "x"}]}, "damaged"),
+        ({"array": "none"}, "damaged"),
+        ({"class": "Greedy", "attributes": {"act": 1}}, "cannot have the attribute 'act'"),
+        ({"class": "Greedy", "attributes": {"__class__": 1}}, "cannot have the attribute"),
+        ({"class": "Greedy", "attributes": {}}, "no attribute 'oracle'"),
+        ({"class": "Greedy", "attributes": {"oracle": 1, "n_rounds": 0}}, "`oracle` must have the"),
+        ({"class": "Fixed", "attributes": {}}, "a Fixed with the attributes"),
+        ({"class": "Fixed", "attributes": {"value": -1}}, "`gamma` must be a positive"),
+        ({"class": "Status", "attributes": {}}, "holds a Status, which is not a class of graphcb"),
+        ({"class": ["a"], "attributes": {}}, "damaged"),
+        ({"dict": [[{"list": []}, 1]]}, "damaged"),
+        ([], None),
+    ],
+)
+def test_descriptions_that_lie(tmp_path, content, text):
+    members = [description(content), ("x.npy", npy(np.zeros(3)))]
+    write_archive(tmp_path / "a.npz", members)
+    if text is None:
+        assert load(tmp_path / "a.npz") == content
+        return
+    with pytest.raises(FileError, match=rf"a\.npz: .*{text}"):
+        load(tmp_path / "a.npz")
+
+
+def test_nesting_without_end(tmp_path):
+    text = b'{"graphcb": 1, "content": ' + b'{"list":[' * 10**5 + b"]}" * 10**5 + b"}"
+    write_archive(tmp_path / "a.npz", [("json.npy", npy(np.frombuffer(text, dtype=np.uint8)))])
+    with pytest.raises(FileError, match=r"a\.npz: "):
+        load(tmp_path / "a.npz")
+
+
+def test_a_member_twice(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        write_archive(tmp_path / "a.npz", [description(1), description(2)])
+    with pytest.raises(FileError, match="it holds 'json' twice"):
+        load(tmp_path / "a.npz")
+
+
+def test_a_class_of_ones_own_checks_itself(tmp_path):
+    class Careful(Mine):
+        def check_loaded(self):
+            if len(self.table) != 3:
+                raise ValueError("`table` must have three entries")
+
+    save(Careful(), tmp_path / "a.npz")
+    with pytest.raises(FileError, match=r"a.npz: damaged: `table` must have three entries"):
+        load(tmp_path / "a.npz", classes=[Careful])
+
+
+def test_the_other_end_of_bytes(tmp_path):
+    oracle = LinearOGD(2, 3)
+    oracle.update([1.0, 2.0, 3.0], [0, 1], [0.5, 1.0])
+    save(oracle, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as archive:
+        arrays = {name: archive[name] for name in archive}
+    arrays["LinearOGD.weights"] = arrays["LinearOGD.weights"].astype(">f8")
+    np.savez(tmp_path / "b.npz", **arrays)
+    np.testing.assert_array_equal(load(tmp_path / "b.npz").weights, oracle.weights)

@@ -1,5 +1,6 @@
 """How policies and logs show themselves: as one would type them, and without a password."""
 
+import re
 import traceback
 
 import pytest
@@ -49,6 +50,13 @@ def test_no_representation_shows_a_password(server):
         ("postgresql://host?password=a/b@c", "postgresql://host"),
         ("postgresql://host/db?user=me@here&password=a@b", "postgresql://host/db"),
         ("postgresql://host?password=a", "postgresql://host"),
+        ("postgresql://me:secret", "postgresql://me"),
+        ("postgresql://me@[::1]:5432,other:5433/db", "postgresql://me@[::1]:5432,other:5433/db"),
+        ("postgresql:/me:secret@host/db", "postgresql..."),
+        ("postgres//me:secret@host/db", "postgres..."),
+        ("host=here password=secret", "host..."),
+        ("postgres.db", "postgres.db"),
+        ("postgres/me.db", "postgres/me.db"),
     ],
 )
 def test_locations_without_the_password(location, shown):
@@ -82,3 +90,35 @@ def test_no_error_of_an_address_shows_a_password(location):
         assert secret not in str(caught.value)
         assert secret not in text.split("Policy(location")[-1]
     assert "the address cannot be read; it must be" in text or "cannot be reached" in text
+
+
+ADDRESSES = [
+    "postgresql://me:{}@127.0.0.1:1/db?connect_timeout=1",
+    "postgresql://me:{}/x@127.0.0.1/db",
+    "postgresql://me:{}",
+    "postgresql://me:{}%zz@127.0.0.1:1/db",
+    "postgresql://me:a@b:{}@127.0.0.1:1/db",
+    "postgresql://me:{}\0@127.0.0.1:1/db",
+    "postgresql://me:{}\ud800@127.0.0.1:1/db",
+    "postgresql://me:x{}/y@127.0.0.1:1/db",
+    "postgresql://me:{}@127.0.0.1:no/db",
+    "postgresql://me@127.0.0.1:1/db?password={}%zz",
+    "postgresql://me@127.0.0.1:1/db?{}",
+    "postgresql://127.0.0.1:1/db?passwrd={}",
+    "postgresql:/me:{}@host/db",
+    "postgresql:me:{}@host/db",
+    "postgres//me:{}@host/db",
+    "POSTGRESQL://me:{}@host",
+    "mysql://me:{}@host/db",
+    "host=127.0.0.1 password={}",
+    " postgresql://me:{}@127.0.0.1:1/db",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("password", ["hunter2", "%68unter2", "z9"])
+def test_no_error_repeats_a_password(address, password):
+    for build in (lambda place: Policy(place, graphcb.Uniform()), DecisionLog):
+        with pytest.raises((LogError, ValueError)) as raised:
+            build(address.format(password))
+        assert not re.search("unter2|z9", str(raised.value))

@@ -33,6 +33,8 @@ def test_features_of_the_wrong_shape_or_size():
 
 def test_divergence_is_said_and_not_hidden():
     oracle = SharedLinearOGD(1, lambda x, a: np.full((len(a), 1), 1e160), learning_rate=1.0)
-    oracle.update(None, [0], [1.0])
+    with pytest.raises(ValueError, match=r"`features` must be at most 1e\+50 in size, got 1e\+160"):
+        oracle.update(None, [0], [1.0])
+    oracle.weights[:] = 1e160
     with pytest.raises(FloatingPointError, match="the steps diverge"):
         oracle.predict(None, [0])

@@ -14,9 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
-# A kind's bytes are a multiple of these, and a rest: its letter, and the width of a sparse row.
-_UNIT = {b"f": 8, b"i": 8, b"p": 16, b"s": 16}
-_REST = {b"f": 1, b"i": 1, b"p": 1, b"s": 9}
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
 
 
@@ -35,37 +32,41 @@ def encode(value: Any, name: str) -> bytes:
         return _sparse_bytes(value, name)
     if isinstance(value, np.ndarray | list):
         array = np.asarray(value) if _is_flat(value) else None
-        if array is not None and array.ndim == 1 and array.dtype.kind in "fiub":
-            if array.dtype.kind != "f" and not _is_too_large(array):
-                return b"i" + array.astype(WHOLE).tobytes()
-            if array.dtype.kind == "f" and not _has_rounded(value, array):
-                return b"f" + array.astype(FLOAT).tobytes()
+        if array is not None and array.ndim == 1 and _keeps_all(array, value):
+            letter, dtype = (b"f", FLOAT) if array.dtype.kind == "f" else (b"i", WHOLE)
+            return letter + array.astype(dtype).tobytes()
     return b"j" + _json_bytes(value, name)
 
 
 def decode(content: bytes) -> Any:
-    """What `encode` was given, with lists of numbers as int64 or float64 arrays."""
-    kind = content[:1]
-    if len(content) % _UNIT.get(kind, 1) != _REST.get(kind, 0):
-        raise ValueError(f"damaged: {len(content)} bytes are no value of kind {kind!r}")
+    """What `encode` was given, with lists of numbers as int64 or float64 arrays.
+
+    A ValueError that begins with "damaged" if the bytes are not of that form.
+    """
+    kind = bytes(content[:1])
     if kind == b"f":
         return numbers(content, FLOAT, 1)
     if kind == b"i":
         return numbers(content, WHOLE, 1)
-    if kind == b"n":
+    if kind == b"n" and len(content) == 1:
         return None
     if kind == b"p":
         return _pair(content, 1)
     if kind == b"s":
         return _sparse_row(content)
     if kind == b"j":
-        return json.loads(content[1:].decode())
+        try:
+            return json.loads(bytes(content[1:]).decode())
+        except (ValueError, RecursionError) as reason:
+            raise ValueError(f"damaged: a value must be JSON: {reason}") from None
     raise ValueError(f"damaged: a value must begin with one of n, f, i, p, s, j, got {kind!r}")
 
 
 def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) -> NDArray[Any]:
     """A writable array of the numbers between two offsets."""
     stop = len(content) if end is None else end
+    if (stop - begin) % 8 or not 0 <= begin <= stop <= len(content):
+        raise ValueError(f"damaged: numbers must take 8 bytes each, got {stop - begin} bytes")
     return np.frombuffer(content, dtype, (stop - begin) // 8, begin).copy()
 
 
@@ -73,22 +74,25 @@ def _is_flat(value: Any) -> bool:
     return isinstance(value, np.ndarray) or not any(isinstance(v, list | str | dict) for v in value)
 
 
-def _is_too_large(array: NDArray[Any]) -> bool:
-    """Whether a number has no int64."""
-    return array.dtype == np.uint64 and bool((array > np.iinfo(np.int64).max).any())
-
-
-def _has_rounded(value: Any, array: NDArray[Any]) -> bool:
-    """Whether a list with whole numbers beyond 2**53 lost digits when it became an array."""
-    if isinstance(value, np.ndarray) or array.size == 0 or not np.abs(array).max() > 2.0**53:
+def _keeps_all(array: NDArray[Any], value: Any) -> bool:
+    """Whether int64 or float64 numbers are what was given; JSON keeps larger whole numbers."""
+    if array.dtype.kind in "ib":
+        return True
+    if array.dtype.kind == "u":
+        return array.size == 0 or int(array.max()) < 2**63
+    if array.dtype.kind != "f":
         return False
-    return any(isinstance(v, int) and int(f) != v for v, f in zip(value, array, strict=True))
+    if isinstance(value, np.ndarray) or not (np.abs(array) >= 2.0**53).any():
+        return True
+    return not any(isinstance(v, int | np.integer) and int(float(v)) != int(v) for v in value)
 
 
 def _pair_bytes(value: tuple[Any, ...], name: str) -> bytes:
     if len(value) == 2:
         indices, values = np.asarray(value[0]), np.asarray(value[1])
-        whole = (indices.dtype.kind in "iu" and not _is_too_large(indices)) or indices.size == 0
+        whole = indices.dtype.kind in "iu" or indices.size == 0
+        if indices.dtype.kind == "u" and indices.size and int(indices.max()) >= 2**63:
+            raise ValueError(f"`{name}` must have indices below 2**63, got {indices.max()}")
         if indices.ndim == 1 and indices.shape == values.shape and whole:
             return indices.astype(WHOLE).tobytes() + values.astype(FLOAT).tobytes()
     raise ValueError(
@@ -98,6 +102,10 @@ def _pair_bytes(value: tuple[Any, ...], name: str) -> bytes:
 
 
 def _pair(content: bytes, begin: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if (len(content) - begin) % 16:
+        raise ValueError(
+            f"damaged: a pair must take 16 bytes per entry, got {len(content) - begin} bytes"
+        )
     middle = begin + (len(content) - begin) // 2
     return numbers(content, WHOLE, begin, middle), numbers(content, FLOAT, middle)
 
@@ -115,8 +123,8 @@ def _sparse_row(content: bytes) -> Any:
 
     width = int(numbers(content, WHOLE, 1, 9)[0])
     indices, values = _pair(content, 9)
-    if indices.size and not (indices.min() >= 0 and indices.max() < width):
-        raise ValueError(f"damaged: an index of a sparse row is not below its width, {width}")
+    if width < 0 or (indices.size and not 0 <= indices.min() <= indices.max() < width):
+        raise ValueError(f"damaged: a row of {width} must have indices that exist")
     return csr_array((values, indices, [0, indices.size]), shape=(1, width))
 
 
@@ -124,7 +132,7 @@ def _json_bytes(value: Any, name: str) -> bytes:
     plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     try:
         return json.dumps(plain).encode()
-    except (TypeError, ValueError) as reason:
+    except (TypeError, ValueError, RecursionError) as reason:
         raise TypeError(
             f"`{name}` must be {FORMS} to be logged, got {type(value).__name__}: {reason}"
         ) from None

@@ -15,6 +15,7 @@ from graphcb.decisions.storage import (
     LogError,
     check_process,
     is_well_formed,
+    scrubbed,
     without_password,
 )
 from graphcb.files import FileError
@@ -113,10 +114,11 @@ class PostgreSQLStorage:
     def _connect(self) -> None:
         """Errors of a malformed address may quote any part of it, so they are not shown."""
         try:
-            password = str(conninfo_to_dict(self._address).get("password") or "")
-        except psycopg.Error:
-            password = None
-        if password is None or not is_well_formed(self._address):
+            conninfo_to_dict(self._address)
+            readable = is_well_formed(self._address)
+        except (psycopg.Error, ValueError):
+            readable = False
+        if not readable:
             raise LogError(
                 f"{self.location}: the address cannot be read; it must be "
                 "postgresql://user:password@host:port/database, with % codes for special "
@@ -126,11 +128,10 @@ class PostgreSQLStorage:
             self._connection = psycopg.connect(
                 self._address, autocommit=True, client_encoding="utf8"
             )
-        except psycopg.Error as problem:
-            shown = "" if password and password in str(problem) else f" ({problem})"
+        except (psycopg.Error, ValueError) as problem:
             raise LogError(
                 f"{self.location}: the server cannot be reached; check the URL, and that the "
-                f"server is running{shown}"
+                f"server is running ({scrubbed(problem, self._address)})"
             ) from None
 
     def _take_the_lock(self, previous: Sequence[Any]) -> None:

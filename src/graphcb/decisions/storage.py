@@ -5,6 +5,15 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, Protocol
+from urllib.parse import unquote
+
+# user, password, hosts with their ports and the database, parameters
+_HOST = r"(?:[^/?@:,\[\]]*|\[[^/?@]*\])(?::\d*)?"
+_ADDRESS = re.compile(
+    rf"(?:([^:/?]*)(?::(?P<password>[^/]*))?@)?(?P<host>{_HOST}(?:,{_HOST})*(?:/[^?@]*)?)"
+    r"(?:\?(?P<parameters>.*))?",
+    re.S,
+)
 
 Durability = Literal["power-loss", "process-kill"]
 
@@ -89,7 +98,7 @@ def new_storage(location: str, *, writes: bool, durability: Durability = "power-
         from graphcb.decisions.postgresql import PostgreSQLStorage
 
         return PostgreSQLStorage(location, writes=writes, durability=durability)
-    if "://" in location:
+    if "://" in location or is_garbled(location):
         raise ValueError(
             "a log must be a file or a URL postgresql://user@host/database, "
             f"got {without_password(location)!r}"
@@ -115,9 +124,6 @@ def check_process(process: int, location: str) -> None:
         )
 
 
-_ADDRESS = re.compile(r"(?:([^:/?]*)(?::[^/]*)?@)?([^/?@]*(?:/[^?@]*)?)(?:\?.*)?", re.DOTALL)
-
-
 def is_well_formed(location: str) -> bool:
     """Whether it is clear which part of an address may be a password."""
     return _ADDRESS.fullmatch(location.partition("://")[2]) is not None
@@ -130,9 +136,66 @@ def without_password(location: str) -> str:
     'postgresql://me@host/decisions'
     """
     scheme, separator, rest = location.partition("://")
+    if is_garbled(location):
+        return f"{re.split('[:/=]', location)[0]}..."
     if not separator:
         return location
     parts = _ADDRESS.fullmatch(rest)
     if parts is None:  # such as a "/" in the password: show nothing that might belong to it
         return f"{scheme}://{re.split('[:/?@]', rest)[0]}"
-    return f"{scheme}://{'' if parts[1] is None else parts[1] + '@'}{parts[2]}"
+    return f"{scheme}://{'' if parts[1] is None else parts[1] + '@'}{parts['host']}"
+
+
+def is_garbled(location: str) -> bool:
+    """Whether a location looks like an address that was mistyped, and not like a file.
+
+    Such as one with a single slash, or the words of a connection string.
+
+    >>> is_garbled("postgresql:/me:secret@host"), is_garbled("postgres.db")
+    (True, False)
+    """
+    if re.match(r"postgres\w*://", location, re.I):
+        return False
+    return bool(
+        re.match(r"postgres\w*(\+\w+)?[:/]+.*@", location, re.I | re.S)
+        or (
+            re.search(r"(^|[\s?&;])\w*(password|passwd|pwd)\s*=", location, re.I)
+            and "://" not in location
+        )
+    )
+
+
+def scrubbed(text: object, location: str) -> str:
+    """What a database says, unless it repeats a part of the address that may not be shown.
+
+    >>> scrubbed('invalid port number: "secret"', "postgresql://me:secret")
+    'its answer is not shown, as it repeats a part of the address'
+    >>> scrubbed("connection refused", "postgresql://me:secret@host")
+    'connection refused'
+    """
+    said, hidden = str(text), _hidden(location)
+    pieces = {piece for part in (hidden, unquote(hidden)) for piece in _pieces(part)}
+    if any(piece in said for piece in pieces):
+        return "its answer is not shown, as it repeats a part of the address"
+    return said
+
+
+def _hidden(location: str) -> str:
+    """The part of a location that may belong to a password."""
+    _, separator, rest = location.partition("://")
+    if not separator:
+        return location if is_garbled(location) else ""
+    parts = _ADDRESS.fullmatch(rest)
+    if parts is None:
+        return rest[len(re.split("[:/?@]", rest)[0]) :]
+    secrets = [parts["password"] or ""]
+    for pair in (parts["parameters"] or "").split("&"):
+        key, equals, value = pair.partition("=")
+        if not equals or "pass" in key.lower() or "@" in value:
+            secrets.append(value if equals else key)
+    return " ".join(secrets)
+
+
+def _pieces(text: str) -> list[str]:
+    """The pieces of a text into which a database may cut it."""
+    return [piece for piece in {text, *re.split(r"[\s:/?@&=%]+", text)} if piece]

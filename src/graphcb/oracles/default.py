@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_range, check_in_range
+from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
+from graphcb.loaded import check_counts, check_kind, check_pair
 from graphcb.oracles.blends import DenseBlend, SparseBlend
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
@@ -42,7 +43,10 @@ class DefaultOracle:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        return self.forecast(context, actions).losses
+        predicted = self.forecast(context, actions).losses
+        if first_not_finite(predicted) >= 0:
+            raise _divergence()
+        return predicted
 
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are."""
@@ -61,8 +65,27 @@ class DefaultOracle:
         blend = self._blend_for(context)
         x = blend.read(context)
         low, high = self.loss_range
-        blend.learn(x, columns, seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low))
+        shares = seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low)
+        if not blend.learn(x, columns, shares):
+            raise _divergence()
         self.blend = blend
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        self.predict(context, columns)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1)
+        check_pair(self, "loss_range")
+        as_range("loss_range", self.loss_range)
+        check_kind(self, "blend", DenseBlend, SparseBlend, type(None))
+        if self.blend is not None and self.blend.diagonal.n_actions != self.n_actions:
+            raise ValueError(
+                f"`blend` must have {self.n_actions} actions, got {self.blend.diagonal.n_actions}"
+            )
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions; what was learned stays."""
@@ -88,3 +111,9 @@ class DefaultOracle:
                 f"`context` must be a row of numbers or a sparse row, got shape {width}"
             )
         return DenseBlend(self.n_actions, width[0])
+
+
+def _divergence() -> DivergenceError:
+    return DivergenceError(
+        "the predictions or the covariances are no longer finite; start again from a new oracle"
+    )

@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_positive
+from graphcb.checks import DivergenceError, as_count, as_positive
 from graphcb.compilation import compiled
 from graphcb.describing import describe
+from graphcb.loaded import LARGEST_STATE, check_array, check_counts, check_numbers
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
+
+LARGEST_RESIDUAL = 1e100  # which is squared
 
 
 class OnlineRidge:
@@ -37,15 +40,15 @@ class OnlineRidge:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        return self._answers(context, actions)[0]
+        return self._answers(context, as_columns(actions, self.n_actions))[0]
 
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are: exactly, by the leverage of the context.
 
         The variance of a prediction is its leverage times that of the residuals of its action.
         """
-        predicted, leverages = self._answers(context, actions)
         columns = as_columns(actions, self.n_actions)
+        predicted, leverages = self._answers(context, columns)
         residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
         squares, counts, lowest, highest = residuals
         seen = highest >= lowest
@@ -61,19 +64,59 @@ class OnlineRidge:
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
         columns, seen = as_seen(actions, losses, self.n_actions)
-        if self.residuals is None:
-            self.residuals = no_residuals(self.n_actions)
-        predicted, leverages = _forecast(self.inverses, self.moments, x, columns)
-        _note(self.residuals, columns, seen, predicted, leverages)
-        _absorb(self.inverses, self.moments, x, columns, seen)
+        residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
+        if not _learn(self.inverses, self.moments, residuals, x, columns, seen, self.penalty):
+            raise self._divergence()
+        self.residuals = residuals
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        x = as_dense(context, self.n_features)
+        check_finite(every_index(self.n_features), x)
+        columns, _ = as_seen(actions, losses, self.n_actions)
+        predicted, leverages, _ = _forecast(self.inverses, self.moments, x, columns)
+        if not _fits(self.inverses, x, columns, predicted, leverages, self.penalty):
+            raise self._divergence()
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1)
+        check_numbers(self, "penalty")
+        as_positive("penalty", self.penalty)
+        n_actions, n_features = self.n_actions, self.n_features
+        check_array(self, "inverses", (n_actions, n_features, n_features))
+        check_array(self, "moments", (n_actions, n_features))
+        if self.residuals is not None:
+            # Those of an action that was never seen are infinite.
+            check_array(self, "residuals", (4, n_actions), least=-np.inf, most=np.inf)
+            squares, counts, lowest, highest = self.residuals
+            sums = np.stack([squares, counts])
+            unseen = counts == 0.0
+            ranges = np.where(unseen, 0.0, [lowest, highest])
+            if (
+                not ((sums >= 0.0) & (sums <= LARGEST_STATE)).all()
+                or not ((np.abs(ranges) <= LARGEST_STATE) & (ranges[0] <= ranges[1])).all()
+            ):
+                raise ValueError("`residuals` must be finite where an action was seen")
+            if not ((lowest == np.inf) & (highest == -np.inf))[unseen].all():
+                raise ValueError("`residuals` must be infinite where no action was seen")
 
     __repr__ = describe
 
-    def _answers(self, context: Any, actions: Any) -> tuple[Floats, Floats]:
+    def _answers(self, context: Any, columns: Columns) -> tuple[Floats, Floats]:
         """Predictions and leverages."""
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
-        return _forecast(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
+        predicted, leverages, finite = _forecast(self.inverses, self.moments, x, columns)
+        if not finite:
+            raise self._divergence()
+        return predicted, leverages
+
+    def _divergence(self) -> DivergenceError:
+        return DivergenceError(
+            "the predictions or the inverses are no longer finite, or lost in rounding; scale the "
+            f"contexts and the losses down, or raise penalty (now {self.penalty})"
+        )
 
 
 def no_residuals(n_actions: int) -> Floats:
@@ -86,9 +129,13 @@ def no_residuals(n_actions: int) -> Floats:
 @compiled
 def _forecast(
     inverses: Floats, moments: Floats, x: Floats, columns: Columns
-) -> tuple[Floats, Floats]:
-    """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x."""
+) -> tuple[Floats, Floats, bool]:
+    """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x.
+
+    And whether all predictions are finite.
+    """
     predicted, leverages = np.empty(columns.size), np.empty(columns.size)
+    finite = True
     for c in range(columns.size):
         inverse, moment = inverses[columns[c]], moments[columns[c]]
         numerator = leverage = 0.0
@@ -99,8 +146,60 @@ def _forecast(
             numerator += moment[i] * along
             leverage += x[i] * along
         predicted[c] = numerator / (1.0 + leverage)
-        leverages[c] = leverage
-    return predicted, leverages
+        leverages[c] = max(leverage, 0.0)  # below 0 by rounding
+        finite &= np.isfinite(predicted[c])
+    return predicted, leverages, finite
+
+
+@compiled
+def _fits(
+    inverses: Floats,
+    x: Floats,
+    columns: Columns,
+    predicted: Floats,
+    leverages: Floats,
+    penalty: float,
+) -> bool:
+    """Whether these columns can learn from x and stay sound.
+
+    (A^-1 x)_i^2 / (1 + x @ A^-1 x) is what _absorb takes off (A^-1)_ii, which is at most
+    1 / penalty: more can only come from rounding.
+    """
+    for c in range(columns.size):
+        inverse = inverses[columns[c]]
+        leverage = widest = 0.0
+        for i in range(x.size):
+            along = 0.0
+            for j in range(x.size):
+                along += inverse[i, j] * x[j]
+            leverage += x[i] * along
+            widest = max(widest, abs(along))
+        if not (
+            leverage >= -0.5
+            and penalty * widest * widest <= 4.0 * (1.0 + leverages[c])
+            and abs(predicted[c]) <= LARGEST_RESIDUAL
+        ):
+            return False
+    return True
+
+
+@compiled
+def _learn(
+    inverses: Floats,
+    moments: Floats,
+    residuals: Floats,
+    x: Floats,
+    columns: Columns,
+    losses: Floats,
+    penalty: float,
+) -> bool:
+    """Note the residuals and add x to the sums; False, and nothing changes, if x does not fit."""
+    predicted, leverages, _ = _forecast(inverses, moments, x, columns)
+    if not _fits(inverses, x, columns, predicted, leverages, penalty):
+        return False
+    _note(residuals, columns, losses, predicted, leverages)
+    _absorb(inverses, moments, x, columns, losses)
+    return True
 
 
 @compiled

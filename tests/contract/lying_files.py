@@ -1,0 +1,244 @@
+"""Model files that lie, one lie each: loaded and used, or refused in plain words.
+
+    python lying_files.py [N] [SEED]
+
+For every class that a file may hold, a valid file is written, one number, array, class or name in
+it is replaced, and the result is loaded and used for a few rounds. It must be refused with
+`FileError`, or work without leaving the finite numbers. Run as a process of its own, so that a
+crash is seen; with NUMBA_BOUNDSCHECK=1 a kernel says where it leaves its arrays.
+"""
+
+import copy
+import io
+import json
+import resource
+import sys
+import traceback
+import warnings
+
+import numpy as np
+
+from graphcb import FileError, SquareCB, SquareCBG, exploration, graphs, oracles, saving
+from graphcb.agents import EpsilonGreedy, Greedy, Uniform
+from graphcb.experiments.progressive import CLASSES, Model, Player
+from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
+
+WIDTH, ACTIONS = 4, 3
+LEVELS = np.array([0.0, 0.5, 1.0])
+DENSE = [np.linspace(-1.0, 1.0, WIDTH), np.array([3.0, 1e50, -1.0, 0.0]), np.zeros(WIDTH)]
+SPARSE = [([0, 3], [1.0, 0.5]), ([2], [-4.0]), ([], [])]
+NUMBERS = [
+    0, 1, 2, 3, 5, 16, 64, -1, 10**9, 2**31, 2**53, 2**63, 2**64, 10**400, 0.5, -0.5, 1e-320,
+    1e100, 1e308, -1e308, float("nan"), float("inf"), float("-inf"),
+]  # fmt: skip
+OTHERS = [None, True, "", "full", "text", {"list": []}, {"tuple": [1]}, {"dict": []}, [1], {}]
+
+
+def examples():
+    """One object of each kind, after a few rounds."""
+    linear = oracles.LinearOGD(ACTIONS, WIDTH, decay="inverse_sqrt")
+    alone = [
+        linear,
+        oracles.LinearAdaGrad(ACTIONS, WIDTH),
+        oracles.LogisticOGD(ACTIONS, WIDTH, objective="log_loss"),
+        oracles.OnlineRidge(ACTIONS, WIDTH),
+        oracles.BayesianLogistic(ACTIONS, WIDTH),
+        oracles.BayesianLogistic(ACTIONS, WIDTH, covariance="diagonal"),
+        oracles.DefaultOracle(ACTIONS),
+        oracles.VovkAggregation([copy.deepcopy(linear), oracles.OnlineRidge(ACTIONS, WIDTH)]),
+        oracles.NewsvendorOGD(WIDTH, learning_rate=0.1, start=0.5),
+    ]
+    for oracle in alone:
+        use(oracle)
+    sparse = oracles.DefaultOracle(ACTIONS)
+    for context in SPARSE:
+        sparse.update(context, [0, 1], [0.0, 1.0])
+    schedules = [
+        None,
+        10.0,
+        exploration.SquareRoot(3.0, "n_actions"),
+        exploration.TwoThirds(2.0),
+        exploration.FromTheory(100, 2.0, 3.0),
+        exploration.Doubling(100, 2.0),
+        exploration.Automatic(),
+    ]
+    agents = [SquareCBG(copy.deepcopy(alone[3]), gamma=gamma) for gamma in schedules]
+    agents += [
+        SquareCBG(),
+        SquareCB(copy.deepcopy(linear)),
+        Greedy(copy.deepcopy(sparse)),
+        EpsilonGreedy(copy.deepcopy(alone[2])),
+        Uniform(),
+    ]
+    for agent in agents:
+        use(agent)
+    targets = Targets(("a", "b", "c"))
+    columns = Columns(("x", "y", "z"), ("w",), label="v")
+    readings = [
+        TableExamples(columns, targets, bits=3),
+        SparseExamples("libsvm", targets, bits=3),
+    ]
+    models = [
+        Model(reading, Player(copy.deepcopy(agents[7]), graphs.bandit(ACTIONS), seed=1))
+        for reading in readings
+    ]
+    return [*alone, sparse, *agents, *models]
+
+
+def use(thing):
+    """Every call that a kernel may be behind; what is refused must be refused in plain words."""
+    if isinstance(thing, Model):
+        use_model(thing)
+        return
+    width = getattr(thing, "n_features", WIDTH)
+    contexts = [*DENSE, *SPARSE]
+    if width in range(1, 100):
+        contexts.append(np.ones(width))
+    for actions in (None, LEVELS):
+        for context in contexts:
+            for call in (predict, update):
+                try:
+                    call(thing, context, actions)
+                except (ValueError, TypeError, IndexError) as problem:
+                    if "`" not in str(problem) and "finite" not in str(problem):
+                        raise
+
+
+def predict(thing, context, actions):
+    answer = None
+    if hasattr(thing, "act"):
+        answer = thing.act(context, graphs.bandit(ACTIONS), actions)
+    elif hasattr(thing, "predict"):
+        answer = thing.predict(context, actions)
+        if hasattr(thing, "forecast"):
+            thing.forecast(context, actions)
+    if answer is not None and not np.isfinite(answer).all():
+        raise RuntimeError(f"silently not finite: {answer}")
+
+
+def update(thing, context, actions):
+    learn = getattr(thing, "learn" if hasattr(thing, "act") else "update", None)
+    if learn is not None:
+        seen = [2, 0] if actions is None else LEVELS[:2]
+        learn(context, seen, np.array([0.25, 1.0]))
+
+
+def use_model(model):
+    n_actions = len(model.reading.targets.actions)
+    rows, losses = np.array([[1.0, 2.0, 3.0], [0.0, -1.0, 5.0]]), np.ones((2, n_actions))
+    if isinstance(model.reading, TableExamples):
+        width = len(model.reading.columns.numbers)
+        words = {name: ["a b", "c"] for name in model.reading.columns.words}
+        contexts = model.reading._contexts(np.resize(rows, (2, width)), words)
+    else:
+        contexts = list(SPARSE[:2])
+    losses = np.full((2, n_actions), model.reading.targets.loss_range[0])
+    try:
+        played = model.player.play(Examples(contexts, losses, [1, 2]))
+    except (ValueError, TypeError, IndexError) as problem:
+        if "`" not in str(problem) and "finite" not in str(problem):
+            raise
+        return
+    model.tally.add(played, losses)
+
+
+def places(value, path=()):
+    """The path of everything in a description."""
+    yield path
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(part, (*path, key))
+
+
+def lie(thing, rng):
+    """The file of `thing` with one lie in it, and what the lie is."""
+    with np.load(io.BytesIO(saving.to_bytes(thing))) as archive:
+        arrays = {name: archive[name] for name in archive}
+    description = json.loads(arrays.pop("json").tobytes())
+    if arrays and rng.random() < 0.5:
+        name = rng.choice(sorted(arrays))
+        arrays[name], what = lie_in_array(arrays[name], rng), f"array {name}"
+    else:
+        paths = [path for path in places(description["content"]) if path]
+        path = paths[rng.integers(len(paths))]
+        owner = description["content"]
+        for key in path[:-1]:
+            owner = owner[key]
+        what = lie_in_description(owner, path, arrays, rng)
+    arrays["json"] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue(), what
+
+
+def lie_in_description(owner, path, arrays, rng):
+    key = path[-1]
+    kind = rng.integers(10)
+    if key == "class":
+        names = sorted({kind.__name__ for kind in (*saving._OURS, *CLASSES)})
+        owner[key] = str(rng.choice([*names, "VowpalWabbit", "object"]))
+    elif kind == 0 and isinstance(owner, dict):
+        del owner[key]
+    elif kind == 1 and isinstance(owner, dict):
+        name = ["predict", "__class__", "__dict__", "check_loaded", "n_features"][rng.integers(5)]
+        owner[name] = owner.get(key)
+    elif kind == 2:
+        owner[key] = {"array": str(rng.choice([*sorted(arrays), "none"]))}
+    elif kind < 8:
+        owner[key] = NUMBERS[rng.integers(len(NUMBERS))]
+    else:
+        owner[key] = OTHERS[rng.integers(len(OTHERS))]
+    return f"{path} = {owner.get(key) if isinstance(owner, dict) else owner[key]!r}"
+
+
+def lie_in_array(array, rng):
+    kind = rng.integers(9)
+    if kind == 0:
+        return array[:-1].copy() if array.ndim else array.reshape(1)
+    if kind == 1:
+        return np.concatenate([array, array]) if array.ndim else np.repeat(array, 2)
+    if kind == 2:
+        return array.reshape(-1) if array.ndim > 1 else array.reshape(1, -1)
+    if kind == 3:
+        return array.astype(rng.choice(["f4", "i8", "i2", ">f8", "c16", "U5", "?"]))
+    if kind == 4:
+        return array.T.copy() if array.ndim > 1 else np.empty(0, dtype=array.dtype)
+    changed = np.array(array, copy=True)
+    if changed.size:
+        value = NUMBERS[rng.integers(len(NUMBERS))]
+        place = rng.integers(changed.size) if kind < 8 else slice(None)
+        with np.errstate(all="ignore"):
+            try:
+                changed.flat[place] = value
+            except (OverflowError, ValueError, TypeError):
+                changed.flat[place] = 1
+    return changed
+
+
+def main(n_lies, seed):
+    resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
+    warnings.simplefilter("ignore", RuntimeWarning)
+    refused = used = wrong = 0
+    things = examples()
+    for k in range(n_lies):
+        rng = np.random.default_rng([seed, k])
+        content, what = lie(things[k % len(things)], rng)
+        try:
+            thing = saving.from_bytes(content, where="lie.npz", classes=CLASSES)
+            use(thing)
+            used += 1
+        except FileError as problem:
+            refused += 1
+            if not str(problem).startswith("lie.npz: ") or "pickle" in str(problem):
+                wrong += 1
+                print(k, type(things[k % len(things)]).__name__, what, "->", problem)
+        except Exception as problem:
+            wrong += 1
+            print(k, type(things[k % len(things)]).__name__, what, "->", repr(problem)[:300])
+            traceback.print_exc(limit=-3, file=sys.stdout)
+    print(f"{refused} refused, {used} used, {wrong} wrong")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])) > 0)
