@@ -65,6 +65,11 @@ $(RIVALS): $(READY)
 		--constraint constraints.txt --editable ".[bench]"
 	@touch $@
 
+# System calls that fail, for the fault campaign.
+build/sabotage.so: benchmarks/faults/sabotage.c
+	@mkdir -p $(@D)
+	gcc -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $< -ldl
+
 bench: $(RIVALS)
 	$(BIN)/python benchmarks/report.py
 

@@ -1,0 +1,163 @@
+"""A process that decides and learns, killed again and again, mostly inside a system call.
+
+A worker plays the plan where the log ends. It dies by SIGKILL before, after or in the middle of
+its n-th call to the operating system that has to do with the log (half of the bytes are written
+or sent), or at a random moment. After each kill, the log is a beginning of the log of a run that
+was left alone, and holds all that was acknowledged; the next worker continues it.
+"""
+
+import mmap
+import os
+import random
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import plants
+from places import Place, place
+from plan import (
+    Reference,
+    acknowledgement,
+    check,
+    check_model,
+    make,
+    next_call,
+    open_policy,
+    plan,
+    rows_of,
+    run_alone,
+)
+from sabotage import How, arm
+from tally import Finding, Row, Tell, in_children
+
+from graphcb import DecisionLog
+
+N_CALLS = 30  # in the plan of one log
+PLANTS = {
+    "a dropped commit": plants.drop_every_seventh_commit,
+    "a commit after the receipt": plants.commit_late,
+    "feedback that is counted twice": plants.count_twice,
+    "a draw that cannot be repeated": plants.draw_at_random,
+}
+
+
+def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
+    row = Row(f"process killed, {backend}")
+    with place(backend) as where:
+        location = where.new()
+        reference = run_alone(location, plan(N_CALLS, seed))
+        where.remove(location)
+        cases = iter(range(seed * 1_000_000, (seed + 1) * 1_000_000))
+        play = partial(kill_until_done, where, reference, PLANTS.get(plant or ""))
+        in_children(row, cases, play, enough=n, plant=PLANTS[plant] if plant else None)
+    return [row]
+
+
+def kill_until_done(
+    where: Place, reference: Reference, plant: Any, seed: int, tell: Tell
+) -> None:
+    """Play one log to its end, with a kill wherever the chance falls."""
+    rng, location, told = random.Random(seed), where.new(), Acknowledged()
+    calls_of_a_life = 200
+    while True:
+        how = rng.choice((How.KILL_BEFORE, How.KILL_WITHIN, How.KILL_AFTER))
+        n = int(calls_of_a_life ** rng.random())
+        seconds = rng.uniform(0.0, 0.05) if rng.random() < 0.15 else None
+        strike = None if seconds is not None else partial(arm, how, n, where.part)
+        status = one_life(location, reference, told, strike, seconds)
+        if status == 0:
+            break
+        if status != -signal.SIGKILL:
+            raise Finding("stuck", f"a worker ended by itself: {told.last_words()}")
+        if has_started(location):
+            check(location, reference, told.lines())
+        elif told.lines():
+            raise Finding("lost", "there is no log, and somebody was told of a decision")
+        tell()
+    if check(location, reference, told.lines()) != reference.calls[-1].end:
+        raise Finding("lost", "the worker was through with the plan, and the log is not")
+    check_model(location, reference)
+    where.remove(location)
+
+
+def one_life(
+    location: str,
+    reference: Reference,
+    told: "Acknowledged",
+    strike: Callable[[], None] | None,
+    seconds: float | None,
+) -> int:
+    """How a worker ended; it is struck by itself, or killed after some seconds."""
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            if strike is not None:
+                strike()
+            work(location, reference, told)
+            status = 0
+        except BaseException:
+            told.say_last(traceback.format_exc(limit=-4))
+        finally:
+            os._exit(status)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(process, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def work(location: str, reference: Reference, told: "Acknowledged") -> None:
+    """Play the plan from where the log ends; send the last feedbacks again, as callers do."""
+    policy = open_policy(location)
+    rows, again = rows_of(location), True
+    while (call := next_call(reference.calls, policy.n_events)) is not None:
+        if "feedback" in call.kind:
+            rows = rows_of(location)
+        told.add(acknowledgement(call, make(policy, call, rows)))
+        if "feedback" in call.kind and again:
+            for receipt in make(policy, call, rows):
+                if getattr(receipt, "counted", False):
+                    raise Finding("confused", f"feedback was counted twice: {receipt}")
+            again = False
+    policy.close()
+
+
+class Acknowledged:
+    """What callers were told, in memory that outlives the process that tells it."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 1 << 18)
+        self._last = mmap.mmap(-1, 1 << 12)
+
+    def add(self, lines: list[str]) -> None:
+        content = "".join(f"{line}\n" for line in lines).encode()
+        used = int.from_bytes(self._memory[:8], "little")
+        self._memory[8 + used : 8 + used + len(content)] = content
+        self._memory[:8] = (used + len(content)).to_bytes(8, "little")
+
+    def lines(self) -> list[str]:
+        used = int.from_bytes(self._memory[:8], "little")
+        return self._memory[8 : 8 + used].decode().splitlines()
+
+    def say_last(self, text: str) -> None:
+        content = text.encode()[-4000:]
+        self._last[: len(content)] = content
+
+    def last_words(self) -> str:
+        return self._last[:].rstrip(b"\0").decode(errors="replace")
+
+
+def has_started(location: str) -> bool:
+    """Whether a worker lived long enough to begin the log."""
+    try:
+        with DecisionLog(location):
+            return True
+    except FileNotFoundError:
+        return False
+    except ValueError as problem:
+        if "holds no decision log" in str(problem):
+            return False
+        raise
