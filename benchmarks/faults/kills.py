@@ -36,8 +36,9 @@ from tally import Finding, Row, Tell, in_children
 from graphcb import DecisionLog
 
 N_CALLS = 30  # in the plan of one log
+LONGEST_LIFE = 400  # in system calls
 PLANTS = {
-    "a dropped commit": plants.drop_every_seventh_commit,
+    "a dropped commit": plants.drop_commits,
     "a commit after the receipt": plants.commit_late,
     "feedback that is counted twice": plants.count_twice,
     "a draw that cannot be repeated": plants.draw_at_random,
@@ -61,17 +62,16 @@ def kill_until_done(
 ) -> None:
     """Play one log to its end, with a kill wherever the chance falls."""
     rng, location, told = random.Random(seed), where.new(), Acknowledged()
-    calls_of_a_life = 200
     while True:
         how = rng.choice((How.KILL_BEFORE, How.KILL_WITHIN, How.KILL_AFTER))
-        n = int(calls_of_a_life ** rng.random())
+        n = int(LONGEST_LIFE ** rng.random())
         seconds = rng.uniform(0.0, 0.05) if rng.random() < 0.15 else None
         strike = None if seconds is not None else partial(arm, how, n, where.part)
         status = one_life(location, reference, told, strike, seconds)
         if status == 0:
             break
         if status != -signal.SIGKILL:
-            raise Finding("stuck", f"a worker ended by itself: {told.last_words()}")
+            raise Finding(*told.last_words().split("|", 1))
         if has_started(location):
             check(location, reference, told.lines())
         elif told.lines():
@@ -99,8 +99,10 @@ def one_life(
                 strike()
             work(location, reference, told)
             status = 0
+        except Finding as finding:
+            told.say_last(f"{finding.kind}|{finding}")
         except BaseException:
-            told.say_last(traceback.format_exc(limit=-4))
+            told.say_last(f"stuck|a worker ended by itself: {traceback.format_exc(limit=-4)}")
         finally:
             os._exit(status)
     if seconds is not None:

@@ -61,9 +61,11 @@ class PostgreSQLPlace:
 
     def __init__(self, server: Server) -> None:
         self.server, self._numbers = server, itertools.count()
+        self.newest = ""
 
     def new(self) -> str:
-        return self.server.url(f"s{os.getpid()}_{next(self._numbers)}")
+        self.newest = self.server.url(f"s{os.getpid()}_{next(self._numbers)}")
+        return self.newest
 
     def remove(self, location: str) -> None:
         schema = location.rpartition("search_path%3D")[2]

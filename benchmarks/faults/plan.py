@@ -95,6 +95,8 @@ def make(
         return [policy.decide(context(call.position), graph(call))]
     if call.kind == "decide_many":
         return policy.decide_many(map(context, call.decisions), graph(call))
+    if missing := set(call.decisions) - set(rows):
+        raise Finding("lost", f"the decisions {missing}, which were made, are not in the log")
     answers = {rows[made].decision_id: losses(rows[made]) for made in call.decisions}
     if call.kind == "feedback":
         return [policy.feedback(*next(iter(answers.items())))]

@@ -26,36 +26,37 @@ def storages() -> list[Any]:
 
 
 def _replace_execute(change: Any) -> None:
+    """`change(run, sql, storage)` instead of `execute`; `run` executes any statement."""
     for kind in storages():
         plain = kind.execute
 
         def execute(self: Storage, sql: str, parameters: Any = (), *, plain: Any = plain) -> Any:
-            return change(lambda text: plain(self, text, parameters), sql)
+            return change(lambda text: plain(self, text, parameters), sql, self)
 
         kind.execute = execute
 
 
-def drop_every_seventh_commit() -> None:
-    """The transaction is rolled back, and nobody hears of it."""
+def drop_commits() -> None:
+    """Every third transaction is rolled back, and nobody hears of it."""
     commits = itertools.count(1)
 
-    def change(run: Any, sql: str) -> Any:
-        return run("ROLLBACK" if sql == "COMMIT" and next(commits) % 7 == 0 else sql)
+    def change(run: Any, sql: str, _: Storage) -> Any:
+        return run("ROLLBACK" if sql == "COMMIT" and next(commits) % 3 == 0 else sql)
 
     _replace_execute(change)
 
 
 def commit_late() -> None:
-    """Receipts are given before the commit, which comes with the next statement."""
-    waiting = []
+    """Receipts are given before the commit, which comes with the next transaction."""
+    waiting: set[int] = set()
 
-    def change(run: Any, sql: str) -> Any:
-        if waiting and sql != "ROLLBACK":
-            waiting.clear()
-            run("COMMIT")
+    def change(run: Any, sql: str, storage: Storage) -> Any:
         if sql == "COMMIT":
-            waiting.append(sql)
+            waiting.add(id(storage))
             return []
+        if sql == storage.begin and id(storage) in waiting:
+            waiting.discard(id(storage))
+            run("COMMIT")
         return run(sql)
 
     _replace_execute(change)
@@ -78,3 +79,100 @@ def count_twice() -> None:
 def draw_at_random() -> None:
     """The action comes from a generator whose state is in no log."""
     transition.uniform_at = lambda *_: random.SystemRandom().random()
+
+
+def forget_rollbacks() -> None:
+    """A transaction that was interrupted stays open."""
+    _replace_execute(lambda run, sql, _: [] if sql == "ROLLBACK" else run(sql))
+
+
+def keep_storages() -> None:
+    """What was opened stays open, with its lock, until the process ends."""
+    kept: list[Any] = []
+    for kind in storages():
+        plain = kind.__init__
+
+        def begin(self: Any, *arguments: Any, plain: Any = plain, **more: Any) -> None:
+            kept.append(self)
+            plain(self, *arguments, **more)
+
+        kind.__init__ = begin
+        kind.close = lambda self: None
+
+
+def believe_memory() -> None:
+    """Whether a decision has its feedback is remembered from the moment it was written."""
+    from graphcb.decisions import policy, records
+
+    seen: dict[int, Any] = {}
+    insert, plain = policy.insert, records.read_feedbacks
+
+    def remember(storage: Storage, rows: Any) -> None:
+        for row in rows:
+            if hasattr(row, "decision"):
+                seen[row.decision] = row
+        insert(storage, rows)
+
+    def read(storage: Storage, decisions: Any) -> Any:
+        known = {made: seen[made] for made in decisions if made in seen}
+        return {**plain(storage, decisions), **known}
+
+    policy.insert, records.read_feedbacks = remember, read
+
+
+def swallow_errors() -> None:
+    """A statement that fails is passed over."""
+    from graphcb.decisions import LogError
+
+    def change(run: Any, sql: str, _: Storage) -> Any:
+        try:
+            return run(sql)
+        except LogError:
+            if sql == "COMMIT":
+                return []
+            raise
+
+    _replace_execute(change)
+
+
+def write_in_place() -> None:
+    """`graphcb.save` writes to the file itself."""
+    from graphcb import saving
+
+    saving.atomic_write = lambda path: open(path, "wb")  # noqa: PTH123, SIM115
+
+
+def believe_rows() -> None:
+    """The checksum of a row that is read is right, whatever it is."""
+    from graphcb.decisions import tables
+
+    plain = tables.checksum
+    tables.checksum = lambda row: row.checksum or plain(row)
+
+
+def believe_zips() -> None:
+    """The checksums in a zip file are not compared."""
+    import zipfile
+
+    zipfile.ZipExtFile._update_crc = lambda *_: None  # type: ignore[attr-defined]
+
+
+def ignore_gaps() -> None:
+    """A log with missing events is read as if it had never had them."""
+    from graphcb.decisions import records
+
+    plain = records.read_events
+
+    def read(*arguments: Any) -> Any:
+        try:
+            yield from plain(*arguments)
+        except ValueError:
+            return
+
+    records.read_events = read
+
+
+def keep_connection() -> None:
+    """A connection is believed to work, whatever happened to it."""
+    for kind in storages():
+        kind.is_usable = lambda self: True

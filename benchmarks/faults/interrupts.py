@@ -1,0 +1,130 @@
+"""Ctrl-C and time limits, wherever Python may notice them.
+
+An exception is raised at the n-th place where the interpreter looks for signals: after a call, at
+the beginning of a function or of another turn of a loop, in graphcb as in psycopg and the standard
+library. Or a real signal comes after a random time. Calls to open, decide, learn, store a
+checkpoint and close are all interrupted; `session.py` says what must hold afterwards.
+"""
+
+import dis
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import plants
+from places import place
+from session import Session, cases, is_caused_by
+from tally import Row, in_children
+
+GOLDEN = 0.6180339887498949
+PLANTS = {
+    "a transaction left open": plants.forget_rollbacks,
+    "a lock that a half-opened policy keeps": plants.keep_storages,
+    "a receipt for what is not committed": plants.believe_memory,
+    "a dropped commit": plants.drop_commits,
+}
+_LOOKS_AFTER = {
+    number for name, number in dis.opmap.items() if name.startswith(("CALL", "JUMP_BACKWARD"))
+} | {dis.opmap["RESUME"]}
+
+
+class TimeLimit(Exception):
+    """What a signal handler of the user's own raises."""
+
+
+def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
+    row = Row(f"interrupted, {backend}")
+    with place(backend) as where:
+        play = Session(where, Interrupter(), seed).play
+        in_children(row, cases(seed), play, enough=n, plant=PLANTS[plant] if plant else None)
+    return [row]
+
+
+class Interrupter:
+    """Knows from the first call of each kind how many places it has, and goes through them."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, bool], int] = {}
+        self.seconds: dict[str, float] = {}
+        self.last: str | None = None
+
+    def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
+        near, exception = number % 2 == 0, rng.choice((KeyboardInterrupt, TimeLimit))
+        self.last = None
+        if (kind, near) not in self.places:
+            return self._count(kind, near, work)
+        try:
+            if rng.random() < 0.25:
+                seconds = rng.uniform(1e-5, self.seconds[kind])
+                self.last = f"{exception.__name__} after {seconds:.6f} s"
+                return run_for(seconds, exception, work)
+            n = 1 + int(self.places[kind, near] * (number * GOLDEN % 1.0))
+            interruption = Interruption(n, near, exception)
+            try:
+                return interruption.run(work)
+            finally:
+                self.last = f"{exception.__name__} at {interruption.where}"
+        except BaseException as problem:
+            if not is_caused_by(problem, (exception,)):
+                raise
+            return None
+
+    def _count(self, kind: str, near: bool, work: Callable[[], Any]) -> Any:
+        counter, start = Interruption(sys.maxsize, near, KeyboardInterrupt), time.monotonic()
+        answer = counter.run(work)
+        self.seconds[kind] = (time.monotonic() - start) / 10  # without the counting
+        self.places[kind, near] = counter.counted
+        return answer
+
+
+class Interruption:
+    """Raises an exception at the n-th place, of all or only of those `near` the database."""
+
+    def __init__(self, n: int, near: bool, exception: type[BaseException]) -> None:
+        self.n, self.near, self.exception = n, near, exception
+        self.counted, self.where = 0, "nowhere"
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        sys.settrace(self._enter)
+        try:
+            return work()
+        finally:
+            sys.settrace(None)
+
+    def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
+        file = frame.f_code.co_filename
+        if self.near and "decisions" not in file and not file.endswith("contextlib.py"):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        code, previous = frame.f_code.co_code, -1
+
+        def look(frame: FrameType, event: str, _: Any) -> Any:
+            nonlocal previous
+            if event == "opcode":
+                if previous in _LOOKS_AFTER:
+                    self.counted += 1
+                    if self.counted == self.n:
+                        self.where = f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+                        raise self.exception
+                previous = code[frame.f_lasti]
+            return look
+
+        return look
+
+
+def run_for(seconds: float, exception: type[BaseException], work: Callable[[], Any]) -> Any:
+    """Do some work until a signal comes."""
+
+    def end(*_: Any) -> None:
+        raise exception
+
+    signal.signal(signal.SIGALRM, end)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        return work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
