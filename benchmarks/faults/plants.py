@@ -176,3 +176,26 @@ def keep_connection() -> None:
     """A connection is believed to work, whatever happened to it."""
     for kind in storages():
         kind.is_usable = lambda self: True
+
+
+def reuse_names() -> None:
+    """Nothing in the name of a decision is random."""
+    import secrets
+
+    secrets.token_hex = lambda size=32: "0" * 2 * size  # type: ignore[assignment,misc]
+
+
+def ignore_forks() -> None:
+    """A process takes its parent's number for its own."""
+    import os
+
+    number = os.getpid()
+    os.getpid = lambda: number
+
+
+def ignore_other_writers() -> None:
+    """The check that nobody else has written is not made."""
+
+
+def believe_files() -> None:
+    """What a file says of its own shapes and sizes is not checked."""

@@ -1,0 +1,275 @@
+"""Writers and logs that are not the ones they are taken for.
+
+A backup is restored, the lock file is deleted, the folder is copied, a process forks in the middle
+of another thread's call, a writer is stopped and continues after another has come. Nothing that
+was acknowledged may be lost without a word, no name may mean two decisions, the wrong writer is
+refused, and the log stays whole.
+"""
+
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import plants
+from places import place
+from plan import GRAPHS, agent, context, losses, rows_of
+from sabotage import How, arm
+from session import cases, n_events
+from tally import Finding, Row, Tell, in_children
+
+from graphcb import DecisionLog, Policy
+from graphcb.decisions import LogError, replay
+
+PLANTS = {
+    "a name used twice": plants.reuse_names,
+    "a second writer that is not noticed": plants.ignore_other_writers,
+    "a fork that is not noticed": plants.ignore_forks,
+}
+
+
+def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
+    scenes: dict[str, Callable[..., None]] = {
+        "fork in another thread's call": fork_in_a_call,
+        "writer stopped and continued": stopped_writer,
+    }
+    if backend == "SQLite":
+        scenes["backup restored"] = restored_backup
+        scenes["lock file deleted, or folder copied"] = lost_lock
+    rows = []
+    with place(backend) as where:
+        for name, scene in scenes.items():
+            row, change = Row(f"{name}, {backend}"), PLANTS[plant] if plant else None
+            play = partial(play_scene, scene, where)
+            rows.append(
+                in_children(
+                    row, cases(seed), play, enough=max(2, n // len(scenes)), plant=change,
+                    patience=20.0,
+                )
+            )  # fmt: skip
+    return rows
+
+
+def play_scene(scene: Callable[..., None], where: Any, seed: int, tell: Tell) -> None:
+    location = where.new()
+    scene(location, random.Random(seed))
+    where.remove(location)
+    tell()
+
+
+def play(policy: Policy, location: str, n: int, rng: random.Random) -> list[str]:
+    """Some decisions and late feedbacks; the names of the decisions, and event by event a line."""
+    told = []
+    for _ in range(n):
+        waiting = [row for row in rows_of(location).values() if row.feedback is None]
+        if waiting and rng.random() < 0.5:
+            row = rng.choice(waiting)
+            if policy.feedback(row.decision_id, losses(row)).counted:
+                told.append(f"feedback:{row.decision_id}")
+        else:
+            made = policy.decide(context(rng.randrange(1000)), GRAPHS[1])
+            told.append(f"decide:{made.decision_id}")
+    return told
+
+
+def check(location: str, told: list[str]) -> None:
+    """The log is whole, and holds all that was told, once."""
+    rows = rows_of(location).values()
+    found = [f"decide:{row.decision_id}" for row in rows]
+    found += [f"feedback:{row.decision_id}" for row in rows if row.feedback is not None]
+    if missing := set(told) - set(found):
+        raise Finding("lost", f"acknowledged and not in the log: {sorted(missing)}")
+    if len(set(told)) < len(told) or len(set(found)) < len(found):
+        raise Finding("confused", "a name was used twice")
+    try:
+        with DecisionLog(location) as log:
+            replay(log)
+        with Policy(location) as policy:
+            play(policy, location, 1, random.Random(0))
+    except ValueError as problem:
+        raise Finding("confused", f"the log is damaged: {problem!r}") from problem
+
+
+def restored_backup(location: str, rng: random.Random) -> None:
+    """Yesterday's log comes back; what was decided today must not be taken for something else."""
+    with Policy(location, agent(), seed=1) as policy:
+        kept = play(policy, location, rng.randrange(1, 6), rng)
+    backup = f"{location}-backup"
+    shutil.copyfile(location, backup)
+    with Policy(location) as policy:
+        lost = play(policy, location, rng.randrange(1, 6), rng)
+    shutil.copyfile(backup, location)
+    for end in ("-wal", "-shm"):
+        Path(f"{location}{end}").unlink(missing_ok=True)
+    with Policy(location) as policy:
+        early = rng.random() < 0.5
+        new = [] if early else play(policy, location, rng.randrange(1, 9), rng)
+        if again := {line for line in lost if line.startswith("decide")} & set(new):
+            raise Finding("confused", f"{sorted(again)} were used before the backup came back")
+        for line in lost:
+            name = line.partition(":")[2]
+            if f"decide:{name}" not in kept:
+                with suppress(LookupError):
+                    receipt = policy.feedback(name, {0: 0.5})
+                    raise Finding("confused", f"feedback for a decision that is lost: {receipt}")
+    check(location, kept + new)
+
+
+def lost_lock(location: str, rng: random.Random) -> None:
+    """The lock of a writer is gone, and another comes; then both write, in turn."""
+    other = Other(partial(second_writer, location, rng.randrange(1, 4)))
+    first = Policy(location, agent(), seed=1)
+    told = play(first, location, 4, rng)
+    files = Path(location).parent.glob(f"{Path(location).name}*")
+    if rng.random() < 0.5:
+        for file in files:
+            if not file.name.endswith((".db", "-wal", "-shm")):
+                file.unlink()
+    else:
+        for file in files:
+            with file.open("rb"):  # as a copy does; closing a file ends the locks on it
+                pass
+    told += other.go().split()
+    for _ in range(2):
+        with suppress(LogError):
+            told += play(first, location, 1, rng)
+    with suppress(LogError):
+        first.close()
+    check(location, told)
+
+
+def second_writer(location: str, n: int) -> str:
+    """What a second writer was told."""
+    told: list[str] = []
+    with suppress(LogError):
+        policy = Policy(location)
+        told += play(policy, location, n, random.Random(n))
+        policy.close()
+    return " ".join(told)
+
+
+class Other:
+    """A process that is forked now, does some work when told to, and returns a text."""
+
+    def __init__(self, work: Callable[[], str]) -> None:
+        self._out, into = os.pipe()
+        wait, self._go = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(self._go)
+            os.read(wait, 1)
+            try:
+                text = work()
+            except Finding as finding:
+                text = f"{finding.kind}|{finding}"
+            except BaseException as problem:
+                text = f"crashed|{problem!r}"
+            os.write(into, text.encode()[:60_000])
+            os._exit(0)
+        os.close(into)
+        os.close(wait)
+
+    def go(self, seconds: float = 10.0) -> str:
+        os.close(self._go)
+        is_over = wait_for(self._process, seconds)
+        if not is_over:
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0)
+        with os.fdopen(self._out) as answers:
+            text = answers.read()
+        if not is_over:
+            raise Finding("stuck", "the other process hangs")
+        if "|" in text:
+            raise Finding(*text.split("|", 1))
+        return text
+
+
+def wait_for(process: int, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if os.waitpid(process, os.WNOHANG)[0]:
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def fork_in_a_call(location: str, rng: random.Random) -> None:
+    """The child of a fork is refused at once, and the parent does not notice it."""
+    policy, told = Policy(location, agent(), seed=1), list[str]()
+    is_over = threading.Event()
+
+    def decide_on_and_on() -> None:
+        while not is_over.is_set():
+            told.extend(play(policy, location, 1, rng))
+
+    thread = threading.Thread(target=decide_on_and_on)
+    thread.start()
+    try:
+        time.sleep(rng.uniform(0.0, 0.02))
+        Other(partial(use_in_child, policy)).go(5.0)
+    finally:
+        is_over.set()
+        thread.join(10.0)
+    if thread.is_alive():
+        raise Finding("stuck", "the parent's thread hangs")
+    told += play(policy, location, 2, rng)
+    policy.close()
+    check(location, told)
+
+
+def use_in_child(policy: Policy) -> str:
+    """Every call is refused; closing and collecting the policy does no harm."""
+    calls = (
+        lambda: policy.decide(context(1), GRAPHS[1]),
+        lambda: policy.feedback("00000000-1", {}),
+        lambda: policy.n_events,
+    )
+    for call in calls:
+        with suppress(LogError):
+            call()
+            return "confused|a child of a fork uses the policy of its parent"
+    policy.close()
+    del policy
+    return ""
+
+
+def stopped_writer(location: str, rng: random.Random) -> None:
+    """A writer stops in the middle of a system call; another is refused meanwhile, at once."""
+    Policy(location, agent(), seed=1).close()
+    out, into = os.pipe()
+    part = "graphcb-faults-" if "://" not in location else "socket:"
+    process = os.fork()
+    if process == 0:
+        try:
+            policy = Policy(location)
+            arm(How.STOP, rng.randrange(1, 40), part)
+            told = play(policy, location, 8, rng)
+            policy.close()
+            os.write(into, " ".join(told).encode())
+        finally:
+            os._exit(0)
+    os.close(into)
+    stopped = os.WIFSTOPPED(os.waitpid(process, os.WUNTRACED)[1])
+    if stopped:
+        before = n_events(location)
+        if Other(partial(second_writer, location, 2)).go():
+            raise Finding("confused", "a second writer wrote while the first was stopped")
+        if n_events(location) != before:
+            raise Finding("confused", "the log changed while its writer was stopped")
+        os.kill(process, signal.SIGCONT)
+        if not wait_for(process, 10.0):
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            raise Finding("stuck", "the writer that was stopped does not continue")
+    with os.fdopen(out) as answers:
+        told = answers.read().split()
+    if len(told) != 8:
+        raise Finding("stuck", f"the writer that was stopped ended early, with {len(told)}")
+    check(location, told)
