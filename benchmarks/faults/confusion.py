@@ -18,13 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import plants
-from places import place
-from plan import GRAPHS, agent, context, losses, rows_of
-from sabotage import How, arm
-from session import cases, n_events
-from tally import Finding, Row, Tell, in_children
-
+from faults import plants
+from faults.places import place
+from faults.plan import GRAPHS, agent, context, losses, rows_of
+from faults.sabotage import How, arm
+from faults.session import cases, n_events
+from faults.tally import Finding, Row, Tell, in_children
 from graphcb import DecisionLog, Policy
 from graphcb.decisions import LogError, replay
 
@@ -236,7 +235,6 @@ def use_in_child(policy: Policy) -> str:
             call()
             return "confused|a child of a fork uses the policy of its parent"
     policy.close()
-    del policy
     return ""
 
 

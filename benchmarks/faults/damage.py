@@ -13,12 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import plants
-from places import folder
-from session import cases
-from specimens import Specimen, all_specimens, iterate
-from tally import Finding, Row, Tell, in_children
-
+from faults import plants
+from faults.places import folder
+from faults.session import cases
+from faults.specimens import Specimen, all_specimens, iterate
+from faults.tally import Finding, Row, Tell, in_children
 from graphcb.decisions import LogError
 
 PAGE, SECTOR, MEMORY = 4096, 512, 1 << 30

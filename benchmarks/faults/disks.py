@@ -12,16 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import plants
-from places import SQLitePlace, folder
-from plan import agent, context
-from sabotage import How, arm, disarm, struck
-from session import Session, cases
-from tally import Finding, Row, Tell, in_children
-
+from faults import plants
+from faults.places import SQLitePlace, folder
+from faults.plan import agent, context
+from faults.sabotage import How, arm, disarm, struck
+from faults.session import Session, cases
+from faults.tally import Finding, Row, Tell, in_children
 from graphcb import load, save
-from graphcb.files import FileError
 from graphcb.decisions import LogError
+from graphcb.files import FileError
 from graphcb.saving import to_bytes
 
 LONGEST = {"create": 90, "open": 60, "close": 30}  # in system calls; others below

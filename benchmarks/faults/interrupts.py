@@ -15,10 +15,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-import plants
-from places import place
-from session import Session, cases, is_caused_by
-from tally import Row, in_children
+from faults import plants
+from faults.places import place
+from faults.session import Session, cases, is_caused_by
+from faults.tally import Row, in_children
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
@@ -32,7 +32,7 @@ _LOOKS_AFTER = {
 } | {dis.opmap["RESUME"]}
 
 
-class TimeLimit(Exception):
+class TimeLimitError(Exception):
     """What a signal handler of the user's own raises."""
 
 
@@ -53,7 +53,7 @@ class Interrupter:
         self.last: str | None = None
 
     def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
-        near, exception = number % 2 == 0, rng.choice((KeyboardInterrupt, TimeLimit))
+        near, exception = number % 2 == 0, rng.choice((KeyboardInterrupt, TimeLimitError))
         self.last = None
         if (kind, near) not in self.places:
             return self._count(kind, near, work)

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import plants
-from places import Place, place
-from plan import (
+from faults import plants
+from faults.places import Place, place
+from faults.plan import (
     Reference,
     acknowledgement,
     check,
@@ -30,9 +30,8 @@ from plan import (
     rows_of,
     run_alone,
 )
-from sabotage import How, arm
-from tally import Finding, Row, Tell, in_children
-
+from faults.sabotage import How, arm
+from faults.tally import Finding, Row, Tell, in_children
 from graphcb import DecisionLog
 
 N_CALLS = 30  # in the plan of one log
@@ -57,9 +56,7 @@ def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
     return [row]
 
 
-def kill_until_done(
-    where: Place, reference: Reference, plant: Any, seed: int, tell: Tell
-) -> None:
+def kill_until_done(where: Place, reference: Reference, plant: Any, seed: int, tell: Tell) -> None:
     """Play one log to its end, with a kill wherever the chance falls."""
     rng, location, told = random.Random(seed), where.new(), Acknowledged()
     while True:

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plants
-from damage import restore
-from places import folder
-from plan import N_ACTIONS, context
-from session import cases
-from specimens import Specimen, graph_files, models
-from tally import Finding, Row, Tell, in_children
 
+from faults import plants
+from faults.damage import restore
+from faults.places import folder
+from faults.plan import N_ACTIONS, context
+from faults.session import cases
+from faults.specimens import Specimen, graph_files, models
+from faults.tally import Finding, Row, Tell, in_children
 from graphcb import graphs, load
 from graphcb.graphs.files import read_graph
 
@@ -141,7 +141,8 @@ def other_array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]
     if kind == "value" and array.size and array.dtype.kind in "fiu":
         changed, new = array.copy(), rng.choice(NUMBERS)
         if array.dtype.kind != "f":
-            new = max(np.iinfo(array.dtype).min, min(np.iinfo(array.dtype).max, 0 if new != new else int(new)))
+            new, limits = 0 if new != new else int(new), np.iinfo(array.dtype)
+            new = max(limits.min, min(limits.max, new))
         changed.flat[rng.randrange(array.size)] = new
         return changed, f"with {new}"
     return np.empty(0, array.dtype), "empty"
@@ -155,11 +156,11 @@ def write_bombs(home: Path) -> list[Path]:
         header, {"descr": "<f8", "fortran_order": False, "shape": (8192, 8192)}
     )
     for name in ("model-bomb.npz", "graph-bomb.npz"):
-        with zipfile.ZipFile(home / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            with archive.open("matrix.npy", "w") as file:
-                file.write(header.getvalue())
-                for _ in range(size >> 20):
-                    file.write(bytes(1 << 20))
+        archive = zipfile.ZipFile(home / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+        with archive, archive.open("matrix.npy", "w") as file:
+            file.write(header.getvalue())
+            for _ in range(size >> 20):
+                file.write(bytes(1 << 20))
         found.append(home / name)
     claims = home / "graph-claims.npy"  # a header and nothing behind it
     claims.write_bytes(header.getvalue().replace(b"(8192, 8192)", b"(65536, 65536)"))

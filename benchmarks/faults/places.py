@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from server import Server
+from faults.server import Server
 
 MEMORY = Path("/dev/shm")
 

@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from tally import Finding
 
-from graphcb import DecisionLog, Decision, FeedbackGraph, Policy, SquareCBG, graphs
+from faults.tally import Finding
+from graphcb import Decision, DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs
 from graphcb.decisions import Acknowledgement, LoggedDecision, replay
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import plants
-from places import PostgreSQLPlace, folder
-from proxy import Harm, Proxy
-from server import Server
-from session import Session, cases
-from tally import Finding, Row, in_children
-
+from faults import plants
+from faults.places import PostgreSQLPlace, folder
+from faults.proxy import Proxy
+from faults.server import Server
+from faults.session import Session, cases
+from faults.tally import Finding, Row, in_children
 from graphcb.decisions import LogError
 
 GOLDEN = 0.6180339887498949
@@ -62,7 +61,8 @@ def all_rows(server: Server, n: int, seed: int, plant: str | None) -> Iterator[R
     for name, share, build in shares:
         with build() as saboteur:
             row, change = Row(f"{name}, PostgreSQL"), PLANTS[plant] if plant else None
-            session = Session(saboteur.place, saboteur, seed)
+            n_calls = 5 if "server" in name or "process" in name else 24
+            session = Session(saboteur.place, saboteur, seed, n_calls)
             enough = max(2, round(share * n))
             yield in_children(
                 row, cases(seed), session.play, enough=enough, plant=change, patience=60.0
@@ -132,11 +132,11 @@ class Wire:
 
             with psycopg.connect(self.server.base, autocommit=True) as admin:
                 find = "SELECT pid FROM pg_stat_activity WHERE client_port = %s"
-                (pid,) = admin.execute(find, (port,)).fetchone() or (0,)
-                if self.harm == "kill session":
-                    os.kill(pid, signal.SIGKILL)
-                else:
-                    admin.execute(f"SELECT pg_{self.harm}_backend(%s)".encode(), (pid,))
+                for (pid,) in admin.execute(find, (port,)).fetchall():
+                    if self.harm == "kill session":
+                        os.kill(pid, signal.SIGKILL)
+                    else:
+                        admin.execute(f"SELECT pg_{self.harm}_backend(%s)".encode(), (pid,))
         time.sleep(0.002)
 
 
@@ -161,7 +161,9 @@ class Locked:
     last: str | None = None
 
     def __init__(self, server: Server) -> None:
-        self.place = Wired(server, server.port, "%20-clock_timeout%3D20%20-cstatement_timeout%3D20s")
+        self.place = Wired(
+            server, server.port, "%20-clock_timeout%3D20%20-cstatement_timeout%3D20s"
+        )
 
     def __enter__(self) -> "Locked":
         return self

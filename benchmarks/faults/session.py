@@ -13,8 +13,8 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from places import Place
-from plan import (
+from faults.places import Place
+from faults.plan import (
     Call,
     acknowledgement,
     check,
@@ -26,8 +26,7 @@ from plan import (
     rows_of,
     run_alone,
 )
-from tally import Finding, Tell
-
+from faults.tally import Finding, Tell
 from graphcb import DecisionLog, Policy
 
 N_CALLS = 24  # in the plan of one log
@@ -54,10 +53,10 @@ def cases(seed: int) -> Iterator[int]:
 class Session:
     """Plays one log per case."""
 
-    def __init__(self, where: Place, saboteur: Saboteur, seed: int) -> None:
+    def __init__(self, where: Place, saboteur: Saboteur, seed: int, n_calls: int = N_CALLS) -> None:
         self.where, self.saboteur = where, saboteur
         location = where.new()
-        self.reference = run_alone(location, plan(N_CALLS, seed))
+        self.reference = run_alone(location, plan(n_calls, seed))
         where.remove(location)
 
     def play(self, seed: int, tell: Tell) -> None:

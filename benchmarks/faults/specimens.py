@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from plan import (
+
+from faults.plan import (
     N_ACTIONS,
     N_FEATURES,
     losses,
@@ -15,8 +16,7 @@ from plan import (
     plan,
     rows_of,
 )
-from tally import Finding
-
+from faults.tally import Finding
 from graphcb import DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs, load, save
 from graphcb.decisions.export import export_parquet
 from graphcb.graphs.files import read_graph

@@ -6,6 +6,7 @@ next policy does not work, or never ends), `silent` (damage read as if it were t
 error that nobody heard of) and `crashed` (the process died, or an error that explains nothing).
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -24,7 +25,7 @@ KINDS = ("lost", "confused", "stuck", "silent", "crashed")
 EXAMPLES = 5  # of each kind, to standard error
 
 
-class Finding(Exception):
+class Finding(Exception):  # noqa: N818  # not an error of this program
     """Something that a log which people trust does not do."""
 
     def __init__(self, kind: str, text: str) -> None:
@@ -99,6 +100,7 @@ def _one_child(
         os.close(answers)
         os.close(ask)
         os.setsid()  # so that its children can be ended with it
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nor does it outlive us
         _child(wanted, out, play, plant, memory)
     os.close(out)
     os.close(wanted)
