@@ -11,6 +11,11 @@ from graphcb.compilation import compiled
 
 SUM_TOLERANCE = 1e-6
 FLOAT64 = np.dtype(np.float64)
+LARGEST = 1e100  # of a context's entries and of losses: their squares and products stay finite
+
+
+class DivergenceError(FloatingPointError, ValueError):
+    """A prediction or an update would leave the finite numbers; nothing has changed."""
 
 
 def as_count(name: str, value: Any, *, at_least: int = 1) -> int:
@@ -156,6 +161,24 @@ def as_gamma(gamma: float) -> float:
     return value
 
 
+def too_large(name: str, value: float, where: str) -> ValueError:
+    """The error for a number that is not finite, or too large to calculate with."""
+    if not np.isfinite(value):
+        return ValueError(f"`{name}` must be finite, got {value} at {where}")
+    return ValueError(
+        f"`{name}` must be at most {LARGEST:g} in size, got {value} at {where}; scale it down"
+    )
+
+
+@compiled
+def first_too_large(values: NDArray[np.float64]) -> int:
+    """Index of the first entry that is NaN or larger than LARGEST in size, or -1."""
+    for i in range(values.size):
+        if not abs(values[i]) <= LARGEST:
+            return i
+    return -1
+
+
 @compiled
 def first_not_finite(values: NDArray[np.float64]) -> int:
     """Index of the first NaN or infinity, or -1."""
@@ -176,10 +199,15 @@ def as_range(name: str, bounds: Any) -> tuple[float, float]:
     """A pair of finite numbers, the smaller one first."""
     try:
         low, high = map(float, bounds)
-        if -np.inf < low < high < np.inf:
+    except (TypeError, ValueError, OverflowError):
+        low = high = 0.0
+    if -np.inf < low < high < np.inf:
+        if max(-low, high) <= LARGEST and high - low >= 1.0 / LARGEST:
             return low, high
-    except (TypeError, ValueError):
-        pass
+        raise ValueError(
+            f"`{name}` must lie within {LARGEST:g} of 0 and be at least {1.0 / LARGEST:g} wide, "
+            f"got {bounds!r}; scale it"
+        )
     raise ValueError(f"`{name}` must be (low, high) with low < high, both finite; got {bounds!r}")
 
 

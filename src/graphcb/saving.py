@@ -1,13 +1,13 @@
 """Agents and oracles on disk: a zip file of arrays and one JSON text, without any code.
 
 A file holds names of classes and their attributes. Loading builds only classes of graphcb, or
-those that the caller names, so a file cannot run anything.
+those that the caller names, so a file cannot run anything. Each object is then asked, by its
+method `check_loaded` if it has one, whether what the file gave it fits together.
 """
 
 import io
 import json
 import os
-import zipfile
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -16,16 +16,22 @@ from typing import Any
 import numpy as np
 
 from graphcb import agents, exploration, oracles
-from graphcb.files import atomic_write
+from graphcb.archives import check_size, read_archive, size_limit
+from graphcb.files import FileError, atomic_write
 from graphcb.oracles import blends, features
 
 FORMAT = 1
-_OURS = [
+_ROOMS = [
     thing
     for room in (agents, exploration, oracles, blends, features)
     for thing in vars(room).values()
-    if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
+    if isinstance(thing, type) and hasattr(thing, "check_loaded")
 ]
+# A class with `read_by` hands bytes of the file to another package: it has to be asked for.
+_OURS = [kind for kind in _ROOMS if not hasattr(kind, "read_by")]
+_ON_REQUEST = {kind.__name__: kind.read_by for kind in _ROOMS if hasattr(kind, "read_by")}
+# What a class may say of attributes that it did not expect.
+_DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> None:
@@ -46,9 +52,23 @@ def save(thing: Any, path: str | os.PathLike[str]) -> None:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
-    """Read what `save` wrote. `classes` are your own classes that the file may hold."""
-    return from_bytes(Path(path).read_bytes(), where=str(path), classes=classes)
+def load(
+    path: str | os.PathLike[str], *, classes: Iterable[type] = (), max_bytes: int | None = None
+) -> Any:
+    """Read what `save` wrote; a file that cannot be believed raises `FileError`.
+
+    `classes` are your own classes that the file may hold; one with a method `check_loaded` is
+    asked to check itself. A model that another package reads is loaded only if it is named here
+    too: `classes=[graphcb.oracles.VowpalWabbit]`, for files that you trust. A file may unpack to
+    1 GiB, or to its own size if that is larger, unless `max_bytes` says otherwise.
+    """
+    size = Path(path).stat().st_size
+    try:
+        check_size(size, size_limit(size, max_bytes))
+    except ValueError as reason:
+        raise FileError(f"{os.fspath(path)}: {reason}") from None
+    content = Path(path).read_bytes()
+    return from_bytes(content, where=str(path), classes=classes, max_bytes=max_bytes)
 
 
 def to_bytes(thing: Any) -> bytes:
@@ -61,26 +81,36 @@ def to_bytes(thing: Any) -> bytes:
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> Any:
+def from_bytes(
+    content: bytes, *, where: str, classes: Iterable[type] = (), max_bytes: int | None = None
+) -> Any:
     """Rebuild what `to_bytes` wrote; `where` names the source in errors."""
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive}
-        description = json.loads(arrays["json"].tobytes().decode())
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, UnicodeDecodeError) as reason:
-        raise ValueError(
-            f"{where}: not a file written by graphcb.save, or damaged: {reason}"
+        arrays = read_archive(content, max_bytes=max_bytes)
+        description = json.loads(arrays.pop("json").tobytes().decode())
+    except (KeyError, ValueError, RecursionError) as reason:
+        why = "it holds no description" if isinstance(reason, KeyError) else reason
+        raise FileError(
+            f"{where}: not a file written by graphcb.save, or damaged: {why}"
         ) from None
-    if description.get("graphcb") != FORMAT:
-        raise ValueError(
-            f"{where}: must have format {FORMAT}, got {description.get('graphcb')!r}; "
+    version = description.get("graphcb") if isinstance(description, dict) else None
+    if version != FORMAT:
+        raise FileError(
+            f"{where}: must have format {FORMAT}, got {str(version)[:20]}; "
             "it was written by another version of graphcb"
         )
     try:
-        return _decode(description["content"], arrays, known)
-    except (KeyError, TypeError) as reason:
-        raise ValueError(f"{where}: damaged: {reason!r}") from None
+        return _decode(description.get("content"), arrays, known)
+    except FileError as reason:
+        raise FileError(f"{where}: {reason}") from None
+    except _DAMAGED as reason:
+        raise FileError(f"{where}: damaged: {_shortly(reason)}") from None
+
+
+def _shortly(reason: Exception) -> str:
+    text = str(reason) if isinstance(reason, ValueError) else repr(reason)
+    return text if len(text) <= 300 else f"{text[:297]}..."
 
 
 def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -113,7 +143,7 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
 
 def _attributes(thing: Any) -> dict[str, Any]:
     """The attributes to save; a class that wraps another package defines __getstate__."""
-    if "__setstate__" in vars(type(thing)) and not is_dataclass(thing):
+    if _has_own_state(type(thing)):
         state: dict[str, Any] = thing.__getstate__()
         return state
     if is_dataclass(thing):
@@ -121,25 +151,60 @@ def _attributes(thing: Any) -> dict[str, Any]:
     return dict(vars(thing))
 
 
+def _has_own_state(kind: type) -> bool:
+    return "__setstate__" in vars(kind) and not is_dataclass(kind)
+
+
 def _decode(value: Any, arrays: dict[str, np.ndarray], known: dict[str, type]) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return arrays[value["array"]].copy()
+        return arrays.pop(value["array"]).copy()  # each has one place: no file grows by repetition
     for container in (list, tuple, dict):
         if container.__name__ in value:
             return container(_decode(item, arrays, known) for item in value[container.__name__])
-    if value["class"] not in known:
-        raise ValueError(
-            f"the file holds a {value['class']}, which is not a class of graphcb; "
-            "name it: load(path, classes=[...])"
-        )
-    kind = known[value["class"]]
+    name = value["class"]
+    if name not in known:
+        raise FileError(_unknown(name))
     attributes = {k: _decode(v, arrays, known) for k, v in value["attributes"].items()}
+    return _build(known[name], attributes)
+
+
+def _unknown(name: str) -> str:
+    if name in _ON_REQUEST:
+        return (
+            f"the file holds a {name}, whose model is read by {_ON_REQUEST[name]}; if you trust "
+            f"the file, name it: load(path, classes=[graphcb.oracles.{name}])"
+        )
+    return (
+        f"the file holds a {str(name)[:100]}, which is not a class of graphcb; "
+        "name it: load(path, classes=[...])"
+    )
+
+
+def _build(kind: type, attributes: dict[str, Any]) -> Any:
+    """An object with these attributes, checked as far as its class can."""
     thing: Any = object.__new__(kind)
-    if "__setstate__" in vars(kind) and not is_dataclass(kind):
+    if _has_own_state(kind):
         thing.__setstate__(attributes)
-    else:
+    elif is_dataclass(kind):
+        if set(attributes) != {field.name for field in fields(kind)}:
+            raise ValueError(f"a {kind.__name__} with the attributes {sorted(attributes)}")
         for name, attribute in attributes.items():
             object.__setattr__(thing, name, attribute)
+        if hasattr(thing, "__post_init__"):
+            thing.__post_init__()
+    else:
+        for name, attribute in attributes.items():
+            if name.startswith("__") or _is_taken(kind, name):
+                raise ValueError(f"a {kind.__name__} cannot have the attribute {name!r}")
+            object.__setattr__(thing, name, attribute)
+    if hasattr(thing, "check_loaded"):
+        thing.check_loaded()
     return thing
+
+
+def _is_taken(kind: type, name: str) -> bool:
+    """Whether the class uses the name for a method or a property."""
+    found = getattr(kind, name, None)
+    return callable(found) or hasattr(found, "__set__")

@@ -103,8 +103,16 @@ def test_features_of_any_scale_never_diverge(tail):
         assert ((forecast.losses >= 0.0) & (forecast.losses <= 1.0)).all()
 
 
-def test_the_largest_floats_do_no_harm():
-    oracle, largest = DefaultOracle(1), np.finfo(float).max
+@pytest.mark.parametrize("largest", [1e100, np.finfo(float).max])
+def test_the_largest_floats_do_no_harm(largest):
+    if largest > 1e100:
+        oracle = DefaultOracle(1)
+        for context in ([largest, 1.0], ([3, 9], [1.0, -largest])):
+            with pytest.raises(ValueError, match=r"`context` must be at most 1e\+100 in size"):
+                oracle.update(context, [0], [1.0])
+        assert oracle.blend is None
+        return
+    oracle = DefaultOracle(1)
     for x in ([largest, 1.0], [-largest, 0.0], [1.0, 1.0], [5e-324, 0.0]):
         oracle.update(x, [0], [1.0])
         assert np.isfinite(oracle.predict(x)).all()

@@ -85,9 +85,12 @@ def test_bad_input_gets_an_error_and_changes_nothing(context, actions, losses, t
 
 def test_divergence_is_said_and_not_hidden():
     model = oracle(learning_rate=1e200)
-    model.update([1e200, 0.0], [0.0], [0.5])
     with pytest.raises(FloatingPointError, match="the steps diverge; lower learning_rate"):
-        model.predict([1e200, 0.0], LEVELS)
+        model.update([1e90, 0.0], [0.0], [0.5])
+    assert (model.weights == 0).all()
+    model.weights[:] = 1e250
+    with pytest.raises(FloatingPointError, match="the steps diverge; lower learning_rate"):
+        model.predict([1e90, 0.0], LEVELS)
     model = oracle(start=1e200)
     with pytest.raises(FloatingPointError, match="the steps diverge; lower learning_rate"):
         model.update([0.0, 0.0], [0.0, 1.0], [1e300, 1e308])

@@ -9,6 +9,7 @@ from graphcb.agents.prediction import predicted_losses
 from graphcb.describing import describe
 from graphcb.exploration.closed_forms import follow_the_best
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.loaded import check_counts, check_numbers
 from graphcb.oracles import Oracle, as_oracle
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,11 @@ class Greedy:
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         self.oracle.update(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_oracle(self.oracle)
+        check_counts(self, n_rounds=0)
 
     __repr__ = describe
 
@@ -66,6 +72,12 @@ class EpsilonGreedy:
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         self.oracle.update(context, actions, losses)
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_oracle(self.oracle)
+        check_numbers(self, "epsilon", least=0.0, most=1.0)
+        check_counts(self, n_rounds=0)
+
     __repr__ = describe
 
 
@@ -87,5 +99,9 @@ class Uniform:
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Nothing to learn."""
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_rounds=0)
 
     __repr__ = describe

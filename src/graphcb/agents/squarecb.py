@@ -1,6 +1,7 @@
 """SquareCB: exploration by inverse gap weighting, blind to the graph."""
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from graphcb.exploration import Schedule, SquareRoot, as_schedule
 from graphcb.exploration.closed_forms import inverse_gap_weighting
 from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import check_counts, check_kind, check_numbers
 from graphcb.oracles import Oracle, as_oracle
 
 
@@ -55,6 +57,16 @@ class SquareCB:
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         self.oracle.update(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_oracle(self.oracle)
+        check_kind(self, "schedule", Schedule)
+        if self.schedule.needs != "nothing":
+            raise ValueError(f"`schedule` must need no DEC, got {self.schedule!r}")
+        check_counts(self, n_rounds=0)
+        if self.gamma is not None:
+            check_numbers(self, "gamma", least=0.0, most=math.inf)
 
     def __copy__(self) -> "SquareCB":
         twin = object.__new__(type(self))

@@ -1,6 +1,7 @@
 """SquareCB.G: exploration that knows what each action reveals."""
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,14 @@ from graphcb.exploration.choice import choose_form, explain
 from graphcb.exploration.information_directed import information_directed
 from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
+from graphcb.loaded import check_counts, check_kind, check_numbers
 from graphcb.oracles import DefaultOracle, ForecastingOracle, Oracle, as_oracle
 from graphcb.oracles.columns import read_columns
 from graphcb.oracles.rows import every_index
 
 Floats = NDArray[np.float64]
+
+MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
 class SquareCBG:
@@ -83,9 +87,10 @@ class SquareCBG:
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
         schedule, n_actions = self.schedule, as_graph(graph).n_actions
-        if schedule is not None and schedule.epoch != self.epoch:
-            self.oracle, self.epoch = copy.deepcopy(self.fresh_oracle), schedule.epoch
-        oracle, actions = self._ready(n_actions, actions)
+        oracle, epoch = self.oracle, self.epoch
+        if schedule is not None and schedule.epoch != epoch:
+            oracle, epoch = copy.deepcopy(self.fresh_oracle), schedule.epoch
+        oracle, actions = self._ready(oracle, n_actions, actions)
         if schedule is None:
             probabilities = self._explore_by_information(oracle, context, graph, actions)
             self.oracle = oracle
@@ -93,18 +98,20 @@ class SquareCBG:
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
         require_observable(graph, "to learn from it")
+        if schedule.needs != "nothing":  # a round that is refused leaves the schedule as it is
+            schedule = copy.copy(schedule)
         gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
         probabilities, value = self._explore(predicted, graph, gamma, schedule)
         if schedule.needs != "nothing":
             schedule.observe(value)
-        self.oracle = oracle
+        self.oracle, self.epoch, self.schedule = oracle, epoch, schedule
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
-        oracle = self._ready(1, actions)[0] if self.oracle is None else self.oracle
+        oracle = self._ready(None, 1, actions)[0] if self.oracle is None else self.oracle
         oracle.update(context, actions, losses)
         self.oracle = oracle
 
@@ -122,6 +129,28 @@ class SquareCBG:
             return None
         return choose_form(graph, self.method, needs_optimum=self._needs_optimum())
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_one_of("method", self.method, ("auto", "closed-form", "solver"))
+        check_kind(self, "makes_oracle", bool)
+        check_kind(self, "schedule", Schedule, type(None))
+        check_counts(self, n_rounds=0, epoch=0)
+        if self.gamma is not None:
+            check_numbers(self, "gamma", least=0.0, most=math.inf)
+        if self.oracle is not None or not self.makes_oracle:
+            as_oracle(self.oracle)
+        if self.fresh_oracle is not None:
+            as_oracle(self.fresh_oracle, name="fresh_oracle")
+        if self.makes_oracle and not isinstance(self.oracle, DefaultOracle | None):
+            raise ValueError(f"`oracle` must be a DefaultOracle, got {self.oracle!r}")
+        if self.schedule is None and not (
+            self.makes_oracle or isinstance(self.oracle, ForecastingOracle)
+        ):
+            raise ValueError("`oracle` must say how sure it is, as there is no schedule")
+        needs_fresh = self._needs_optimum() and not self.makes_oracle
+        if needs_fresh and self.fresh_oracle is None:
+            raise ValueError("`fresh_oracle` must be there for a schedule that starts again")
+
     def __copy__(self) -> "SquareCBG":
         twin = object.__new__(type(self))
         vars(twin).update(vars(self), schedule=copy.copy(self.schedule))
@@ -134,19 +163,24 @@ class SquareCBG:
     def _needs_optimum(self) -> bool:
         return self.schedule is not None and self.schedule.needs == "optimum"
 
-    def _ready(self, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
+    def _ready(self, oracle: Oracle | None, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
         """The oracle and the actions to ask it for; one of our own making has room for them.
 
         An oracle that has to grow is copied: the round may yet be refused, and a copy of the
         agent may share it.
         """
-        if not self.makes_oracle and self.oracle is not None:
-            return self.oracle, actions
+        if not self.makes_oracle and oracle is not None:
+            return oracle, actions
         columns, largest = every_index(n_actions), n_actions
         if actions is not None:
             columns = read_columns(actions, n_actions)
             largest = int(columns.max(initial=0)) + 1
-        oracle = DefaultOracle(largest) if self.oracle is None else self.oracle
+            if largest > MOST_ACTIONS:
+                raise ValueError(
+                    f"`actions` must be below {MOST_ACTIONS:,}, as there is room for each number "
+                    f"up to the largest, got {largest - 1}; number them from 0 on"
+                )
+        oracle = DefaultOracle(largest) if oracle is None else oracle
         if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
             oracle = copy.deepcopy(oracle)
             oracle.grow(largest)

@@ -32,33 +32,41 @@ def encode(value: Any, name: str) -> bytes:
         return _sparse_bytes(value, name)
     if isinstance(value, np.ndarray | list):
         array = np.asarray(value) if _is_flat(value) else None
-        if array is not None and array.ndim == 1 and array.dtype.kind in "fiub":
+        if array is not None and array.ndim == 1 and _keeps_all(array, value):
             letter, dtype = (b"f", FLOAT) if array.dtype.kind == "f" else (b"i", WHOLE)
             return letter + array.astype(dtype).tobytes()
     return b"j" + _json_bytes(value, name)
 
 
 def decode(content: bytes) -> Any:
-    """What `encode` was given, with lists of numbers as int64 or float64 arrays."""
-    kind = content[:1]
+    """What `encode` was given, with lists of numbers as int64 or float64 arrays.
+
+    A ValueError that begins with "damaged" if the bytes are not of that form.
+    """
+    kind = bytes(content[:1])
     if kind == b"f":
         return numbers(content, FLOAT, 1)
     if kind == b"i":
         return numbers(content, WHOLE, 1)
-    if kind == b"n":
+    if kind == b"n" and len(content) == 1:
         return None
     if kind == b"p":
         return _pair(content, 1)
     if kind == b"s":
         return _sparse_row(content)
     if kind == b"j":
-        return json.loads(content[1:].decode())
+        try:
+            return json.loads(bytes(content[1:]).decode())
+        except (ValueError, RecursionError) as reason:
+            raise ValueError(f"damaged: a value must be JSON: {reason}") from None
     raise ValueError(f"damaged: a value must begin with one of n, f, i, p, s, j, got {kind!r}")
 
 
 def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) -> NDArray[Any]:
     """A writable array of the numbers between two offsets."""
     stop = len(content) if end is None else end
+    if (stop - begin) % 8 or not 0 <= begin <= stop <= len(content):
+        raise ValueError(f"damaged: numbers must take 8 bytes each, got {stop - begin} bytes")
     return np.frombuffer(content, dtype, (stop - begin) // 8, begin).copy()
 
 
@@ -66,10 +74,25 @@ def _is_flat(value: Any) -> bool:
     return isinstance(value, np.ndarray) or not any(isinstance(v, list | str | dict) for v in value)
 
 
+def _keeps_all(array: NDArray[Any], value: Any) -> bool:
+    """Whether int64 or float64 numbers are what was given; JSON keeps larger whole numbers."""
+    if array.dtype.kind in "ib":
+        return True
+    if array.dtype.kind == "u":
+        return array.size == 0 or int(array.max()) < 2**63
+    if array.dtype.kind != "f":
+        return False
+    if isinstance(value, np.ndarray) or not (np.abs(array) >= 2.0**53).any():
+        return True
+    return not any(isinstance(v, int | np.integer) and int(float(v)) != int(v) for v in value)
+
+
 def _pair_bytes(value: tuple[Any, ...], name: str) -> bytes:
     if len(value) == 2:
         indices, values = np.asarray(value[0]), np.asarray(value[1])
         whole = indices.dtype.kind in "iu" or indices.size == 0
+        if indices.dtype.kind == "u" and indices.size and int(indices.max()) >= 2**63:
+            raise ValueError(f"`{name}` must have indices below 2**63, got {indices.max()}")
         if indices.ndim == 1 and indices.shape == values.shape and whole:
             return indices.astype(WHOLE).tobytes() + values.astype(FLOAT).tobytes()
     raise ValueError(
@@ -79,6 +102,10 @@ def _pair_bytes(value: tuple[Any, ...], name: str) -> bytes:
 
 
 def _pair(content: bytes, begin: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if (len(content) - begin) % 16:
+        raise ValueError(
+            f"damaged: a pair must take 16 bytes per entry, got {len(content) - begin} bytes"
+        )
     middle = begin + (len(content) - begin) // 2
     return numbers(content, WHOLE, begin, middle), numbers(content, FLOAT, middle)
 
@@ -96,6 +123,8 @@ def _sparse_row(content: bytes) -> Any:
 
     width = int(numbers(content, WHOLE, 1, 9)[0])
     indices, values = _pair(content, 9)
+    if width < 0 or indices.size and not 0 <= indices.min() <= indices.max() < width:
+        raise ValueError(f"damaged: a row of {width} must have indices that exist")
     return csr_array((values, indices, [0, indices.size]), shape=(1, width))
 
 
@@ -103,7 +132,7 @@ def _json_bytes(value: Any, name: str) -> bytes:
     plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     try:
         return json.dumps(plain).encode()
-    except (TypeError, ValueError) as reason:
+    except (TypeError, ValueError, RecursionError) as reason:
         raise TypeError(
             f"`{name}` must be {FORMS} to be logged, got {type(value).__name__}: {reason}"
         ) from None

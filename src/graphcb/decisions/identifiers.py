@@ -105,5 +105,5 @@ def pick(actions: Any, indices: NDArray[np.int64]) -> Any:
 def _parsed(key: str) -> Identifier | None:
     try:
         return as_identifier(json.loads(key))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None

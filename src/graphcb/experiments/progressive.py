@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from graphcb.agents import Agent
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play
+from graphcb.checks import as_range
 from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import check_array, check_counts, check_kind, check_numbers, check_pair
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
 
 Floats = NDArray[np.float64]
@@ -104,6 +106,14 @@ class Player:
         self.draws = np.random.default_rng()
         self.draws.bit_generator.state = state["draws"]
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        for role in ("act", "learn"):
+            if not callable(getattr(self.agent, role, None)):
+                raise ValueError(f"`agent` must have a method {role}, got {self.agent!r}")
+        check_pair(self, "loss_range")
+        as_range("loss_range", self.loss_range)
+
 
 class Tally:
     """Sums of losses over all rows so far: of what was played, and of each constant action.
@@ -134,6 +144,14 @@ class Tally:
         self.last_count, self.last_total = count, total
         return mean
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, count=0, last_count=0)
+        check_numbers(self, "total", "last_total")
+        check_array(self, "constants", (np.size(self.constants),))
+        if self.last_count > self.count:
+            raise ValueError(f"`last_count` must be at most {self.count}, got {self.last_count}")
+
 
 class Model:
     """The content of a model file: how rows are read, the player, and the sums so far."""
@@ -142,6 +160,22 @@ class Model:
         self.reading = reading
         self.player = player
         self.tally = Tally(len(reading.targets.actions))
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "reading", TableExamples, SparseExamples)
+        check_kind(self, "player", Player)
+        check_kind(self, "tally", Tally)
+        targets, graph = self.reading.targets, self.player.graph
+        n_actions = len(targets.actions)
+        sizes = {self.tally.constants.size, n_actions if graph is None else graph.n_actions}
+        if sizes != {n_actions} or self.player.loss_range != targets.loss_range:
+            raise ValueError(
+                f"the sums, the graph and the losses must be those of {n_actions} actions"
+            )
+        columns = getattr(self.reading, "columns", None)
+        if (graph is None) == (columns is None or columns.edges is None):
+            raise ValueError("there must be a graph, or a column with one for each row")
 
 
 CLASSES = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_gamma, as_positive
+from graphcb.loaded import check_counts, check_numbers
 
 Need = Literal["nothing", "value", "optimum"]
 
@@ -52,6 +53,10 @@ class Fixed:
     def __post_init__(self) -> None:
         as_gamma(self.value)
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_numbers(self, "value", most=math.inf)
+
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The value."""
         return self.value
@@ -91,6 +96,12 @@ class SquareRoot:
                 f"`alpha` must be at least 1, as an independence number is, got {self.alpha}"
             )
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_numbers(self, "c", most=math.inf)
+        if not isinstance(self.alpha, str):
+            check_numbers(self, "alpha", most=math.inf)
+
     def gamma(self, round_number: int, n_actions: int) -> float:
         alpha = n_actions if isinstance(self.alpha, str) else self.alpha
         return self.c * math.sqrt(alpha * round_number)
@@ -122,6 +133,10 @@ class TwoThirds:
                 f"`d` must be at least 1, as a weak domination number is, got {self.d}; "
                 "use SquareRoot for strongly observable graphs"
             )
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_numbers(self, "c", "d", most=math.inf)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The law of two thirds."""
@@ -156,6 +171,12 @@ class FromTheory:
         for name in ("independence_number", "weak_domination_number"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"`{name}` must not be negative, got {getattr(self, name)}")
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, horizon=1)
+        check_numbers(self, "regression_regret", most=math.inf)
+        check_numbers(self, "independence_number", "weak_domination_number", most=math.inf)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         rounds = self.horizon / self.regression_regret
@@ -196,6 +217,13 @@ class Doubling:
         as_count("horizon", self.horizon)
         as_positive("regression_regret", self.regression_regret)
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, horizon=1, epoch=0)
+        check_numbers(self, "epoch", most=1023)
+        check_numbers(self, "regression_regret", most=math.inf)
+        check_numbers(self, "spent")
+
     def gamma(self, round_number: int, n_actions: int) -> float:
         return 2.0**self.epoch * math.sqrt(self.horizon / self.regression_regret)
 
@@ -232,6 +260,12 @@ class Automatic:
 
     def __post_init__(self) -> None:
         as_positive("c", self.c)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, count=0)
+        check_numbers(self, "c", most=math.inf)
+        check_numbers(self, "last", "total")
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The square root law with the mean so far in place of the independence number."""

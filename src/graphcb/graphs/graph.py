@@ -77,8 +77,13 @@ class FeedbackGraph(GraphFacts):
         return cls.from_structure(reading.read_networkx(graph))
 
     @classmethod
-    def from_json(cls, text: str) -> "FeedbackGraph":
+    def from_json(
+        cls, text: str, *, max_actions: int = reading.MOST_ACTIONS
+    ) -> "FeedbackGraph":
         """What `to_json` wrote: a family with its arguments, or `n_actions` and `edges`.
+
+        A text of a few bytes may describe a graph that fills the memory: one with more than
+        `max_actions` (16,777,216) is refused.
 
         >>> FeedbackGraph.from_json('{"n_actions": 2, "edges": [[0, 0], [0, 1, 0.5]]}')
         FeedbackGraph(2 actions, 2 edges)
@@ -90,10 +95,13 @@ class FeedbackGraph(GraphFacts):
             names = ", ".join(["edges", *sorted(known)])
             raise ValueError(f'"family" must be one of {names}, got {family!r}')
         build = cls.from_edges if family == "edges" else known[family]
+        reading.check_few_actions(arguments.get("n_actions"), max_actions)
         try:
-            return build(**arguments)
+            graph = build(**arguments)
         except TypeError as reason:
             raise ValueError(f"the arguments of {family!r} do not fit: {reason}") from None
+        reading.check_few_actions(graph.n_actions, max_actions)
+        return graph
 
     def to_json(self) -> str:
         """A JSON object that `from_json` reads; probabilities keep every bit.

@@ -15,6 +15,9 @@ from graphcb.graphs.structure import Floats
 # Up to this size a square array takes 2 MB at most and is faster than a sparse one.
 DENSE_UP_TO = 512
 
+# Of a graph from a file or a log: a round over more takes gigabytes.
+MOST_ACTIONS = 2**24
+
 MEANING = "entry [i, j] is the probability that playing i reveals j"
 
 
@@ -41,7 +44,11 @@ def _read_sparse(matrix: Any) -> SparseMatrix:
     from scipy.sparse import csr_array
 
     _check_square(matrix.shape)
+    if matrix.dtype.kind not in "fiub":
+        raise TypeError(f"`matrix` must be an array of real numbers, got {matrix.dtype}")
+    _check_indices(matrix)
     rows = csr_array(matrix, dtype=np.float64, copy=True)
+    _check_indices(rows)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     rows.sort_indices()
@@ -50,6 +57,21 @@ def _read_sparse(matrix: Any) -> SparseMatrix:
         played = int(np.searchsorted(rows.indptr, wrong[0], side="right")) - 1
         raise _not_a_probability(rows.data[wrong[0]], played, int(rows.indices[wrong[0]]))
     return SparseMatrix(rows)
+
+
+def _check_indices(matrix: Any) -> None:
+    """Refuse indices outside a sparse array: scipy's own routines believe them."""
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.copy().check_format(full_check=True)
+        elif matrix.format == "coo" and matrix.nnz:
+            for axis, indices in enumerate(matrix.coords):
+                if indices.min() < 0 or indices.max() >= matrix.shape[axis]:
+                    raise ValueError(f"indices of axis {axis} outside of its size")
+            if {indices.size for indices in matrix.coords} != {matrix.data.size}:
+                raise ValueError("indices and data of different lengths")
+    except (ValueError, IndexError) as reason:
+        raise ValueError(f"`matrix` must have indices that exist: {reason}") from None
 
 
 def read_edges(n_actions: int, edges: Iterable[Any]) -> DenseMatrix | SparseMatrix:
@@ -119,7 +141,7 @@ def read_object(text: str) -> dict[str, Any]:
     """The one JSON object in `text`."""
     try:
         content = json.loads(text)
-    except json.JSONDecodeError as reason:
+    except (ValueError, RecursionError) as reason:
         raise ValueError(f"`text` must be JSON: {reason}") from None
     if not isinstance(content, dict):
         raise ValueError(
@@ -127,6 +149,15 @@ def read_object(text: str) -> dict[str, Any]:
             f'{{"n_actions": 2, "edges": [[0, 1]]}}, got a {type(content).__name__}'
         )
     return content
+
+
+def check_few_actions(n_actions: Any, most: int) -> None:
+    """Refuse a number of actions beyond `most`."""
+    if isinstance(n_actions, int) and n_actions > most:
+        raise ValueError(
+            f"`n_actions` must be at most {most:,}, got {n_actions:,}; "
+            "if that is what you mean, give a larger max_actions"
+        )
 
 
 def _check_square(shape: tuple[int, ...]) -> None:

@@ -1,5 +1,6 @@
 """A mixture of several oracles that is nearly as good as the best of them."""
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
+from graphcb.loaded import check_array, check_kind, check_pair
 from graphcb.oracles.protocol import Oracle, as_oracle
 from graphcb.oracles.rows import Floats
 
@@ -53,22 +55,63 @@ class VovkAggregation:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Weigh the members by how well they predicted, then let the oracles among them learn."""
-        seen = as_numbers("losses", losses)
+        losses = as_numbers("losses", losses)
+        errors = self._squared_errors(context, actions, losses)
+        if errors is None:
+            return
+        # A member of another kind may refuse after it has changed, so a copy of it learns.
+        members = [self._as_learner(member, context, actions, losses) for member in self.members]
+        for member, kept in zip(members, self.members, strict=True):
+            if member is not kept:
+                member.update(context, actions, losses)
+        for member, kept in zip(members, self.members, strict=True):
+            if member is kept and not callable(member):
+                member.update(context, actions, losses)
+        self.members = members
+        self._weigh(errors)
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        losses = as_numbers("losses", losses)
+        if self._squared_errors(context, actions, losses) is not None:
+            for member in self.members:
+                learner = self._as_learner(member, context, actions, losses)
+                if learner is not member:
+                    learner.update(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "members", list)
+        for i, member in enumerate(self.members):
+            as_oracle(member, name=f"members[{i}]")
+        check_pair(self, "loss_range")
+        as_range("loss_range", self.loss_range)
+        check_array(self, "log_weights", (max(1, len(self.members)),), most=0.0)
+
+    __repr__ = describe
+
+    def _as_learner(self, member: Any, context: Any, actions: Any, losses: Any) -> Any:
+        """The member if it will accept the update, or a copy if it cannot tell."""
+        if callable(member):
+            return member
+        if not hasattr(member, "check_update"):
+            return copy.deepcopy(member)
+        member.check_update(context, actions, losses)
+        return member
+
+    def _squared_errors(self, context: Any, actions: Any, seen: Floats) -> Floats | None:
+        """The mean squared error of each member, checked; None if nothing was revealed."""
         check_in_range("losses", seen, "loss_range", self.loss_range)
         if seen.size == 0:
-            return
+            return None
         predictions = self._predictions(context, actions)
         if predictions.shape[1:] != seen.shape:
             raise ValueError(
                 f"`losses` must have shape {predictions.shape[1:]}, one per revealed action, "
                 f"got {seen.shape}"
             )
-        self._weigh(((predictions - seen) ** 2).mean(axis=1))
-        for member in self.members:
-            if not callable(member):
-                member.update(context, actions, seen)
-
-    __repr__ = describe
+        errors: Floats = ((predictions - seen) ** 2).mean(axis=1)
+        return errors
 
     def _predictions(self, context: Any, actions: Any) -> Floats:
         """Each member's predictions, clipped to the range: (n_members, n_actions)."""
@@ -76,7 +119,11 @@ class VovkAggregation:
             member(context, actions) if callable(member) else member.predict(context, actions)
             for member in self.members
         ]
-        return np.clip(np.array(answers, dtype=np.float64), *self.loss_range)
+        predictions = np.array(answers, dtype=np.float64)
+        wrong = np.flatnonzero(np.isnan(predictions).reshape(len(self.members), -1).any(axis=1))
+        if wrong.size:
+            raise ValueError(f"`members[{wrong[0]}]` must predict numbers, got NaN")
+        return np.clip(predictions, *self.loss_range)
 
     def _weigh(self, squared_errors: Floats) -> None:
         low, high = self.loss_range

@@ -4,8 +4,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphcb.checks import as_count, as_one_of, as_positive, as_range, check_in_range
+from graphcb.checks import (
+    DivergenceError,
+    as_count,
+    as_one_of,
+    as_positive,
+    as_range,
+    check_in_range,
+    first_not_finite,
+)
 from graphcb.describing import describe
+from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.posterior import (
     certainty,
@@ -75,7 +84,7 @@ class BayesianLogistic:
         """Predicted losses and how sure they are."""
         row, columns = self._row(context), as_columns(actions, self.n_actions)
         scores, leverages = self.scores(row, columns)
-        shares = mean_shares(scores, leverages)
+        shares = finite_shares(scores, leverages)
         counts = self.counts[columns]
         dispersions = self.squares[columns] / (PRIOR_COUNT + counts)
         deviations, gains = certainty(shares, leverages, dispersions)
@@ -86,14 +95,31 @@ class BayesianLogistic:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One step of the filter for each revealed action."""
-        row = self._row(context)
-        columns, seen = as_seen(actions, losses, self.n_actions)
-        check_in_range("losses", seen, "loss_range", self.loss_range)
-        low, high = self.loss_range
-        shares = (seen - low) / (high - low)
-        predicted = mean_shares(*self.scores(row, columns))
+        row, columns, shares, predicted = self._step(context, actions, losses)
         note_residuals(self.squares, self.counts, columns, predicted, shares)
         self.learn(row, columns, shares)
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._step(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1)
+        as_one_of("covariance", self.covariance, ("full", "diagonal"))
+        check_numbers(self, "prior_variance")
+        as_positive("prior_variance", self.prior_variance)
+        check_pair(self, "loss_range")
+        as_range("loss_range", self.loss_range)
+        n_actions, n_features = self.n_actions, self.n_features
+        check_array(self, "weights", (n_features, n_actions))
+        if self.covariance == "full":
+            check_array(self, "covariances", (n_actions, n_features, n_features))
+        else:
+            most = self.prior_variance
+            check_array(self, "covariances", (n_features, n_actions), least=0.0, most=most)
+        for name in ("squares", "counts"):
+            check_array(self, name, (n_actions,), least=0.0)
 
     def scores(self, row: SparseRow, columns: Columns) -> tuple[Floats, Floats]:
         """Mean and variance of each score; nothing is checked."""
@@ -124,7 +150,29 @@ class BayesianLogistic:
             return np.tile(np.eye(n_features) * self.prior_variance, (n_actions, 1, 1))
         return np.full((n_features, n_actions), self.prior_variance)
 
+    def _step(
+        self, context: Any, actions: Any, losses: Any
+    ) -> tuple[SparseRow, Columns, Floats, Floats]:
+        """What to learn from, checked: losses as shares, and what was predicted."""
+        row = self._row(context)
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        low, high = self.loss_range
+        shares = (seen - low) / (high - low)
+        return row, columns, shares, finite_shares(*self.scores(row, columns))
+
     def _row(self, context: Any) -> SparseRow:
         row = as_row(context, self.n_features)
         check_finite(*row)
         return row
+
+
+def finite_shares(scores: Floats, leverages: Floats) -> Floats:
+    """`mean_shares`, refused if one is not finite."""
+    shares = mean_shares(scores, leverages)
+    if first_not_finite(shares) >= 0:
+        raise DivergenceError(
+            "the predictions or the covariances are no longer finite; scale the contexts down to "
+            "a norm of about 1"
+        )
+    return shares

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.oracles.bayesian import PRIOR_COUNT, BayesianLogistic
+from graphcb.loaded import check_array, check_kind
+from graphcb.oracles.bayesian import PRIOR_COUNT, BayesianLogistic, finite_shares
 from graphcb.oracles.features import DenseFeatures, SparseFeatures, count_dense, scale_dense
 from graphcb.oracles.posterior import (
     certainty,
@@ -65,21 +66,45 @@ class DenseBlend:
             self.log_weights, self.squares, self.counts, columns,
         )  # fmt: skip
 
-    def learn(self, x: Any, columns: Columns, shares: Floats) -> None:
-        """Weigh the members by what they predicted, let them learn, and count the context."""
+    def learn(self, x: Any, columns: Columns, shares: Floats) -> bool:
+        """Weigh the members by what they predicted, let them learn, and count the context.
+
+        False, and nothing is learned, if that would not stay finite.
+        """
         features, full, diagonal = self.features, self.full, self.diagonal
-        _learn_dense(
+        learned = _learn_dense(
             x, features.means, features.squares, features.count, features.n_places,
             full.weights, full.covariances, diagonal.weights, diagonal.covariances,
             self.log_weights, self.squares, self.counts, columns, shares,
         )  # fmt: skip
-        features.count += 1
+        features.count += int(learned)
+        return learned
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
         for member in (self.full, self.diagonal):
             member.grow(n_actions, member.n_features)
         self.squares, self.counts = _longer(self.squares, self.counts, n_actions)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "features", DenseFeatures)
+        _check_member(self, "full")
+        _check_member(self, "diagonal")
+        n_actions, features = self.diagonal.n_actions, self.features
+        check_array(self, "log_weights", (2,), least=-math.inf, most=0.0)
+        has_full, has_diagonal = self.log_weights > -math.inf
+        sizes = self.full.n_actions, self.full.n_features, self.diagonal.n_features
+        expected = (
+            n_actions,
+            features.n_linear if has_full else 1,
+            features.n_places if has_diagonal else 1,
+        )
+        alone = has_diagonal or (has_full and features.n_places == features.n_linear)
+        if sizes != expected or not alone:
+            raise ValueError(f"the members must have the sizes {expected}, got {sizes}")
+        for name in ("squares", "counts"):
+            check_array(self, name, (n_actions,), least=0.0)
 
 
 class SparseBlend:
@@ -113,19 +138,42 @@ class SparseBlend:
         deviations, gains = certainty(shares, leverages, dispersions)
         return shares, deviations, gains, counts
 
-    def learn(self, x: Any, columns: Columns, shares: Floats) -> None:
-        """Give new features a place, then let the members learn."""
+    def learn(self, x: Any, columns: Columns, shares: Floats) -> bool:
+        """Give new features a place, then let the members learn; always true.
+
+        Rows have a norm of 1, so what is learned from them stays finite.
+        """
         if columns.size == 0:
-            return
+            return True
         self.features.learn(x)
         self._make_room(self.diagonal.n_actions)
         row, _ = self.features.scale(x)
         member = self.diagonal if self.full is None else self.full
-        predicted = mean_shares(*member.scores(row, columns))
+        predicted = finite_shares(*member.scores(row, columns))
         note_residuals(self.squares, self.counts, columns, predicted, shares)
         if self.full is not None:
             self.full.learn(row, columns, shares)
         self.diagonal.learn(row, columns, shares)
+        return True
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "features", SparseFeatures)
+        check_kind(self, "full", BayesianLogistic, type(None))
+        _check_member(self, "diagonal")
+        n_actions, places = self.diagonal.n_actions, self.features.n_places
+        members = [self.diagonal]
+        if self.full is not None:
+            _check_member(self, "full")
+            members.append(self.full)
+        for member in members:
+            if member.n_actions != n_actions or member.n_features < places:
+                raise ValueError(
+                    f"a member must have {n_actions} actions and at least {places} features, "
+                    f"got {member.n_actions} and {member.n_features}"
+                )
+        for name in ("squares", "counts"):
+            check_array(self, name, (n_actions,), least=0.0)
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
@@ -144,6 +192,13 @@ class SparseBlend:
                 self.full = None
         if _lacks_room(self.diagonal, n_actions, places):
             self.diagonal.grow(n_actions, max(self.diagonal.n_features, 2 * places))
+
+
+def _check_member(blend: Any, name: str) -> None:
+    """Refuse a member of a loaded blend that is of another kind."""
+    check_kind(blend, name, BayesianLogistic)
+    if getattr(blend, name).covariance != name:
+        raise ValueError(f"`{name}` must have a {name} covariance")
 
 
 def affords_full(n_actions: int, n_features: int) -> bool:
@@ -233,13 +288,19 @@ def _learn_dense(
     counts: Floats,
     columns: Columns,
     shares: Floats,
-) -> None:
-    """Scale, weigh the members, let them learn, count the context."""
+) -> bool:
+    """Scale, weigh the members, let them learn, count the context.
+
+    False, and nothing changes, if a prediction is not finite.
+    """
     places, values = np.arange(n_places), np.empty(n_places)
     scale_dense(x, means, deviations, count, values)
     first, second, _, _ = _ask_both(
         weights, covariances, more_weights, variances, log_weights, places, values, columns
     )
+    for c in range(columns.size):
+        if not np.isfinite(first[c] + second[c]):
+            return False
     share = 1.0 / (1.0 + math.exp(log_weights[1] - log_weights[0]))
     predicted = share * first + (1.0 - share) * second
     note_residuals(squares, counts, columns, predicted, shares)
@@ -253,3 +314,4 @@ def _learn_dense(
     if log_weights[1] > -math.inf:
         diagonal_learn(more_weights, variances, places, values, columns, shares)
     count_dense(x, means, deviations, count + 1)
+    return True

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_numbers, first_not_finite
+from graphcb.checks import LARGEST, DivergenceError, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
 from graphcb.oracles.rows import INT64, Columns, Floats, SparseRow, check_finite, every_index
+
+LARGEST_STEP = 1e200  # of a weight, which then stays finite for longer than anyone counts
 
 
 def as_columns(actions: Any, n_actions: int) -> Columns:
@@ -70,18 +72,16 @@ def read_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Float
 
 
 def check_losses(seen: Floats, columns: Columns) -> None:
-    """Refuse a loss that is not finite."""
-    wrong = first_not_finite(seen)
+    """Refuse a loss that is not finite, or too large."""
+    wrong = first_too_large(seen)
     if wrong >= 0:
-        raise ValueError(
-            f"`losses` must be finite, got {seen[wrong]} at index {wrong} (action {columns[wrong]})"
-        )
+        raise too_large("losses", seen[wrong], f"index {wrong} (action {columns[wrong]})")
 
 
 def explain_not_finite(row: SparseRow, learning_rate: float) -> Exception:
-    """Why predictions are not finite: the context, or steps that diverged."""
+    """Why predictions or steps are not finite: the context, or steps that diverged."""
     check_finite(*row)
-    return FloatingPointError(
+    return DivergenceError(
         "the predictions are no longer finite: the steps diverge; "
         f"lower learning_rate (now {learning_rate}) or scale the contexts down"
     )
@@ -130,6 +130,21 @@ def step(
         row, value = weights[indices[k]], rate * values[k]
         for c in range(n):
             row[columns[c]] -= value * slopes[c]
+
+
+@compiled
+def step_fits(values: Floats, slopes: Floats, rate: float) -> bool:
+    """Whether `step` moves no weight too far to calculate with; false for NaN."""
+    widest = steepest = 0.0
+    for k in range(values.size):
+        if not abs(values[k]) <= LARGEST:
+            return False
+        widest = max(widest, abs(values[k]))
+    for c in range(slopes.size):
+        if not abs(slopes[c]) <= LARGEST_STEP:
+            return False
+        steepest = max(steepest, abs(slopes[c]))
+    return rate * widest * steepest <= LARGEST_STEP
 
 
 @compiled

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_range, check_in_range
+from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
+from graphcb.loaded import check_counts, check_kind, check_pair
 from graphcb.oracles.blends import DenseBlend, SparseBlend
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
@@ -49,6 +50,8 @@ class DefaultOracle:
         columns = as_columns(actions, self.n_actions)
         blend = self._blend_for(context)
         shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
+        if first_not_finite(shares) >= 0:
+            raise _divergence()
         low, high = self.loss_range
         if (low, high) != (0.0, 1.0):
             shares, deviations = low + (high - low) * shares, (high - low) * deviations
@@ -61,8 +64,27 @@ class DefaultOracle:
         blend = self._blend_for(context)
         x = blend.read(context)
         low, high = self.loss_range
-        blend.learn(x, columns, seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low))
+        shares = seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low)
+        if not blend.learn(x, columns, shares):
+            raise _divergence()
         self.blend = blend
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        self.forecast(context, columns)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1)
+        check_pair(self, "loss_range")
+        as_range("loss_range", self.loss_range)
+        check_kind(self, "blend", DenseBlend, SparseBlend, type(None))
+        if self.blend is not None and self.blend.diagonal.n_actions != self.n_actions:
+            raise ValueError(
+                f"`blend` must have {self.n_actions} actions, got {self.blend.diagonal.n_actions}"
+            )
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions; what was learned stays."""
@@ -88,3 +110,9 @@ class DefaultOracle:
                 f"`context` must be a row of numbers or a sparse row, got shape {width}"
             )
         return DenseBlend(self.n_actions, width[0])
+
+
+def _divergence() -> DivergenceError:
+    return DivergenceError(
+        "the predictions or the covariances are no longer finite; start again from a new oracle"
+    )

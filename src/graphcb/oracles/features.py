@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from graphcb.checks import LARGEST
 from graphcb.compilation import compiled
+from graphcb.loaded import check_array, check_counts
 from graphcb.oracles.rows import (
     Columns,
     Floats,
@@ -65,6 +67,18 @@ class DenseFeatures:
         self.count += 1
         count_dense(x, self.means, self.squares, self.count)
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_features=1, n_linear=2, n_places=2, count=0)
+        d = self.n_features
+        if self.n_linear != d + 1 or self.n_places not in (d + 1, d + 1 + d * (d + 1) // 2):
+            raise ValueError(
+                f"{d} features must have {d + 1} places, and those of their products, "
+                f"got {self.n_linear} and {self.n_places}"
+            )
+        check_array(self, "means", (d,), least=-LARGEST, most=LARGEST)
+        check_array(self, "squares", (d,), least=0.0)
+
 
 class SparseFeatures:
     """The features of sparse contexts by place; the constant has place 0."""
@@ -104,6 +118,19 @@ class SparseFeatures:
             self.largest = np.append(self.largest, np.ones(capacity - self.largest.size))
             self.keys, self.key_places = keys, key_places
         self.n_places = _count_sparse(*row, self.keys, self.key_places, self.largest, self.n_places)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_places=1)
+        capacity = getattr(self.keys, "size", 0)
+        if capacity < 64 or capacity & (capacity - 1) or 2 * self.n_places > capacity:
+            raise ValueError(f"{self.n_places} places must be in a table of a fitting power of 2")
+        check_array(self, "keys", (capacity,), dtype=np.int64, least=-1, most=LARGEST_INDEX)
+        check_array(self, "key_places", (capacity,), dtype=np.int64, least=0, most=self.n_places)
+        check_array(self, "largest", (capacity,), least=1.0, most=LARGEST)
+        used = np.sort(self.key_places[self.keys >= 0])
+        if not np.array_equal(used, np.arange(1, self.n_places)):
+            raise ValueError("each key must have a place of its own, in the order of their number")
 
 
 @compiled

@@ -8,9 +8,21 @@ import numpy as np
 from graphcb.checks import as_count, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.describing import describe
-from graphcb.oracles.columns import as_columns, as_seen, explain_not_finite, scores, step
+from graphcb.loaded import check_array, check_counts, check_numbers
+from graphcb.oracles.columns import (
+    LARGEST_STEP,
+    as_columns,
+    as_seen,
+    explain_not_finite,
+    scores,
+    step,
+    step_fits,
+)
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
+
+
+LARGEST_GRADIENT = 1e115
 
 
 class LinearOGD:
@@ -50,17 +62,38 @@ class LinearOGD:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step for each revealed action."""
-        row = as_row(context, self.n_features)
-        columns, seen = as_seen(actions, losses, self.n_actions)
-        slopes = 2.0 * (_predictions(self.weights, row, columns, self.learning_rate) - seen)
-        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
-        size = float(row[1] @ row[1])
-        if 2.0 * rate * size > 1.0:
-            rate = 0.5 / size  # the step that meets the loss: a longer one would overshoot it
+        row, columns, slopes, rate = self._step(context, actions, losses)
         step(self.weights, *row, columns, slopes, rate)
         self.n_updates += 1
 
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._step(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1, n_updates=0)
+        check_numbers(self, "learning_rate")
+        check_learning_rate(self.learning_rate, self.decay)
+        check_array(self, "weights", (self.n_features, self.n_actions))
+
     __repr__ = describe
+
+    def _step(
+        self, context: Any, actions: Any, losses: Any
+    ) -> tuple[SparseRow, Columns, Floats, float]:
+        """The step to take, checked."""
+        row = as_row(context, self.n_features)
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        slopes, fits = _slopes(self.weights, *row, columns, seen)
+        if fits:
+            rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+            size = float(row[1] @ row[1])
+            if 2.0 * rate * size > 1.0:
+                rate = 0.5 / size  # the step that meets the loss: a longer one would overshoot it
+            if step_fits(row[1], slopes, rate):
+                return row, columns, slopes, rate
+        raise explain_not_finite(row, self.learning_rate)
 
 
 class LinearAdaGrad:
@@ -91,12 +124,36 @@ class LinearAdaGrad:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One step for each weight of a revealed action that the context touches."""
-        row = as_row(context, self.n_features)
-        columns, seen = as_seen(actions, losses, self.n_actions)
-        slopes = 2.0 * (_predictions(self.weights, row, columns, self.learning_rate) - seen)
+        row, columns, slopes = self._step(context, actions, losses)
         _adaptive_step(self.weights, self.squares, *row, columns, slopes, self.learning_rate)
 
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._step(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1)
+        check_numbers(self, "learning_rate")
+        check_learning_rate(self.learning_rate, "constant")
+        check_array(self, "weights", (self.n_features, self.n_actions))
+        check_array(self, "squares", (self.n_features, self.n_actions), least=0.0)
+
     __repr__ = describe
+
+    def _step(self, context: Any, actions: Any, losses: Any) -> tuple[SparseRow, Columns, Floats]:
+        """The step to take, checked."""
+        row = as_row(context, self.n_features)
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        slopes, fits = _slopes(self.weights, *row, columns, seen)
+        # The squares of the gradients are added up.
+        if not (
+            fits
+            and step_fits(row[1], slopes, LARGEST_STEP / LARGEST_GRADIENT)
+            and self.learning_rate <= LARGEST_STEP
+        ):
+            raise explain_not_finite(row, self.learning_rate)
+        return row, columns, slopes
 
 
 def _predictions(weights: Floats, row: SparseRow, columns: Columns, learning_rate: float) -> Floats:
@@ -105,6 +162,17 @@ def _predictions(weights: Floats, row: SparseRow, columns: Columns, learning_rat
     if first_not_finite(predicted) >= 0:
         raise explain_not_finite(row, learning_rate)
     return predicted
+
+
+@compiled
+def _slopes(
+    weights: Floats, indices: Columns, values: Floats, columns: Columns, losses: Floats
+) -> tuple[Floats, bool]:
+    """2 (predicted - loss) of each column, and whether the context can be calculated with."""
+    slopes = scores(weights, indices, values, columns)
+    for c in range(columns.size):
+        slopes[c] = 2.0 * (slopes[c] - losses[c])
+    return slopes, step_fits(values, slopes, 0.0)
 
 
 @compiled
@@ -123,4 +191,5 @@ def _adaptive_step(
             gradient = value * slopes[c]
             if gradient != 0.0:
                 sums[columns[c]] += gradient * gradient
-                row[columns[c]] -= rate * gradient / math.sqrt(sums[columns[c]])
+                if sums[columns[c]] > 0.0:  # the square of a tiny one is zero
+                    row[columns[c]] -= rate * gradient / math.sqrt(sums[columns[c]])

@@ -8,6 +8,7 @@ import numpy as np
 from graphcb.checks import as_count, as_one_of, as_range, check_in_range, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.describing import describe
+from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
 from graphcb.oracles.columns import (
     check_columns,
     check_losses,
@@ -17,6 +18,7 @@ from graphcb.oracles.columns import (
     read_seen,
     scores,
     step,
+    step_fits,
 )
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import (
@@ -87,16 +89,40 @@ class LogisticOGD:
         """One gradient step for each revealed action."""
         row = read_row(context, self.n_features)
         columns, seen = read_seen(actions, losses, self.n_actions)
-        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
-        low, high = self.loss_range
-        log_loss = self.objective == "log_loss"
-        if not learn_row(self.weights, *row, columns, seen, low, high, rate, log_loss):
-            check_losses(seen, columns)
-            check_in_range("losses", seen, "loss_range", self.loss_range)
-            raise self._explain(row, columns)
+        if not learn_row(self.weights, *row, columns, seen, *self._settings()):
+            raise self._explain_refusal(row, columns, seen)
         self.n_updates += 1
 
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        row = read_row(context, self.n_features)
+        columns, seen = read_seen(actions, losses, self.n_actions)
+        if not slopes_of(self.weights, *row, columns, seen, *self._settings())[1]:
+            raise self._explain_refusal(row, columns, seen)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1, n_updates=0)
+        check_numbers(self, "learning_rate")
+        check_learning_rate(self.learning_rate, self.decay)
+        check_pair(self, "loss_range")
+        as_range("loss_range", self.loss_range)
+        as_one_of("objective", self.objective, ("squared_error", "log_loss"))
+        check_array(self, "weights", (self.n_features, self.n_actions))
+
     __repr__ = describe
+
+    def _settings(self) -> tuple[float, float, float, bool]:
+        """The range of the losses, the step, and whether it is for the log loss."""
+        low, high = self.loss_range
+        rate = rate_at(self.learning_rate, self.decay, self.n_updates)
+        return low, high, rate, self.objective == "log_loss"
+
+    def _explain_refusal(self, row: SparseRow, columns: Columns, seen: Floats) -> Exception:
+        """Why `learn_row` refused its input."""
+        check_losses(seen, columns)
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        return self._explain(row, columns)
 
     def _explain(self, row: SparseRow, columns: Columns) -> Exception:
         """Why a kernel refused its input: it checks on the way, and the reason is found here."""
@@ -130,15 +156,36 @@ def learn_row(
     rate: float,
     log_loss: bool,
 ) -> bool:
-    """A gradient step for each column; False, and no step, if the input is not valid.
+    """A gradient step for each column; False, and no step, if the input is not valid."""
+    slopes, fine = slopes_of(
+        weights, indices, values, columns, losses, low, high, rate, log_loss
+    )
+    if fine:
+        step(weights, indices, values, columns, slopes, rate)
+    return fine
 
-    On (predicted - loss)^2, or on the log loss of the loss as a share of its range.
+
+@compiled
+def slopes_of(
+    weights: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    losses: Floats,
+    low: float,
+    high: float,
+    rate: float,
+    log_loss: bool,
+) -> tuple[Floats, bool]:
+    """The slope for each column, and whether the input was valid and the step can be taken.
+
+    Of (predicted - loss)^2, or of the log loss of the loss as a share of its range.
     """
     if not _fits(weights, indices, columns):
-        return False
+        return np.empty(0), False
     for c in range(columns.size):
         if not low <= losses[c] <= high:
-            return False
+            return np.empty(0), False
     slopes = scores(weights, indices, values, columns)
     for c in range(columns.size):
         share = 1.0 / (1.0 + math.exp(-slopes[c]))
@@ -147,10 +194,7 @@ def learn_row(
             slopes[c] = error / (high - low)
         else:
             slopes[c] = 2.0 * error * (high - low) * share * (1.0 - share)
-    if first_not_finite(slopes) >= 0:
-        return False
-    step(weights, indices, values, columns, slopes, rate)
-    return True
+    return slopes, step_fits(values, slopes, rate)
 
 
 @compiled

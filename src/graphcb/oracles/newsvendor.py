@@ -5,9 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_numbers, as_positive
+from graphcb.checks import (
+    LARGEST,
+    DivergenceError,
+    as_count,
+    as_numbers,
+    as_positive,
+    first_not_finite,
+    first_too_large,
+)
 from graphcb.compilation import compiled
 from graphcb.describing import describe
+from graphcb.loaded import check_array, check_counts, check_numbers
 from graphcb.newsvendor import stock_costs
 from graphcb.oracles.rows import Floats, as_dense, check_finite, every_index
 
@@ -55,10 +64,38 @@ class NewsvendorOGD:
         """Predicted cost of each level: context (n_features,), actions (K,) levels."""
         levels = self._levels(actions)
         demand = self._demand(as_dense(context, self.n_features))
-        return stock_costs(levels, demand, self.holding_cost, self.backorder_cost)
+        costs = stock_costs(levels, demand, self.holding_cost, self.backorder_cost)
+        if first_not_finite(costs) >= 0:
+            wrong = first_not_finite(levels)
+            if wrong < 0:
+                raise self._divergence()
+            raise ValueError(f"`actions` must be finite, got {levels[wrong]} at index {wrong}")
+        return costs
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step on the levels seen; none if there are no levels."""
+        x, step = self._step(context, actions, losses)
+        if step is not None:
+            add_scaled(self.weights, -step, x)
+            self.intercept -= step
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._step(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_features=1)
+        for name in ("learning_rate", "holding_cost", "backorder_cost"):
+            check_numbers(self, name)
+            as_positive(name, getattr(self, name))
+        check_numbers(self, "start", "intercept")
+        check_array(self, "weights", (self.n_features,))
+
+    __repr__ = describe
+
+    def _step(self, context: Any, actions: Any, losses: Any) -> tuple[Floats, float | None]:
+        """The context and the step to take along it, checked; None if there are no levels."""
         x = as_dense(context, self.n_features)
         levels = self._levels(actions)
         seen = as_numbers("losses", losses)
@@ -67,7 +104,7 @@ class NewsvendorOGD:
                 f"`losses` must have shape {levels.shape}, one per revealed level, got {seen.shape}"
             )
         if levels.size == 0:
-            return
+            return x, None
         slope = mean_slope(levels, seen, self._demand(x), self.holding_cost, self.backorder_cost)
         if not math.isfinite(slope):
             wrong = np.flatnonzero(~(np.isfinite(levels) & np.isfinite(seen)))
@@ -78,10 +115,10 @@ class NewsvendorOGD:
                 f"got level {levels[wrong[0]]} with loss {seen[wrong[0]]} at index {wrong[0]}"
             )
         step = self.learning_rate * slope
-        add_scaled(self.weights, -step, x)
-        self.intercept -= step
-
-    __repr__ = describe
+        if not abs(step) <= LARGEST or first_too_large(x) >= 0:
+            check_finite(every_index(self.n_features), x)
+            raise self._divergence()
+        return x, step
 
     def _demand(self, x: Floats) -> float:
         demand = dot(x, self.weights) + self.intercept
@@ -90,8 +127,8 @@ class NewsvendorOGD:
             raise self._divergence()
         return demand
 
-    def _divergence(self) -> FloatingPointError:
-        return FloatingPointError(
+    def _divergence(self) -> DivergenceError:
+        return DivergenceError(
             "the guessed demand is no longer finite: the steps diverge; "
             f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
         )

@@ -22,6 +22,7 @@ from graphcb.compilation import compiled
 from graphcb.oracles.rows import Columns, Floats
 
 PI_8 = math.pi / 8.0
+LARGEST_ALONG = 1e115  # of covariance @ x, whose square is taken off the covariance
 LEAST_CURVATURE = 1e-6  # of v: far out on the sigmoid a step stays small
 
 
@@ -29,7 +30,10 @@ LEAST_CURVATURE = 1e-6  # of v: far out on the sigmoid a step stays small
 def full_scores(
     weights: Floats, covariances: Floats, indices: Columns, values: Floats, columns: Columns
 ) -> tuple[Floats, Floats]:
-    """Mean and variance of the scores; covariances are (n_actions, n_features, n_features)."""
+    """Mean and variance of the scores; covariances are (n_actions, n_features, n_features).
+
+    The variance is NaN where learning from this row would not stay finite.
+    """
     scores, leverages = np.zeros(columns.size), np.zeros(columns.size)
     along = np.empty(weights.shape[0])
     for c in range(columns.size):
@@ -38,6 +42,11 @@ def full_scores(
             scores[c] += weights[indices[k], columns[c]] * values[k]
             leverages[c] += along[indices[k]] * values[k]
         leverages[c] = max(leverages[c], 0.0)
+        too_large = False
+        for i in range(along.size):
+            too_large |= not abs(along[i]) <= LARGEST_ALONG
+        if too_large:
+            leverages[c] = np.nan
     return scores, leverages
 
 
@@ -122,7 +131,8 @@ def diagonal_learn(
         for c in range(columns.size):
             along = spreads[columns[c]] * value
             means[columns[c]] += steps[c] * along
-            spreads[columns[c]] -= shrinks[c] * along * along
+            # Rounding may take off more than there is where the context is very large.
+            spreads[columns[c]] = max(spreads[columns[c]] - shrinks[c] * along * along, 0.0)
 
 
 @compiled

@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_positive
+from graphcb.checks import DivergenceError, as_count, as_positive, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.describing import describe
+from graphcb.loaded import LARGEST_STATE, check_array, check_counts, check_numbers
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
+
+LARGEST_SQUARED = 1e115  # of what is squared: predictions, and inverse @ x
 
 
 class OnlineRidge:
@@ -37,15 +40,16 @@ class OnlineRidge:
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
-        return self._answers(context, actions)[0]
+        x = self._read(context)
+        return self._answers(x, as_columns(actions, self.n_actions))[0]
 
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are: exactly, by the leverage of the context.
 
         The variance of a prediction is its leverage times that of the residuals of its action.
         """
-        predicted, leverages = self._answers(context, actions)
-        columns = as_columns(actions, self.n_actions)
+        x, columns = self._read(context), as_columns(actions, self.n_actions)
+        predicted, leverages = self._answers(x, columns)
         residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
         squares, counts, lowest, highest = residuals
         seen = highest >= lowest
@@ -58,22 +62,57 @@ class OnlineRidge:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Add the context and the loss to each revealed action's sums."""
-        x = as_dense(context, self.n_features)
-        check_finite(every_index(self.n_features), x)
+        x = self._read(context)
         columns, seen = as_seen(actions, losses, self.n_actions)
+        predicted, leverages = self._answers(x, columns)
         if self.residuals is None:
             self.residuals = no_residuals(self.n_actions)
-        predicted, leverages = _forecast(self.inverses, self.moments, x, columns)
         _note(self.residuals, columns, seen, predicted, leverages)
         _absorb(self.inverses, self.moments, x, columns, seen)
 
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        columns, _ = as_seen(actions, losses, self.n_actions)
+        self._answers(self._read(context), columns)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1)
+        check_numbers(self, "penalty")
+        as_positive("penalty", self.penalty)
+        n_actions, n_features = self.n_actions, self.n_features
+        check_array(self, "inverses", (n_actions, n_features, n_features))
+        check_array(self, "moments", (n_actions, n_features))
+        if self.residuals is not None:
+            # Those of an action that was never seen are infinite.
+            check_array(self, "residuals", (4, n_actions), least=-np.inf, most=np.inf)
+            squares, counts, lowest, highest = self.residuals
+            sums = np.stack([squares, counts])
+            unseen = counts == 0.0
+            ranges = np.where(unseen, 0.0, [lowest, highest])
+            if not ((sums >= 0.0) & (sums <= LARGEST_STATE)).all() or not (
+                (np.abs(ranges) <= LARGEST_STATE) & (ranges[0] <= ranges[1])
+            ).all():
+                raise ValueError("`residuals` must be finite where an action was seen")
+            if not ((lowest == np.inf) & (highest == -np.inf))[unseen].all():
+                raise ValueError("`residuals` must be infinite where no action was seen")
+
     __repr__ = describe
 
-    def _answers(self, context: Any, actions: Any) -> tuple[Floats, Floats]:
-        """Predictions and leverages."""
+    def _read(self, context: Any) -> Floats:
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
-        return _forecast(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
+        return x
+
+    def _answers(self, x: Floats, columns: Columns) -> tuple[Floats, Floats]:
+        """Predictions and leverages, refused if they are too large to learn from."""
+        predicted, leverages = _forecast(self.inverses, self.moments, x, columns)
+        if first_not_finite(predicted) >= 0:
+            raise DivergenceError(
+                "the predictions are no longer finite; scale the contexts and the losses down, "
+                f"or raise penalty (now {self.penalty})"
+            )
+        return predicted, leverages
 
 
 def no_residuals(n_actions: int) -> Floats:
@@ -87,19 +126,26 @@ def no_residuals(n_actions: int) -> Floats:
 def _forecast(
     inverses: Floats, moments: Floats, x: Floats, columns: Columns
 ) -> tuple[Floats, Floats]:
-    """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x."""
+    """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x.
+
+    The prediction is NaN where learning from x would not stay finite.
+    """
     predicted, leverages = np.empty(columns.size), np.empty(columns.size)
     for c in range(columns.size):
         inverse, moment = inverses[columns[c]], moments[columns[c]]
         numerator = leverage = 0.0
+        fits = True
         for i in range(x.size):
             along = 0.0
             for j in range(x.size):
                 along += inverse[i, j] * x[j]
             numerator += moment[i] * along
             leverage += x[i] * along
+            fits &= abs(along) <= LARGEST_SQUARED
         predicted[c] = numerator / (1.0 + leverage)
-        leverages[c] = leverage
+        leverages[c] = max(leverage, 0.0)  # below 0 by rounding
+        if not (fits and leverage >= -0.5 and abs(predicted[c]) <= LARGEST_SQUARED):
+            predicted[c] = np.nan
     return predicted, leverages
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import FLOAT64, as_numbers, first_not_finite
+from graphcb.checks import FLOAT64, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
 
 Floats = NDArray[np.float64]
@@ -71,10 +71,10 @@ def as_dense(context: Any, n_features: int) -> Floats:
 
 
 def check_finite(indices: Columns, values: Floats) -> None:
-    """Refuse a context with NaN or infinity."""
-    wrong = first_not_finite(values)
+    """Refuse a context with NaN, infinity or a number that is too large."""
+    wrong = first_too_large(values)
     if wrong >= 0:
-        raise ValueError(f"`context` must be finite, got {values[wrong]} at index {indices[wrong]}")
+        raise too_large("context", values[wrong], f"index {indices[wrong]}")
 
 
 def check_indices(indices: Columns, n_features: int) -> None:

@@ -1,12 +1,18 @@
 """One regressor for all actions, by features of a context and an action together."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, as_numbers, first_not_finite
+from graphcb.checks import (
+    DivergenceError,
+    as_count,
+    as_numbers,
+    first_not_finite,
+    first_too_large,
+    too_large,
+)
 from graphcb.describing import describe
 from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
 from graphcb.oracles.rows import Floats
@@ -51,25 +57,38 @@ class SharedLinearOGD:
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One gradient step on the revealed actions."""
+        weights = self._step(context, actions, losses)
+        if weights is not None:
+            self.weights[:] = weights
+            self.n_updates += 1
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._step(context, actions, losses)
+
+    __repr__ = describe
+
+    def _step(self, context: Any, actions: Any, losses: Any) -> Floats | None:
+        """The weights after the step, checked; None if nothing was revealed."""
         seen = as_numbers("losses", losses)
         if seen.size == 0 and len(actions) == 0:
-            return
+            return None
         rows = self._rows(context, actions)
         if seen.shape != rows.shape[:1]:
             raise ValueError(
                 f"`losses` must have shape {rows.shape[:1]}, one per revealed action, "
                 f"got {seen.shape}"
             )
-        wrong = first_not_finite(seen)
+        wrong = first_too_large(seen)
         if wrong >= 0:
-            raise ValueError(f"`losses` must be finite, got {seen[wrong]} at index {wrong}")
+            raise too_large("losses", seen[wrong], f"index {wrong}")
         errors = self._predict(rows) - seen
         rate = rate_at(self.learning_rate, self.decay, self.n_updates)
-        with np.errstate(over="ignore", invalid="ignore"):  # said by the next prediction
-            self.weights -= rate * 2.0 * (errors @ rows) / len(rows)
-        self.n_updates += 1
-
-    __repr__ = describe
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights: Floats = self.weights - rate * 2.0 * (errors @ rows) / len(rows)
+        if first_not_finite(weights) >= 0:
+            raise self._divergence()
+        return weights
 
     def _rows(self, context: Any, actions: Any) -> Floats:
         rows = as_numbers("features", self.features(context, actions))
@@ -84,10 +103,13 @@ class SharedLinearOGD:
         with np.errstate(over="ignore", invalid="ignore"):
             predicted: Floats = rows @ self.weights
         if first_not_finite(predicted) >= 0:
-            if not math.isfinite(rows.sum()):
+            if not np.isfinite(rows).all():
                 raise ValueError("`features` must be finite, got NaN or infinity")
-            raise FloatingPointError(
-                "the predictions are no longer finite: the steps diverge; "
-                f"lower learning_rate (now {self.learning_rate}) or scale the features down"
-            )
+            raise self._divergence()
         return predicted
+
+    def _divergence(self) -> DivergenceError:
+        return DivergenceError(
+            "the predictions are no longer finite: the steps diverge; "
+            f"lower learning_rate (now {self.learning_rate}) or scale the features down"
+        )

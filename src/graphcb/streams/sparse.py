@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import listed
+from graphcb.checks import as_one_of, listed
 from graphcb.hashing import place_of
+from graphcb.loaded import check_array, check_counts, check_kind
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.scaling import shrink
 from graphcb.streams.source import Source
@@ -161,6 +162,15 @@ class SparseExamples:
                 except ValueError as reason:
                     bad_rows.report(number, str(reason))
             yield self._examples(rows, lines)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_one_of("format", self.format, tuple(PARSERS))
+        check_kind(self, "targets", Targets)
+        check_counts(self, n_places=1, n_features=2)
+        check_array(self, "largest", (self.n_places,), least=0.0, most=np.finfo(float).max)
+        if self.n_features != self.n_places + 1:
+            raise ValueError(f"`n_features` must be {self.n_places + 1}, got {self.n_features}")
 
     def _check(self, row: SparseLine) -> None:
         """Refuse values that are not finite, and labels or actions that are not known."""

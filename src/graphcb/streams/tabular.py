@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphcb.checks import listed
 from graphcb.graphs import FeedbackGraph
 from graphcb.hashing import word_places
+from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.scaling import standardise
 from graphcb.streams.source import Source
@@ -38,6 +39,15 @@ class Columns:
         edges = () if self.edges is None else (self.edges,)
         return (*self.numbers, *self.words, *target, *edges)
 
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        named = (self.numbers, self.words, self.losses)
+        names = (name for part in (*named, (self.label or "", self.edges or "")) for name in part)
+        if not all(type(part) is tuple for part in named) or not all(
+            isinstance(name, str) for name in names
+        ):
+            raise ValueError("the columns must be given by their names")
+
 
 class TableExamples:
     """Reads tables as examples, and keeps the mean and the deviation of each column.
@@ -57,6 +67,23 @@ class TableExamples:
         self.means = np.zeros(n_numbers)
         self.squares = np.zeros(n_numbers)
         self.count = 0
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "columns", Columns)
+        check_kind(self, "targets", Targets)
+        columns, n_actions = self.columns, len(self.targets.actions)
+        if columns.label is None and len(columns.losses) != n_actions:
+            raise ValueError(f"there must be {n_actions} columns of losses")
+        n_numbers = len(columns.numbers)
+        check_counts(self, n_places=min(1, len(columns.words)), n_features=1, count=0)
+        if self.n_features != n_numbers + 1 + self.n_places:
+            raise ValueError(
+                f"`n_features` must be {n_numbers + 1 + self.n_places}, got {self.n_features}"
+            )
+        check_numbers(self, "weight", least=0.0, most=1.0)
+        check_array(self, "means", (n_numbers,), least=-np.inf, most=np.inf)
+        check_array(self, "squares", (n_numbers,), least=0.0, most=np.inf)
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""

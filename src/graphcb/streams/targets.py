@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import check_pair
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +38,14 @@ class Targets:
         self.actions = tuple(actions)
         self.loss_range = (float(low), float(high))
         self.positions = {name: i for i, name in enumerate(self.actions)}
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_pair(self, "loss_range")
+        if not all(isinstance(name, str) for name in self.actions):
+            raise ValueError("`actions` must be texts")
+        if vars(Targets(self.actions, self.loss_range)) != vars(self):
+            raise ValueError("`positions` must be those of the actions")
 
     def of_label(self, labels: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """Losses (n, K) of rows with one label each, and what is wrong with bad rows."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.agents import SquareCB, SquareCBG
+from graphcb.checks import LARGEST
 from graphcb.compilation import compiled, nanoseconds
 from graphcb.environments.stock import StockProblem, grid
 from graphcb.experiments.kernels.ledger import (
@@ -128,10 +129,9 @@ def _play(
         seen = grid[: action + 1]
         losses = stock_costs(seen, demand, costs.holding, costs.backorder)
         revealed = nanoseconds(room)
-        slope = mean_slope(seen, losses, guess, holding, backorder)
-        if not math.isfinite(slope):
+        step = learning_rate * mean_slope(seen, losses, guess, holding, backorder)
+        if not abs(step) <= LARGEST:
             return t
-        step = learning_rate * slope
         add_scaled(weights, -step, x)
         intercept[0] -= step
         learnt = nanoseconds(room)

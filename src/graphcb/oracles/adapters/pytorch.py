@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count
+from graphcb.checks import LARGEST, DivergenceError, as_count
 from graphcb.describing import describe
+from graphcb.loaded import check_counts, check_kind, check_numbers
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.learning_rates import check_learning_rate
 from graphcb.oracles.rows import Floats, as_row, check_finite
+
+
+MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each array of weights
 
 
 class TorchNetwork:
@@ -52,6 +56,8 @@ class TorchNetwork:
         columns = as_columns(actions, self.n_actions)
         with torch.no_grad():
             predicted: Floats = self.network(x).numpy()[columns]
+        if not np.isfinite(predicted).all():
+            raise self._divergence()
         return predicted
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
@@ -65,9 +71,22 @@ class TorchNetwork:
         self.optimiser.zero_grad()
         errors = self.network(x)[torch.from_numpy(columns.copy())] - torch.from_numpy(seen.copy())
         (errors**2).mean().backward()
+        largest = max(float(weights.grad.abs().max()) for weights in self.network.parameters())
+        if not largest <= LARGEST:  # Adam adds up the squares; also true for NaN
+            self.optimiser.zero_grad()
+            raise self._divergence()
         self.optimiser.step()
 
+    def check_loaded(self) -> None:
+        """Nothing is left to check: a state is checked before the network is built from it."""
+
     __repr__ = describe
+
+    def _divergence(self) -> DivergenceError:
+        return DivergenceError(
+            "the predictions or their gradients are no longer finite; "
+            f"lower learning_rate (now {self.learning_rate}) or scale the contexts down"
+        )
 
     def _features(self, context: Any) -> Any:
         import torch
@@ -100,9 +119,35 @@ class TorchNetwork:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name in ("n_actions", "n_features", "hidden", "learning_rate"):
             setattr(self, name, state[name])
+        self._check_state(state["network"], state["optimiser"]["state"])
         self._build()
         self.network.load_state_dict(_to_tensors(state["network"]))
-        self.optimiser.load_state_dict(_to_tensors(state["optimiser"]))
+        settings = self.optimiser.state_dict()["param_groups"]  # ours, and not those of a file
+        moments = _to_tensors(state["optimiser"]["state"])
+        self.optimiser.load_state_dict({"state": moments, "param_groups": settings})
+
+    def _check_state(self, network: dict[str, Any], moments: dict[int, Any]) -> None:
+        """Refuse arrays that do not fit the sizes, before anything of these sizes is built."""
+        check_counts(self, n_actions=1, n_features=1)
+        check_numbers(self, "learning_rate")
+        check_learning_rate(self.learning_rate, "constant")
+        check_kind(self, "hidden", tuple, list)
+        self.hidden = tuple(as_count(f"hidden[{i}]", n) for i, n in enumerate(self.hidden))
+        shapes: list[tuple[int, ...]] = []
+        for wide, narrow in pairwise((self.n_features, *self.hidden, self.n_actions)):
+            shapes += [(narrow, wide), (narrow,)]
+        weights = list(network.values())
+        for parts in (weights, *([m[k] for m in moments.values()] for k in MOMENTS if moments)):
+            if [_shape(part) for part in parts] != shapes:
+                raise ValueError(f"the network must have arrays of the shapes {shapes}")
+            if not all(np.isfinite(part).all() for part in parts):
+                raise ValueError("the network must have finite weights")
+
+
+def _shape(part: Any) -> tuple[int, ...] | None:
+    """The shape of an array of weights; None for anything else."""
+    is_array = isinstance(part, np.ndarray) and part.dtype == np.float64
+    return part.shape if is_array else None
 
 
 def _start(network: Any, seed: int) -> None:

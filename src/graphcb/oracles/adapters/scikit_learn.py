@@ -1,11 +1,13 @@
 """Any scikit-learn regressor that learns in steps."""
 
+import copy
 from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count
+from graphcb.checks import DivergenceError, as_count
 from graphcb.describing import describe
+from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Floats, as_row, check_finite
 
@@ -49,18 +51,50 @@ class SklearnRegressor:
         """Predicted losses of these actions (numbers), of all for None."""
         row = self._row(context)
         columns = as_columns(actions, self.n_actions)
-        return np.array([self._predict_one(row, column) for column in columns])
+        predicted = np.array([self._predict_one(row, column) for column in columns])
+        if not np.isfinite(predicted).all():
+            raise DivergenceError("the predictions are no longer finite; scale the contexts down")
+        return predicted
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One `partial_fit` for each revealed action."""
-        row = self._row(context)
-        columns, seen = as_seen(actions, losses, self.n_actions)
-        for column, loss in zip(columns, seen, strict=True):
-            self.regressors[column].partial_fit(row, np.array([loss]))
+        for column, regressor in self._learned(context, actions, losses):
+            self.regressors[column] = regressor
             self.fitted[column] = True
+
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._learned(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1)
+        check_numbers(self, "start")
+        check_kind(self, "sparse", bool)
+        check_kind(self, "regressors", list)
+        check_array(self, "fitted", (len(self.regressors),), dtype=np.bool_)
+        if len(self.regressors) != self.n_actions:
+            raise ValueError(f"there must be {self.n_actions} regressors")
+        if not all(hasattr(r, "partial_fit") and hasattr(r, "predict") for r in self.regressors):
+            raise ValueError("the regressors must have partial_fit and predict")
 
     def __repr__(self) -> str:
         return describe(self, regressor=self.regressors[0])
+
+    def _learned(self, context: Any, actions: Any, losses: Any) -> list[tuple[int, Any]]:
+        """Copies that have learned: a regressor may refuse, or diverge, after it has changed."""
+        row = self._row(context)
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        learned = []
+        for column, loss in zip(columns.tolist(), seen, strict=True):
+            regressor = copy.deepcopy(self.regressors[column])
+            regressor.partial_fit(row, np.array([loss]))
+            if not np.isfinite(regressor.predict(row)).all():
+                raise DivergenceError(
+                    "the predictions would no longer be finite; scale the contexts and losses down"
+                )
+            learned.append((column, regressor))
+        return learned
 
     def _predict_one(self, row: Any, column: int) -> float:
         return float(self.regressors[column].predict(row)[0]) if self.fitted[column] else self.start

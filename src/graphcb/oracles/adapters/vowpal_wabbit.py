@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count
+from graphcb.checks import DivergenceError, as_count
 from graphcb.describing import describe
+from graphcb.loaded import check_counts, check_kind
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.rows import Floats, as_row, check_finite
+
+LARGEST_SINGLE = 1e15  # VW calculates in single precision, where 1e20 squared is infinite
 
 
 class VowpalWabbit:
@@ -24,6 +27,8 @@ class VowpalWabbit:
     array([0., 0.])
     """
 
+    read_by = "Vowpal Wabbit"  # so `graphcb.load` builds one only if it is asked to
+
     def __init__(self, n_actions: int, n_features: int, *, arguments: str = "") -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
@@ -34,20 +39,36 @@ class VowpalWabbit:
         """Predicted losses of these actions (numbers), of all for None."""
         features = self._features(context)
         columns = as_columns(actions, self.n_actions)
-        return np.array([self.workspace.predict(f"|a{c} {features}") for c in columns], dtype=float)
+        found = [self.workspace.predict(f"|a{c} {features}") for c in columns]
+        predicted = np.array(found, dtype=np.float64)
+        if not np.isfinite(predicted).all():
+            raise DivergenceError(
+                "the predictions are no longer finite; lower the learning rate in `arguments`"
+            )
+        return predicted
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """One example for each revealed action."""
-        features = self._features(context)
-        columns, seen = as_seen(actions, losses, self.n_actions)
+        features, columns, seen = self._examples(context, actions, losses)
         for column, loss in zip(columns, seen.tolist(), strict=True):
             self.workspace.learn(f"{loss} |a{column} {features}")
 
+    def check_update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Raise what `update` would raise; nothing changes."""
+        self._examples(context, actions, losses)
+
     __repr__ = describe
+
+    def _examples(self, context: Any, actions: Any, losses: Any) -> tuple[str, Any, Floats]:
+        features = self._features(context)
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        _check_single("losses", seen)
+        return features, columns, seen
 
     def _features(self, context: Any) -> str:
         indices, values = as_row(context, self.n_features)
         check_finite(indices, values)
+        _check_single("context", values)
         pairs = zip(indices.tolist(), values.tolist(), strict=True)
         return " ".join(f"{index}:{value}" for index, value in pairs)
 
@@ -67,10 +88,25 @@ class VowpalWabbit:
         self.n_actions = state["n_actions"]
         self.n_features = state["n_features"]
         self.arguments = state["arguments"]
+        check_counts(self, n_actions=1, n_features=1)
+        check_kind(self, "arguments", str)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "model"
             file.write_bytes(state["model"].tobytes())
             self.workspace = _open(f"--initial_regressor {file}")
+
+    def check_loaded(self) -> None:
+        """Nothing is left to check: VW has read its model itself."""
+
+
+def _check_single(name: str, values: Floats) -> None:
+    """Refuse numbers whose squares are infinite in single precision."""
+    wrong = np.flatnonzero(np.abs(values) > LARGEST_SINGLE)
+    if wrong.size:
+        raise ValueError(
+            f"`{name}` must be at most {LARGEST_SINGLE:g} in size for Vowpal Wabbit, got "
+            f"{values[wrong[0]]} at position {wrong[0]}; scale it down"
+        )
 
 
 def _open(arguments: str) -> Any:
