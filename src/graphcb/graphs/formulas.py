@@ -87,8 +87,10 @@ def is_within(value: float, upper: float, lower: float, tolerance: float) -> boo
 
 @inlined
 def record(outcome: Outcome, cut: bool, numbers: Floats) -> None:
-    """Write an outcome to its row of numbers."""
-    numbers[VALUE], numbers[UPPER] = outcome.value, outcome.upper
-    numbers[LOWER] = outcome.lower if outcome.lower > 0.0 else 0.0  # the optimum is never negative
+    """Write an outcome to its row of numbers, with room for what has underflowed."""
+    room = NEGLIGIBLE if outcome.upper > 0.0 else 0.0
+    numbers[VALUE], numbers[UPPER] = outcome.value, outcome.upper + room
+    lower = outcome.lower - room
+    numbers[LOWER] = lower if lower > 0.0 else 0.0  # the optimum is never negative
     numbers[STEPS], numbers[N_ACTIVE] = outcome.steps, outcome.n_active
     numbers[RESTARTED], numbers[CUT] = outcome.restarted, cut

@@ -22,8 +22,8 @@ expression in the minimum is the gradient g of L in p.
 
 No term is a difference of large ones: the largest probability (the head) is one minus the sum of
 the others, and that sum is what is computed with. Rounding is allowed for in proportion to the sum
-of absolute values, which holds as long as nothing overflows and what underflows is negligible. An
-iterate with some W below LEAST_SEEN, or with a number that is not one, proves nothing.
+of absolute values, which holds as long as nothing overflows and what underflows is negligible;
+`formulas.record` adds that in the end. An iterate with some W below LEAST_SEEN, or with a number that is not one, proves nothing.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats
-from graphcb.graphs.formulas import LEAST_SEEN, NEGLIGIBLE, OPERATIONS, ROUNDING
+from graphcb.graphs.formulas import LEAST_SEEN, OPERATIONS, ROUNDING
 
 
 UNBALANCED = 1e-6  # p and q whose sums are further from one than this prove nothing
@@ -144,7 +144,7 @@ def _bound_below(
         worth = g[i] + loops[i] * h[i]
         g[i] = ft[i] + 2.0 * t - worth
         least = min(least, g[i] - error * (ft[i] + 2.0 * abs(t) + worth))
-    return price - error * price_size - NEGLIGIBLE, least
+    return price - error * price_size, least
 
 
 @inlined
@@ -170,4 +170,4 @@ def _bound_above(
         value = max(value, common + (term - ft[b]))
         upper = max(upper, common + (term - ft[b]) + error * (common + size + ft[b]))
         worst = max(worst, c[b])
-    return value, upper + NEGLIGIBLE, worst
+    return value, upper, worst

@@ -20,7 +20,6 @@ import numpy as np
 from graphcb.compilation import compiled
 from graphcb.graphs.formulas import (
     LARGEST_GAP,
-    NEGLIGIBLE,
     OPERATIONS,
     ROUNDING,
     Outcome,
@@ -229,5 +228,5 @@ def _prove(
             gradient -= seen
             size += seen
         least = min(least, gradient - error * size)
-    lower = price - cost + least - error * (price + cost) - NEGLIGIBLE
-    return Outcome(value, upper + NEGLIGIBLE, lower, passes, False, at_low.n_played + 1)
+    lower = price - cost + least - error * (price + cost)
+    return Outcome(value, upper, lower, passes, False, at_low.n_played + 1)
