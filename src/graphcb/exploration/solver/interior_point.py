@@ -26,6 +26,7 @@ from graphcb.exploration.solver.newton_system import assemble
 from graphcb.exploration.solver.sparsity import find_pattern
 from graphcb.exploration.solver.starting_point import cold_start
 from graphcb.exploration.solver.workspace import Floats
+from graphcb.graphs.formulas import is_within
 
 
 class Caution(NamedTuple):
@@ -82,7 +83,7 @@ def advance(
     while True:
         bounds = evaluate(v, a, pattern)
         best = _improve(v, best, bounds)
-        reached = best.upper - best.lower <= goal * (1.0 + best.value)
+        reached = is_within(best.value, best.upper, best.lower, goal)
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1

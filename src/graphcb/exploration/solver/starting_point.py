@@ -28,19 +28,20 @@ def cold_start(v: Floats, a: Floats, pattern: Pattern) -> None:
     """Fill P, Q, S and M: choose p, set slacks below a level, and make all products equal."""
     _choose_probabilities(v, a)
     bounds = evaluate(v, a, pattern)
-    _centre(v, bounds.worst + 0.5 * (1.0 + bounds.value))
+    _centre(v, bounds.worst, 0.5 * (1.0 + bounds.value))
 
 
 @inner
-def _centre(v: Floats, level: float) -> None:
+def _centre(v: Floats, worst: float, room: float) -> None:
     """With s_b = level - c_b, q_b = mu / s_b and m_i = mu / p_i, all products are mu.
 
-    The constraints hold exactly, and mu makes q sum to one.
+    The level is `room` above the worst constraint, which may be so large that the sum is too
+    coarse. The constraints hold exactly, and mu makes q sum to one.
     """
     p, q, s, m, c = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.C]
     total = 0.0
     for b in range(p.size):
-        s[b] = level - c[b]
+        s[b] = max(worst + room - c[b], 0.5 * room)
         total += 1.0 / s[b]
     for b in range(p.size):
         q[b] = 1.0 / (total * s[b])
