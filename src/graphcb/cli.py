@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `graphcb` command; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        options.command(options)
+        return int(options.command(options) or 0)
     except (ValueError, IndexError, TypeError, OSError, MemoryError) as problem:
         print(f"graphcb: {problem}", file=sys.stderr)
         return 2
@@ -25,7 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("graphcb: interrupted", file=sys.stderr)
         return 130
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
