@@ -70,7 +70,7 @@ build/sabotage.so: benchmarks/faults/sabotage.c
 	@mkdir -p $(@D)
 	gcc -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $< -ldl
 
-bench: $(RIVALS)
+bench: $(RIVALS) build/sabotage.so
 	$(BIN)/python benchmarks/report.py
 
 bench-%: $(RIVALS)

@@ -62,8 +62,8 @@ def damage_and_read(
             raise Finding("crashed", text) from problem
         found = None
     if found is not None and found != truth[specimen.name, how]:
-        read_now = found[0] if how == "continue" else iterate(path)
-        is_shorter = early and is_beginning(read_now, truth[specimen.name, "iterate"])
+        whole = truth.get((specimen.name, "iterate"))
+        is_shorter = early and is_beginning(found[0] if how == "continue" else iterate(path), whole)
         if specimen.sure and not is_shorter:
             raise Finding("silent", f"{specimen.name}, {words}: other content by {how}")
     for file in home.glob(f"{path.stem}*"):
@@ -164,8 +164,14 @@ def lose_rows(path: Path, rng: random.Random) -> str:
 def is_beginning(found: Any, whole: Any) -> bool:
     """Whether what `iterate` read is the other log as it was after so many events."""
     (start, (n, *_), rows), (first_start, _, first_rows) = found, whole
-    first = [row for row in first_rows if row["position"] <= n]
-    for i, row in enumerate(first):
-        if row["feedback"] is not None and row["feedback"]["position"] > n:
-            first[i] = {**row, "feedback": None}
+    first = [_until(n, row) for row in first_rows if row["position"] <= n]
     return bool(start == first_start and rows == first)
+
+
+def _until(n: int, row: dict[str, Any]) -> dict[str, Any]:
+    """A decision with the feedback that came within the first n events."""
+    parts = [] if row["feedback"] is None else row["feedback"]["parts"]
+    if all(part["position"] <= n for part in parts):
+        return row
+    first = [part for part in parts if part["position"] <= n]
+    return {**row, "feedback": {**first[0], "parts": tuple(first)} if first else None}

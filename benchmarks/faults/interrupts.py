@@ -22,7 +22,7 @@ from faults.tally import Row, in_children
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
-    "a transaction left open": plants.forget_rollbacks,
+    "a transaction left open": plants.carry_on,
     "a lock that a half-opened policy keeps": plants.keep_storages,
     "a receipt for what is not committed": plants.believe_memory,
     "a dropped commit": plants.drop_commits,

@@ -14,15 +14,17 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 from faults import plants
-from faults.places import Place, place
+from faults.places import Place, SQLitePlace, place
 from faults.plan import (
     Reference,
     acknowledgement,
+    agent,
     check,
     check_model,
+    context,
     make,
     next_call,
     open_policy,
@@ -32,7 +34,8 @@ from faults.plan import (
 )
 from faults.sabotage import How, arm
 from faults.tally import Finding, Row, Tell, in_children
-from graphcb import DecisionLog
+from graphcb import DecisionLog, load, save
+from graphcb.saving import to_bytes
 
 N_CALLS = 30  # in the plan of one log
 LONGEST_LIFE = 400  # in system calls
@@ -46,17 +49,22 @@ PLANTS = {
 
 def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
     row = Row(f"process killed, {backend}")
+    rows = [row]
     with place(backend) as where:
         location = where.new()
         reference = run_alone(location, plan(N_CALLS, seed))
         where.remove(location)
         cases = iter(range(seed * 1_000_000, (seed + 1) * 1_000_000))
-        play = partial(kill_until_done, where, reference, PLANTS.get(plant or ""))
+        play = partial(kill_until_done, where, reference)
         in_children(row, cases, play, enough=n, plant=PLANTS[plant] if plant else None)
-    return [row]
+        if isinstance(where, SQLitePlace) and not plant:
+            files = Row("process killed, graphcb.save")
+            save = partial(kill_while_saving, where.path)
+            rows.append(in_children(files, range(n), save, enough=max(2, n // 10)))
+    return rows
 
 
-def kill_until_done(where: Place, reference: Reference, plant: Any, seed: int, tell: Tell) -> None:
+def kill_until_done(where: Place, reference: Reference, seed: int, tell: Tell) -> None:
     """Play one log to its end, with a kill wherever the chance falls."""
     rng, location, told = random.Random(seed), where.new(), Acknowledged()
     while True:
@@ -122,6 +130,28 @@ def work(location: str, reference: Reference, told: "Acknowledged") -> None:
                     raise Finding("confused", f"feedback was counted twice: {receipt}")
             again = False
     policy.close()
+
+
+def kill_while_saving(home: Path, seed: int, tell: Tell) -> None:
+    """A model file is the old or the new one, and the next save leaves no other file there."""
+    rng, folder = random.Random(seed), home / f"model-{seed}"
+    folder.mkdir()
+    file, old, new = folder / "model.npz", agent(), agent()
+    new.learn(context(seed), [0, 1], [0.1, 0.9])
+    save(old, file)
+    process = os.fork()
+    if process == 0:
+        how = rng.choice((How.KILL_BEFORE, How.KILL_WITHIN, How.KILL_AFTER))
+        arm(how, rng.randrange(1, 12), folder.name)
+        save(new, file)
+        os._exit(0)
+    os.waitpid(process, 0)
+    if to_bytes(load(file)) not in (to_bytes(old), to_bytes(new)):
+        raise Finding("confused", "the file is neither the old model nor the new one")
+    save(new, file)
+    if list(folder.iterdir()) != [file]:
+        raise Finding("confused", f"left {sorted(folder.iterdir())} behind")
+    tell()
 
 
 class Acknowledged:

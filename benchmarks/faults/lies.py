@@ -27,7 +27,7 @@ from graphcb.graphs.files import read_graph
 
 MEMORY = 1 << 30
 NUMBERS = (0, -1, 1, 2, 4, 7, 1000, 2**31, 2**40, 2**62, 2**70, 0.5, -1e300, float("nan"))
-OTHERS = (None, "", "x", [], {}, True)
+OTHERS: tuple[Any, ...] = (None, "", "x", [], {}, True)
 PLANTS = {"sizes that are believed": plants.believe_files}
 
 
@@ -39,9 +39,9 @@ def run(n: int, seed: int, plant: str | None = None) -> list[Row]:
         for row, specimens in zip(rows, (models(path), graph_forms), strict=False):
             play = partial(lie_and_use, path, specimens)
             in_children(row, cases(seed), play, enough=n // 2, plant=change, memory=MEMORY)
-        bombs = write_bombs(path)
+        bombs = write_bombs(path, real=n >= 500)
         use = partial(use_bomb, bombs)
-        in_children(rows[2], range(len(bombs)), use, enough=len(bombs), memory=MEMORY // 4)
+        in_children(rows[2], range(len(bombs)), use, enough=len(bombs), memory=3 * MEMORY // 2)
     return rows
 
 
@@ -68,7 +68,7 @@ def lie_and_use(home: Path, specimens: list[Specimen], seed: int, tell: Tell) ->
 def use(path: Path, kind: str) -> None:
     """Read a file and, if it is not refused, do with it what one does."""
     try:
-        thing = load(path) if "model" in kind else read_graph(str(path))
+        thing: Any = load(path) if "model" in kind else read_graph(str(path))
     except ValueError as problem:
         if path.name not in str(problem):
             text = f"the error does not name the file: {problem!r}"
@@ -148,25 +148,22 @@ def other_array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]
     return np.empty(0, array.dtype), "empty"
 
 
-def write_bombs(home: Path) -> list[Path]:
-    """Small files that unpack to half a gigabyte."""
-    size, found = 1 << 29, []
+def write_bombs(home: Path, *, real: bool) -> list[Path]:
+    """Small files that unpack to two gigabytes, if they are `real`, or say that they would."""
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "<f8", "fortran_order": False, "shape": (8192, 8192)}
-    )
-    for name in ("model-bomb.npz", "graph-bomb.npz"):
-        archive = zipfile.ZipFile(home / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
-        with archive, archive.open("matrix.npy", "w") as file:
-            file.write(header.getvalue())
-            for _ in range(size >> 20):
-                file.write(bytes(1 << 20))
-        found.append(home / name)
-    claims = home / "graph-claims.npy"  # a header and nothing behind it
-    claims.write_bytes(header.getvalue().replace(b"(8192, 8192)", b"(65536, 65536)"))
-    family = home / "graph-huge.json"
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (16384, 16384)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    model, graph = home / "model-bomb.npz", home / "graph-bomb.npz"
+    archive = zipfile.ZipFile(model, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+    with archive, archive.open("matrix.npy", "w", force_zip64=True) as file:
+        file.write(header.getvalue())
+        for _ in range(2048 if real else 1):
+            file.write(bytes(1 << 20))
+    graph.hardlink_to(model)
+    claims, family = home / "graph-claims.npy", home / "graph-huge.json"
+    claims.write_bytes(header.getvalue())
     family.write_text('{"n_actions": 100000000, "edges": [[0, 1]]}')
-    return [*found, claims, family]
+    return [model, graph, claims, family]
 
 
 def use_bomb(bombs: list[Path], number: int, tell: Tell) -> None:

@@ -28,11 +28,15 @@ Event = tuple[Any, ...]
 
 
 class Call(NamedTuple):
-    """A call whose first event has number `position`; `decisions` are made, or answered."""
+    """A call whose first event has number `position`; `decisions` are made, or answered.
+
+    `parts` say how much of its feedback each of them gets: all, some, or all after some.
+    """
 
     kind: str
     position: int
     decisions: tuple[int, ...]
+    parts: tuple[str, ...]
 
     @property
     def end(self) -> int:
@@ -46,17 +50,20 @@ def agent() -> SquareCBG:
 
 @cache
 def plan(n_calls: int, seed: int) -> tuple[Call, ...]:
-    rng, waiting, calls, position = random.Random(seed), list[int](), list[Call](), 1
+    rng, waiting, calls, position = random.Random(seed), list[tuple[int, str]](), list[Call](), 1
     for _ in range(n_calls):
         size = rng.choice((1, 1, 2, 3))
         if len(waiting) >= size and rng.random() < 0.5:
-            chosen = tuple(waiting.pop(rng.randrange(len(waiting))) for _ in range(size))
+            chosen = [waiting.pop(rng.randrange(len(waiting))) for _ in range(size)]
+            waiting += [(made, "the rest") for made, part in chosen if part == "some"]
             kind = "feedback"
         else:
-            chosen = tuple(range(position, position + size))
-            waiting += [made for made in chosen if rng.random() < 0.95]  # the others never
+            splits = ("all", "some") if position % len(GRAPHS) == 0 else ("all",)
+            chosen = [(made, rng.choice(splits)) for made in range(position, position + size)]
+            waiting += [one for one in chosen if rng.random() < 0.95]  # the others never
             kind = "decide"
-        calls.append(Call(kind if size == 1 else f"{kind}_many", position, chosen))
+        decisions, parts = zip(*chosen, strict=True)
+        calls.append(Call(kind if size == 1 else f"{kind}_many", position, decisions, parts))
         position += size
     return tuple(calls)
 
@@ -69,10 +76,11 @@ def graph(call: Call) -> FeedbackGraph:
     return GRAPHS[call.position % len(GRAPHS)]
 
 
-def losses(row: LoggedDecision) -> dict[int, float]:
-    """What a decision of a log reveals."""
+def losses(row: LoggedDecision, part: str = "all") -> dict[int, float]:
+    """What a decision of a log reveals; of the first graph, always more than one loss."""
     values = np.random.default_rng([6, row.position]).random(N_ACTIONS)
     seen = np.flatnonzero(row.graph.row(row.action_index))
+    seen = seen[: seen.size // 2] if part == "some" else seen
     return {int(action): float(values[action]) for action in seen}
 
 
@@ -97,7 +105,8 @@ def make(
         return policy.decide_many(map(context, call.decisions), graph(call))
     if missing := set(call.decisions) - set(rows):
         raise Finding("lost", f"the decisions {missing}, which were made, are not in the log")
-    answers = {rows[made].decision_id: losses(rows[made]) for made in call.decisions}
+    both = zip(call.decisions, call.parts, strict=True)
+    answers = {rows[made].decision_id: losses(rows[made], part) for made, part in both}
     if call.kind == "feedback":
         return [policy.feedback(*next(iter(answers.items())))]
     return policy.feedback_many(answers)
@@ -121,9 +130,9 @@ def events_of(location: str) -> dict[int, Event]:
     with DecisionLog(location) as log:
         for row in log:
             entries = [(row.position, _decision(row))]
-            if row.feedback is not None:
-                values = row.feedback.action_indices.tobytes(), row.feedback.losses.tobytes()
-                entries.append((row.feedback.position, ("feedback", row.position, *values)))
+            for part in () if row.feedback is None else row.feedback.parts:
+                values = part.action_indices.tobytes(), part.losses.tobytes()
+                entries.append((part.position, ("feedback", row.position, *values)))
             for position, event in entries:
                 if position in found:
                     raise Finding("confused", f"event {position} is in the log twice")

@@ -4,11 +4,27 @@ Each changes the package in the process that calls it, which is a child of a par
 """
 
 import itertools
+import os
 import random
+import secrets
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from graphcb.decisions import transition
+from graphcb import saving
+from graphcb.decisions import LogError, policy, records, storage, tables, transition, writer
+from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.storage import Storage
+from graphcb.files import FileError
+
+
+def replace(owner: Any, **new: Any) -> None:
+    """Give a module or a class other functions, in place of those it has."""
+    for name, value in new.items():
+        getattr(owner, name)  # an error if there is nothing to replace
+        setattr(owner, name, value)
 
 
 def storages() -> list[Any]:
@@ -33,7 +49,7 @@ def _replace_execute(change: Any) -> None:
         def execute(self: Storage, sql: str, parameters: Any = (), *, plain: Any = plain) -> Any:
             return change(lambda text: plain(self, text, parameters), sql, self)
 
-        kind.execute = execute
+        replace(kind, execute=execute)
 
 
 def drop_commits() -> None:
@@ -50,12 +66,12 @@ def commit_late() -> None:
     """Receipts are given before the commit, which comes with the next transaction."""
     waiting: set[int] = set()
 
-    def change(run: Any, sql: str, storage: Storage) -> Any:
+    def change(run: Any, sql: str, at: Storage) -> Any:
         if sql == "COMMIT":
-            waiting.add(id(storage))
+            waiting.add(id(at))
             return []
-        if sql == storage.begin and id(storage) in waiting:
-            waiting.discard(id(storage))
+        if sql.startswith("BEGIN") and id(at) in waiting:
+            waiting.discard(id(at))
             run("COMMIT")
         return run(sql)
 
@@ -63,27 +79,23 @@ def commit_late() -> None:
 
 
 def count_twice() -> None:
-    """A decision's feedback is forgotten, so that a second one is counted, too."""
-    from graphcb.decisions import records
-
-    records.read_feedbacks = lambda *_: {}  # type: ignore[assignment,misc]
-    for kind in storages():
-        plain = kind.execute
-
-        def execute(self: Any, sql: str, parameters: Any = (), *, plain: Any = plain) -> Any:
-            return plain(self, sql.replace("NOT NULL UNIQUE", "NOT NULL"), parameters)
-
-        kind.execute = execute
+    """What is known of a decision is forgotten, so that its feedback is counted again."""
+    replace(records, read_parts=lambda *_: {})
+    replace(PartCounts, of=lambda *_: 0)
 
 
 def draw_at_random() -> None:
     """The action comes from a generator whose state is in no log."""
-    transition.uniform_at = lambda *_: random.SystemRandom().random()
+    replace(transition, uniform_at=lambda *_: random.SystemRandom().random())
 
 
-def forget_rollbacks() -> None:
-    """A transaction that was interrupted stays open."""
-    _replace_execute(lambda run, sql, _: [] if sql == "ROLLBACK" else run(sql))
+def carry_on() -> None:
+    """After an interrupt the transaction stays open, and the state is believed to be right."""
+
+    def give_up(self: Any, pending: Any, state: Any, problem: BaseException) -> None:
+        self._state = state
+
+    replace(writer.LogWriter, _give_up=give_up)
 
 
 def keep_storages() -> None:
@@ -96,33 +108,29 @@ def keep_storages() -> None:
             kept.append(self)
             plain(self, *arguments, **more)
 
-        kind.__init__ = begin
-        kind.close = lambda self: None
+        replace(kind, __init__=begin, close=lambda self: None)
 
 
 def believe_memory() -> None:
-    """Whether a decision has its feedback is remembered from the moment it was written."""
-    from graphcb.decisions import policy, records
-
-    seen: dict[int, Any] = {}
-    insert, plain = policy.insert, records.read_feedbacks
+    """What is known of a decision is remembered from the moment at which it was written."""
+    seen: dict[int, list[Any]] = {}
+    insert = tables.insert
 
     def remember(storage: Storage, rows: Any) -> None:
         for row in rows:
             if hasattr(row, "decision"):
-                seen[row.decision] = row
+                seen.setdefault(row.decision, []).append(row)
         insert(storage, rows)
 
-    def read(storage: Storage, decisions: Any) -> Any:
-        known = {made: seen[made] for made in decisions if made in seen}
-        return {**plain(storage, decisions), **known}
-
-    policy.insert, records.read_feedbacks = remember, read
+    replace(policy, insert=remember)
+    replace(
+        records, read_parts=lambda _, decisions: {made: seen.get(made, []) for made in decisions}
+    )
+    replace(PartCounts, of=lambda _, made: len(seen.get(made, [])))
 
 
 def swallow_errors() -> None:
     """A statement that fails is passed over."""
-    from graphcb.decisions import LogError
 
     def change(run: Any, sql: str, _: Storage) -> Any:
         try:
@@ -137,65 +145,79 @@ def swallow_errors() -> None:
 
 def write_in_place() -> None:
     """`graphcb.save` writes to the file itself."""
-    from graphcb import saving
 
-    saving.atomic_write = lambda path: open(path, "wb")  # noqa: PTH123, SIM115
+    @contextmanager
+    def write(path: Any) -> Iterator[Any]:
+        with Path(path).open("wb") as file:
+            yield file
+
+    replace(saving, atomic_write=write)
 
 
 def believe_rows() -> None:
     """The checksum of a row that is read is right, whatever it is."""
-    from graphcb.decisions import tables
-
     plain = tables.checksum
-    tables.checksum = lambda row: row.checksum or plain(row)
+    for room in (tables, records):
+        replace(room, checksum=lambda row: row.checksum or plain(row))
 
 
 def believe_zips() -> None:
     """The checksums in a zip file are not compared."""
-    import zipfile
-
-    zipfile.ZipExtFile._update_crc = lambda *_: None  # type: ignore[attr-defined]
+    replace(zipfile.ZipExtFile, _update_crc=lambda *_: None)
 
 
 def ignore_gaps() -> None:
-    """A log with missing events is read as if it had never had them."""
-    from graphcb.decisions import records
+    """A log that lacks events is read as if it had never had them."""
 
-    plain = records.read_events
+    def until_an_error(plain: Any) -> Any:
+        def read(*arguments: Any) -> Any:
+            with suppress(FileError):
+                yield from plain(*arguments)
 
-    def read(*arguments: Any) -> Any:
-        try:
-            yield from plain(*arguments)
-        except ValueError:
-            return
+        return read
 
-    records.read_events = read
+    pairs, events = map(until_an_error, (records.read_pairs, records.read_events))
+    replace(records, read_pairs=pairs, read_events=events, read_end=records.last_position)
 
 
 def keep_connection() -> None:
     """A connection is believed to work, whatever happened to it."""
-    for kind in storages():
-        kind.is_usable = lambda self: True
+    kept: dict[str, Any] = {}
+
+    def same(location: str, **more: Any) -> Any:
+        if location not in kept:
+            kept[location] = storage.new_storage(location, **more)
+            kept[location].open()
+            kept[location].open = kept[location].close = lambda *_: None
+        return kept[location]
+
+    replace(writer, new_storage=same)
 
 
 def reuse_names() -> None:
     """Nothing in the name of a decision is random."""
-    import secrets
-
-    secrets.token_hex = lambda size=32: "0" * 2 * size  # type: ignore[assignment,misc]
+    replace(secrets, token_hex=lambda size: "0" * 2 * size)
 
 
 def ignore_forks() -> None:
     """A process takes its parent's number for its own."""
-    import os
-
     number = os.getpid()
-    os.getpid = lambda: number
+    replace(os, getpid=lambda: number)
 
 
 def ignore_other_writers() -> None:
-    """The check that nobody else has written is not made."""
+    """No check that the log is where this writer left it, nor that its files are the same."""
+    replace(writer.LogWriter, _begin=lambda self, storage, _: storage.begin())
+    replace(storages()[0], _files_at_path=lambda _: [])
 
 
 def believe_files() -> None:
-    """What a file says of its own shapes and sizes is not checked."""
+    """What a model file says of its own shapes and sizes is not checked."""
+
+    def build(kind: type, attributes: dict[str, Any]) -> Any:
+        thing: Any = object.__new__(kind)
+        for name, value in attributes.items():
+            object.__setattr__(thing, name, value)
+        return thing
+
+    replace(saving, _build=build)

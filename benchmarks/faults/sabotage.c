@@ -94,6 +94,7 @@ int fdatasync(int fd) { RUN(int, fdatasync, fd, NULL, real(fd), real(fd)); }
 int ftruncate(int fd, off_t n) { RUN(int, ftruncate, fd, NULL, real(fd, n), real(fd, n)); }
 int ftruncate64(int fd, off64_t n) { RUN(int, ftruncate64, fd, NULL, real(fd, n), real(fd, n)); }
 int rename(const char *old, const char *new) { RUN(int, rename, -1, new, real(old, new), real(old, new)); }
+int linkat(int from, const char *old, int to, const char *new, int flags) { RUN(int, linkat, to, to == AT_FDCWD ? new : NULL, real(from, old, to, new, flags), real(from, old, to, new, flags)); }
 int unlink(const char *path) { RUN(int, unlink, -1, path, real(path), real(path)); }
 
 static mode_t mode_of(int flags, va_list more) {

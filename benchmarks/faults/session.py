@@ -112,8 +112,12 @@ class Session:
         return policy
 
     def _close(self, policy: Policy) -> None:
-        if self._attack("close", lambda: (policy.close(), True)) is None:
-            self._after("close", policy.close)
+        def close() -> bool:
+            policy.close()
+            return True
+
+        if self._attack("close", close) is None:
+            self._after("close", close)
         if self.saboteur.last is not None:
             self.tell()
 

@@ -10,7 +10,6 @@ import numpy as np
 from faults.plan import (
     N_ACTIONS,
     N_FEATURES,
-    losses,
     make,
     open_policy,
     plan,
@@ -51,7 +50,7 @@ def logs(folder: Path) -> list[Specimen]:
     policy = open_policy(str(path), checkpoint_every=1000)
     for call in plan(30, 3):
         make(policy, call, rows_of(str(path)))
-    readers = {"iterate": iterate, "export": export, "continue": continue_log}
+    readers: dict[str, Read] = {"iterate": iterate, "export": export, "continue": continue_log}
     open_files = {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal")}
     policy.close()
     closed = {"": path.read_bytes()}
@@ -97,7 +96,9 @@ def continue_log(path: Path) -> Any:
         before = iterate(path)
         for row in rows_of(str(path)).values():
             if row.feedback is not None:
-                receipt = policy.feedback(row.decision_id, losses(row))
+                indices, values = row.feedback.action_indices, row.feedback.losses
+                again = dict(zip(indices.tolist(), values.tolist(), strict=True))
+                receipt = policy.feedback(row.decision_id, again)
                 if receipt.counted:
                     raise Finding("confused", f"{receipt} for the second time")
         made = policy.decide([0.1, 0.2, 0.3], graphs.bandit(N_ACTIONS))
@@ -120,9 +121,14 @@ def models(folder: Path) -> list[Specimen]:
 
 def agents() -> list[Any]:
     size = N_ACTIONS, N_FEATURES
-    members = [LinearOGD(*size, learning_rate=0.1), OnlineRidge(*size)]
-    oracles = LinearOGD(*size), OnlineRidge(*size), BayesianLogistic(*size)
-    return [SquareCBG(), *map(SquareCBG, oracles), SquareCBG(VovkAggregation(members))]
+    members = [LinearOGD(*size, learning_rate=0.1), LinearOGD(*size)]
+    return [
+        SquareCBG(),
+        SquareCBG(LinearOGD(*size)),
+        SquareCBG(OnlineRidge(*size)),
+        SquareCBG(BayesianLogistic(*size)),
+        SquareCBG(VovkAggregation(members)),
+    ]
 
 
 def load_model(path: Path) -> Any:
