@@ -103,12 +103,14 @@ def test_a_damaged_index_does_not_let_a_feedback_count_twice(tmp_path, checkpoin
     with Policy(path) as policy:
         assert to_bytes(policy.agent) == state
         for actions in ({0: 0.5, 1: 0.25}, {0: 0.75}, {2: 0.125}):
-            with pytest.raises(FileError, match="decision 1 has 2 feedbacks, of which the data"):
+            with pytest.raises(
+                FileError, match="decision 1 has 2 feedbacks, of which an index finds 0"
+            ):
                 policy.feedback(made[0].decision_id, actions)
         assert policy.n_events == 20
-    with DecisionLog(path) as log, pytest.raises(FileError, match="event 9 is missing"):
-        list(log)
-    assert any(index in finding or "event 9" in finding for finding in verify(path))
+    with DecisionLog(path) as log, pytest.raises(FileError, match="decision 1 has 2 feedb"):
+        next(iter(log))
+    assert any(index in finding for finding in verify(path))
 
 
 def test_a_feedback_that_was_counted_twice_is_found(tmp_path):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.part_counts import MOST, PartCounts
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import (
     FORMAT,
@@ -151,6 +151,18 @@ def count_parts(storage: Storage, until: int) -> PartCounts:
     return counts
 
 
+def check_count(
+    storage: Storage, decision: int, counts: PartCounts, found: Sequence[FeedbackRow]
+) -> None:
+    """Refuse what an index found if that is not all there is."""
+    if min(len(found), MOST) != counts.of(decision):
+        raise FileError(
+            f"{storage.location}: damaged: decision {decision} has {counts.of(decision)} "
+            f"feedbacks, of which an index finds {len(found)}; restore an intact copy, or run "
+            "REINDEX on it"
+        )
+
+
 def read_events(storage: Storage, after: int, until: int) -> Iterator[DecisionRow | FeedbackRow]:
     """Decisions and feedbacks in the order in which they happened; a gap is an error."""
     for begin in range(after, until, PAGE):
@@ -179,9 +191,10 @@ def read_events(storage: Storage, after: int, until: int) -> Iterator[DecisionRo
 def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list[FeedbackRow]]]:
     """Each decision with the feedbacks that came within the first `until` events.
 
-    At the end, every event must have been met exactly once.
+    An index finds them: there must be as many as in the table. At the end, every event must have
+    been met exactly once.
     """
-    begin, met = 0, bytearray(until + 1)
+    begin, met, counts = 0, bytearray(until + 1), count_parts(storage, until)
     page = f"WHERE position > ? AND position <= ? ORDER BY position LIMIT {PAGE}"
     of_group = "WHERE decision > ? AND decision <= ? AND position <= ?"
     while sizes := _sizes(storage, DecisionRow, page, (begin, until)):
@@ -195,7 +208,9 @@ def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list
                 storage, DecisionRow, _BETWEEN + " ORDER BY position", begin, end
             ):
                 _meet(storage, decision.position, met)
-                yield decision, parts.get(decision.position, [])
+                found = parts.get(decision.position, [])
+                check_count(storage, decision.position, counts, found)
+                yield decision, found
         begin = max(sizes)
     missing = met.find(0, 1)
     if missing > 0:
