@@ -10,7 +10,7 @@ from graphcb.exploration.solver.solution import Solution
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.graphs.formulas import ExactSolution
 
-MAX_STEPS = 250
+MAX_STEPS = 200
 TOLERANCE = 1e-6
 
 
