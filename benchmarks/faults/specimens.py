@@ -152,7 +152,7 @@ def graph_files(folder: Path) -> list[Specimen]:
     names = ("a.npy", "a.npz", "b.npz", "a.json", "b.json", "a.csv")
     return [
         Specimen(
-            f"graph ({name[2:]})",
+            f"graph ({name})",
             {name[1:]: (folder / name).read_bytes()},
             {"read": use_graph},
             sure=name.endswith("npz"),
