@@ -26,6 +26,7 @@ from faults.session import cases, n_events
 from faults.tally import Finding, Row, Tell, in_children
 from graphcb import DecisionLog, Policy
 from graphcb.decisions import LogError, replay
+from graphcb.decisions.verifying import back_up
 
 PLANTS = {
     "a name used twice": plants.reuse_names,
@@ -98,11 +99,10 @@ def check(location: str, told: list[str]) -> None:
 
 def restored_backup(location: str, rng: random.Random) -> None:
     """Yesterday's log comes back; what was decided today must not be taken for something else."""
+    backup = f"{location}-backup"
     with Policy(location, agent(), seed=1) as policy:
         kept = play(policy, location, rng.randrange(1, 6), rng)
-    backup = f"{location}-backup"
-    shutil.copyfile(location, backup)
-    with Policy(location) as policy:
+        back_up(location, backup)
         lost = play(policy, location, rng.randrange(1, 6), rng)
     shutil.copyfile(backup, location)
     for end in ("-wal", "-shm"):

@@ -37,7 +37,7 @@ from faults.tally import Finding, Row, Tell, in_children
 from graphcb import DecisionLog, load, save
 from graphcb.saving import to_bytes
 
-N_CALLS = 30  # in the plan of one log
+N_CALLS = 30  # in the plan of one log, at most
 LONGEST_LIFE = 400  # in system calls
 PLANTS = {
     "a dropped commit": plants.drop_commits,
@@ -52,7 +52,7 @@ def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
     rows = [row]
     with place(backend) as where:
         location = where.new()
-        reference = run_alone(location, plan(N_CALLS, seed))
+        reference = run_alone(location, plan(min(N_CALLS, max(8, n // 3)), seed))
         where.remove(location)
         cases = iter(range(seed * 1_000_000, (seed + 1) * 1_000_000))
         play = partial(kill_until_done, where, reference)

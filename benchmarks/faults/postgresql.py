@@ -60,13 +60,11 @@ def all_rows(server: Server, n: int, seed: int, plant: str | None) -> Iterator[R
     ]
     for name, share, build in shares:
         with build() as saboteur:
-            row, change = Row(f"{name}, PostgreSQL"), PLANTS[plant] if plant else None
-            n_calls = 5 if "server" in name or "process" in name else 24
-            session = Session(saboteur.place, saboteur, seed, n_calls)
-            enough = max(2, round(share * n))
-            yield in_children(
-                row, cases(seed), session.play, enough=enough, plant=change, patience=60.0
-            )
+            row, enough = Row(f"{name}, PostgreSQL"), max(2, round(share * n))
+            n_calls = 5 if enough < 30 else 24
+            play = Session(saboteur.place, saboteur, seed, n_calls).play
+            change = PLANTS[plant] if plant else None
+            yield in_children(row, cases(seed), play, enough=enough, plant=change, patience=60.0)
 
 
 class Wired(PostgreSQLPlace):

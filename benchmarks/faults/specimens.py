@@ -18,6 +18,9 @@ from faults.plan import (
 from faults.tally import Finding
 from graphcb import DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs, load, save
 from graphcb.decisions.export import export_parquet
+from graphcb.decisions.verifying import back_up, verify
+from graphcb.evaluation import evaluate, uniform
+from graphcb.files import FileError
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import BayesianLogistic, LinearOGD, OnlineRidge, VovkAggregation
 from graphcb.saving import to_bytes
@@ -50,7 +53,14 @@ def logs(folder: Path) -> list[Specimen]:
     policy = open_policy(str(path), checkpoint_every=1000)
     for call in plan(30, 3):
         make(policy, call, rows_of(str(path)))
-    readers: dict[str, Read] = {"iterate": iterate, "export": export, "continue": continue_log}
+    readers: dict[str, Read] = {
+        "iterate": iterate,
+        "export": export,
+        "evaluate": judge,
+        "verify": verified,
+        "back up": copied,
+        "continue": continue_log,
+    }
     open_files = {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal")}
     policy.close()
     closed = {"": path.read_bytes()}
@@ -88,6 +98,33 @@ def export(path: Path) -> Any:
         return pq.read_table(target).to_pylist()
     finally:
         target.unlink(missing_ok=True)
+
+
+def judge(path: Path) -> Any:
+    """How well another policy would have done."""
+    with DecisionLog(path) as log:
+        rows = list(log)
+    if not any(row.feedback is not None for row in rows):
+        return None  # which is refused, and rightly
+    return repr(evaluate(rows, uniform))
+
+
+def verified(path: Path) -> Any:
+    """What a log says if `graphcb log verify` has nothing to say."""
+    if found := verify(path):
+        raise FileError(f"{path}: {found[0]}")
+    return iterate(path)
+
+
+def copied(path: Path) -> Any:
+    """What a backup of a log says."""
+    copy = path.with_name(f"{path.name}-copy")
+    try:
+        back_up(path, copy)
+        return iterate(copy)
+    finally:
+        for file in path.parent.glob(f"{copy.name}*"):
+            file.unlink()
 
 
 def continue_log(path: Path) -> Any:
