@@ -67,7 +67,7 @@ PARTS = (
     Part("interrupts", "PostgreSQL", 3_000, 40),
     Part("kills", "SQLite", 3_000, 40),
     Part("confusion", "PostgreSQL", 60, 4),
-    Part("confusion", "SQLite", 400, 16),
+    Part("confusion", "SQLite", 400, 20),
     Part("interrupts", "SQLite", 3_000, 200),
     Part("damage", None, 6_000, 300),
     Part("lies", None, 1_000, 60),
@@ -168,7 +168,7 @@ def run_plants(pool: ProcessPoolExecutor, parts: list[Part], seed: int) -> int:
         n_missed += after is None
         cells.append([module, plant, "never" if after is None else after])
         say(f"planted {plant}: {module} noticed {cells[-1][-1]}")
-    print_table(["part", "planted", "noticed after"], cells)
+    print_table(["part", "planted", "noticed within"], cells)
     return n_missed
 
 

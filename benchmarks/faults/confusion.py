@@ -28,6 +28,7 @@ from graphcb import DecisionLog, Policy
 from graphcb.decisions import LogError, replay
 from graphcb.decisions.verifying import back_up
 
+N_STEPS = 8  # of a writer that is stopped
 PLANTS = {
     "a name used twice": plants.reuse_names,
     "a second writer that is not noticed": plants.ignore_other_writers,
@@ -64,12 +65,14 @@ def play_scene(scene: Callable[..., None], where: Any, seed: int, tell: Tell) ->
     tell()
 
 
-def play(policy: Policy, location: str, n: int, rng: random.Random) -> list[str]:
-    """Some decisions and late feedbacks; the names of the decisions, and event by event a line."""
+def play(
+    policy: Policy, location: str, n: int, rng: random.Random, share: float = 0.5
+) -> list[str]:
+    """Some decisions, and feedback in a share of all calls; a line for each that was told."""
     told = []
     for _ in range(n):
         waiting = [row for row in rows_of(location).values() if row.feedback is None]
-        if waiting and rng.random() < 0.5:
+        if waiting and rng.random() < share:
             row = rng.choice(waiting)
             if policy.feedback(row.decision_id, losses(row)).counted:
                 told.append(f"feedback:{row.decision_id}")
@@ -123,9 +126,9 @@ def restored_backup(location: str, rng: random.Random) -> None:
 
 def lost_lock(location: str, rng: random.Random) -> None:
     """The lock of a writer is gone, and another comes; then both write, in turn."""
-    other = Other(partial(second_writer, location, rng.randrange(1, 4)))
-    first = Policy(location, agent(), seed=1)
-    told = play(first, location, 4, rng)
+    other = Other(partial(second_writer, location, rng.randrange(1, 4), rng.randrange(2)))
+    first, share = Policy(location, agent(), seed=1), rng.randrange(2)
+    told = play(first, location, 4, rng, 0.0)
     files = Path(location).parent.glob(f"{Path(location).name}*")
     if rng.random() < 0.5:
         for file in files:
@@ -138,18 +141,18 @@ def lost_lock(location: str, rng: random.Random) -> None:
     told += other.go().split()
     for _ in range(2):
         with suppress(LogError):
-            told += play(first, location, 1, rng)
+            told += play(first, location, 1, rng, share)
     with suppress(LogError):
         first.close()
     check(location, told)
 
 
-def second_writer(location: str, n: int) -> str:
+def second_writer(location: str, n: int, share: float = 0.5) -> str:
     """What a second writer was told."""
     told: list[str] = []
     with suppress(LogError):
         policy = Policy(location)
-        told += play(policy, location, n, random.Random(n))
+        told += play(policy, location, n, random.Random(n), share)
         policy.close()
     return " ".join(told)
 
@@ -201,12 +204,15 @@ def wait_for(process: int, seconds: float) -> bool:
 
 def fork_in_a_call(location: str, rng: random.Random) -> None:
     """The child of a fork is refused at once, and the parent does not notice it."""
-    policy, told = Policy(location, agent(), seed=1), list[str]()
+    policy, told, problems = Policy(location, agent(), seed=1), list[str](), list[str]()
     is_over = threading.Event()
 
     def decide_on_and_on() -> None:
-        while not is_over.is_set():
-            told.extend(play(policy, location, 1, rng))
+        try:
+            while not is_over.is_set():
+                told.extend(play(policy, location, 1, rng))
+        except Exception as problem:
+            problems.append(repr(problem))
 
     thread = threading.Thread(target=decide_on_and_on)
     thread.start()
@@ -216,8 +222,8 @@ def fork_in_a_call(location: str, rng: random.Random) -> None:
     finally:
         is_over.set()
         thread.join(10.0)
-    if thread.is_alive():
-        raise Finding("stuck", "the parent's thread hangs")
+    if thread.is_alive() or problems:
+        raise Finding("stuck", f"the parent's thread: {problems or 'hangs'}")
     told += play(policy, location, 2, rng)
     policy.close()
     check(location, told)
@@ -239,35 +245,55 @@ def use_in_child(policy: Policy) -> str:
 
 
 def stopped_writer(location: str, rng: random.Random) -> None:
-    """A writer stops in the middle of a system call; another is refused meanwhile, at once."""
+    """A writer stops in the middle of a system call; another is refused meanwhile, at once.
+
+    Unless the server has ended the session of the first: then it is the first that is refused.
+    """
     Policy(location, agent(), seed=1).close()
     out, into = os.pipe()
-    part = "graphcb-faults-" if "://" not in location else "socket:"
     process = os.fork()
     if process == 0:
-        try:
-            policy = Policy(location)
-            arm(How.STOP, rng.randrange(1, 40), part)
-            told = play(policy, location, 8, rng)
-            policy.close()
-            os.write(into, " ".join(told).encode())
-        finally:
-            os._exit(0)
+        write_until_refused(location, rng, into)
     os.close(into)
-    stopped = os.WIFSTOPPED(os.waitpid(process, os.WUNTRACED)[1])
-    if stopped:
+    replaced, second = "://" in location and rng.random() < 0.5, []
+    if os.WIFSTOPPED(os.waitpid(process, os.WUNTRACED)[1]):
+        if replaced:
+            end_sessions(location)
         before = n_events(location)
-        if Other(partial(second_writer, location, 2)).go():
+        second = Other(partial(second_writer, location, 2)).go().split()
+        if not replaced and (second or n_events(location) != before):
             raise Finding("confused", "a second writer wrote while the first was stopped")
-        if n_events(location) != before:
-            raise Finding("confused", "the log changed while its writer was stopped")
         os.kill(process, signal.SIGCONT)
         if not wait_for(process, 10.0):
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
             raise Finding("stuck", "the writer that was stopped does not continue")
     with os.fdopen(out) as answers:
-        told = answers.read().split()
-    if len(told) != 8:
-        raise Finding("stuck", f"the writer that was stopped ended early, with {len(told)}")
-    check(location, told)
+        first = answers.read().split()
+    if len(first) != N_STEPS and not second:
+        raise Finding("stuck", f"the writer that was stopped ended early, with {len(first)}")
+    check(location, first + second)
+
+
+def write_until_refused(location: str, rng: random.Random, into: int) -> None:
+    """Write, stop at some system call, write on; ends the process."""
+    told: list[str] = []
+    try:
+        policy = Policy(location)
+        arm(How.STOP, rng.randrange(1, 40), "socket:" if "://" in location else "graphcb-faults-")
+        with suppress(LogError):
+            for _ in range(N_STEPS):
+                told += play(policy, location, 1, rng)
+            policy.close()
+    finally:
+        os.write(into, " ".join(told).encode())
+        os._exit(0)
+
+
+def end_sessions(location: str) -> None:
+    """As an administrator would, before another machine takes over."""
+    import psycopg
+
+    others = "FROM pg_stat_activity WHERE usename = 'graphcb' AND pid <> pg_backend_pid()"
+    with psycopg.connect(location, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {others}".encode())

@@ -200,7 +200,8 @@ def reuse_names() -> None:
 
 
 def ignore_forks() -> None:
-    """A process takes its parent's number for its own."""
+    """A process takes its parent's number for its own, and the parent's events as well."""
+    ignore_other_writers()
     number = os.getpid()
     replace(os, getpid=lambda: number)
 
