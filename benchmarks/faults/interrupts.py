@@ -18,7 +18,7 @@ from typing import Any
 from faults import plants
 from faults.places import place
 from faults.session import Session, cases, is_caused_by
-from faults.tally import Row, in_children
+from faults.tally import Finding, Row, in_children
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
@@ -69,8 +69,8 @@ class Interrupter:
             finally:
                 self.last = f"{exception.__name__} at {interruption.where}"
         except BaseException as problem:
-            if not is_caused_by(problem, (exception,)):
-                raise
+            if not is_caused_by(problem, (KeyboardInterrupt, TimeLimitError)):
+                raise Finding("crashed", f"{kind} with {self.last}: {problem!r}") from problem
             return None
 
     def _count(self, kind: str, near: bool, work: Callable[[], Any]) -> Any:

@@ -144,11 +144,8 @@ def n_events(location: str) -> int:
         return 0
 
 
-def is_caused_by(problem: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
+def is_caused_by(problem: BaseException | None, kinds: tuple[type[BaseException], ...]) -> bool:
     """Whether an error is of one of these kinds, or came up while one was handled."""
-    cause: BaseException | None = problem
-    while cause is not None:
-        if isinstance(cause, kinds):
-            return True
-        cause = cause.__context__
-    return False
+    if problem is None or isinstance(problem, kinds):
+        return problem is not None
+    return is_caused_by(problem.__cause__, kinds) or is_caused_by(problem.__context__, kinds)
