@@ -24,12 +24,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from faults.exactly import exact_dec, exact_matrix  # noqa: E402
-from faults.extreme_programs import REALMS, ExtremeProgram, extreme_programs  # noqa: E402
-from measure import part_arguments, print_table  # noqa: E402
+from measure import part_arguments, print_table
 
-import graphcb  # noqa: E402
-from graphcb.exploration import closed_form_for, closed_form_probabilities  # noqa: E402
+import graphcb
+from faults.exactly import exact_dec, exact_matrix
+from faults.extreme_programs import REALMS, ExtremeProgram, extreme_programs
+from graphcb.exploration import closed_form_for, closed_form_probabilities
 
 KINDS = ("NaN", "exception", "no distribution", "false bound", "not certified")
 HEADERS = ("realm", "family", "programs", *KINDS, "not certified, as allowed")
@@ -64,7 +64,7 @@ _PLANTED: dict[str, Spoil] = {
 PLANTS = tuple(_PLANTED)
 
 
-class Wrong(Exception):
+class WrongError(Exception):
     """What is wrong with an answer: one of KINDS, and the details."""
 
 
@@ -83,9 +83,9 @@ class Constant:
 
 def _check_distribution(p: Any, of: str) -> None:
     if np.isnan(p).any():
-        raise Wrong("NaN", f"probabilities of {of}")
+        raise WrongError("NaN", f"probabilities of {of}")
     if not (p >= 0.0).all() or abs(math.fsum(p) - 1.0) > 1e-12:
-        raise Wrong("no distribution", f"{of}: sum {math.fsum(p)!r}, least {p.min()!r}")
+        raise WrongError("no distribution", f"{of}: sum {math.fsum(p)!r}, least {p.min()!r}")
 
 
 def _overflows(value: Fraction | None) -> bool:
@@ -95,15 +95,15 @@ def _overflows(value: Fraction | None) -> bool:
 def _check_numbers(solution: graphcb.Solution, gamma: float) -> None:
     value, gap = solution.value, solution.gap
     if math.isnan(value) or math.isnan(gap):
-        raise Wrong("NaN", f"value {value}, gap {gap}")
+        raise WrongError("NaN", f"value {value}, gap {gap}")
     if not (value >= 0.0 and gap >= 0.0):
-        raise Wrong("false bound", f"value {value}, gap {gap}")
+        raise WrongError("false bound", f"value {value}, gap {gap}")
     if solution.is_certified:
         if not (value < math.inf and gap < math.inf):
-            raise Wrong("false bound", f"certified with value {value}, gap {gap}")
+            raise WrongError("false bound", f"certified with value {value}, gap {gap}")
         allowed = Fraction(TOLERANCE) * (1 / Fraction(gamma) + Fraction(value))
         if Fraction(gap) > allowed * (1 + Fraction(1e-9)) + Fraction(1e-321):
-            raise Wrong("false bound", f"certified with gap {gap} of {value}, gamma {gamma}")
+            raise WrongError("false bound", f"certified with gap {gap} of {value}, gamma {gamma}")
 
 
 def _check_value(solution: graphcb.Solution, exact: Fraction | None, gamma: float) -> None:
@@ -111,41 +111,41 @@ def _check_value(solution: graphcb.Solution, exact: Fraction | None, gamma: floa
     value, gap = solution.value, solution.gap
     if value == math.inf:
         if not _overflows(exact):
-            raise Wrong("false bound", f"value is infinite, should be {float(exact or 0)}")
+            raise WrongError("false bound", f"value is infinite, should be {float(exact or 0)}")
         return
     if exact is None:
-        raise Wrong("false bound", f"value {value}, should be infinite")
+        raise WrongError("false bound", f"value {value}, should be infinite")
     room = Fraction(1e-9) * (1 / Fraction(gamma) + Fraction(value)) + Fraction(1e-321)
     if exact > Fraction(value) + (min(room, Fraction(gap)) if gap < math.inf else room):
-        raise Wrong("false bound", f"value {value} is below the DEC, {float(exact)}")
+        raise WrongError("false bound", f"value {value} is below the DEC, {float(exact)}")
 
 
 def _check_bound(solution: graphcb.Solution, rival: Fraction | None, who: str) -> None:
     """No distribution has a DEC below `value - gap`."""
     if solution.value == math.inf:
         if not _overflows(rival):
-            raise Wrong("false bound", f"value is infinite, but finite for {who}")
+            raise WrongError("false bound", f"value is infinite, but finite for {who}")
     elif solution.gap < math.inf and rival is not None:
         bound = Fraction(solution.value) - Fraction(solution.gap)
         if bound > rival:
-            raise Wrong("false bound", f"{float(bound)!r}, but {who} has {float(rival)!r}")
+            raise WrongError("false bound", f"{float(bound)!r}, but {who} has {float(rival)!r}")
 
 
 def _check_dec(program: ExtremeProgram, p: Any, exact: Fraction | None) -> None:
     """`dec` rounds the exact value; where terms cancel, it loses digits of the largest one."""
     found = graphcb.dec(p, program.losses, program.graph, program.gamma)
     if math.isnan(found):
-        raise Wrong("NaN", "dec")
+        raise WrongError("NaN", "dec")
     if found == math.inf:
         if not _overflows(exact):
-            raise Wrong("false bound", f"dec is infinite, should be {float(exact or 0)}")
+            raise WrongError("false bound", f"dec is infinite, should be {float(exact or 0)}")
         return
     if exact is None:
-        raise Wrong("false bound", f"dec is {found}, should be infinite")
+        raise WrongError("false bound", f"dec is {found}, should be infinite")
     span = Fraction(float(program.losses.max())) - Fraction(float(program.losses.min()))
     room = Fraction(1e-12) * (1 / Fraction(program.gamma) + exact + span) + Fraction(1e-321)
     if abs(Fraction(found) - exact) > room:
-        raise Wrong("false bound", f"dec is {found}, should be {float(exact)}")
+        raise WrongError("false bound", f"dec is {found}, should be {float(exact)}")
 
 
 def _same(one: graphcb.Solution, other: graphcb.Solution) -> bool:
@@ -165,7 +165,7 @@ def _check_more(program: ExtremeProgram, solution: graphcb.Solution, matrix: Any
     _check_value(closer, rival, gamma)
     batch = graphcb.solve_dec_batch(np.array([losses, losses]), graph, gamma)
     if not all(_same(row, graphcb.solve_dec(losses, graph, gamma)) for row in batch):
-        raise Wrong("false bound", "a batch has another answer")
+        raise WrongError("false bound", "a batch has another answer")
     for schedule in (gamma, graphcb.Automatic(gamma)):
         agent = graphcb.SquareCBG(Constant(losses), gamma=schedule)
         for _ in range(2):
@@ -173,7 +173,7 @@ def _check_more(program: ExtremeProgram, solution: graphcb.Solution, matrix: Any
 
 
 def check(program: ExtremeProgram, sampled: bool, spoil: Spoil | None = None) -> bool:
-    """Raise `Wrong` if an answer to this program is; return whether it is certified."""
+    """Raise `WrongError` if an answer to this program is; return whether it is certified."""
     losses, graph, gamma = program.losses, program.graph, program.gamma
     solution = graphcb.solve_dec(losses, graph, gamma)
     if spoil is not None:
@@ -216,7 +216,7 @@ def run(
                 warnings.simplefilter("error")
                 if not check(program, sampled, spoil):
                     kind = "not certified" if program.realm != "extreme" else HEADERS[-1]
-        except Wrong as wrong:
+        except WrongError as wrong:
             kind, why = wrong.args
         except Exception as problem:
             kind, why = "exception", f"{type(problem).__name__}: {problem}"

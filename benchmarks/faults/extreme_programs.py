@@ -47,15 +47,17 @@ def _leaders(n: int, rng: Rng) -> Floats:
 
 
 def _wide(n: int, rng: Rng) -> Floats:
-    return rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(-300, 300, n)
+    return rng.choice(np.array([-1.0, 1.0]), n) * 10.0 ** rng.uniform(-300, 300, n)
 
 
 def _huge(n: int, rng: Rng) -> Floats:
-    return rng.choice([-1.0, 1.0], n) * rng.choice([1e300, 1e308, 1.7e308, 1e150, 0.0], n)
+    sizes = np.array([1e300, 1e308, 1.7e308, 1e150, 0.0])
+    huge: Floats = rng.choice(np.array([-1.0, 1.0]), n) * rng.choice(sizes, n)
+    return huge
 
 
 def _small(n: int, rng: Rng) -> Floats:
-    return rng.choice([0.0, SUBNORMAL, 1e-310, 1e-300, 1e-200], n)
+    return rng.choice(np.array([0.0, SUBNORMAL, 1e-310, 1e-300, 1e-200]), n)
 
 
 HARD_LOSSES = {**LOSSES, "one far better": _one_far_better, "leaders": _leaders}
@@ -85,9 +87,7 @@ def _faint(matrix: Floats, least: float, rng: Rng) -> Floats:
     return np.where(matrix > 0.0, np.maximum(matrix * factors, SUBNORMAL), 0.0)
 
 
-def _graph(
-    family: str, n: int, realm: str, rng: Rng
-) -> tuple[str, FeedbackGraph]:
+def _graph(family: str, n: int, realm: str, rng: Rng) -> tuple[str, FeedbackGraph]:
     build: Callable[[int, Rng], FeedbackGraph] = FAMILIES[family][1]
     graph = build(n, rng)
     if rng.random() < (0.2 if realm == "ordinary" else 0.5):
@@ -106,10 +106,8 @@ def extreme_programs(n_programs: int, seed: int) -> Iterator[ExtremeProgram]:
         realm = ("ordinary", "hard", "extreme", "extreme")[number % 4]
         family = names[number // 4 % len(names)]
         largest = 100.0 if rng.random() < 0.02 else 13.0
-        if rng.random() < 0.0005:
-            n = 200
-        else:
-            n = int(np.exp(rng.uniform(0.0, np.log(largest))))
+        largest = 300.0 if rng.random() < 0.001 else largest
+        n = int(np.exp(rng.uniform(0.0, np.log(largest))))
         n = max(FAMILIES[family][0], n)
         kinds = LOSSES_OF[realm]
         kind = list(kinds)[rng.integers(len(kinds))]

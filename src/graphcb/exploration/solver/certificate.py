@@ -23,7 +23,8 @@ expression in the minimum is the gradient g of L in p.
 No term is a difference of large ones: the largest probability (the head) is one minus the sum of
 the others, and that sum is what is computed with. Rounding is allowed for in proportion to the sum
 of absolute values, which holds as long as nothing overflows and what underflows is negligible;
-`formulas.record` adds that in the end. An iterate with some W below LEAST_SEEN, or with a number that is not one, proves nothing.
+`formulas.record` adds that in the end. An iterate with some W below LEAST_SEEN, or with a number
+that is not one, proves nothing.
 """
 
 from typing import NamedTuple
@@ -35,7 +36,6 @@ from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LEAST_SEEN, OPERATIONS, ROUNDING
-
 
 UNBALANCED = 1e-6  # p and q whose sums are further from one than this prove nothing
 
