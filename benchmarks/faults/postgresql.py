@@ -59,12 +59,12 @@ def all_rows(server: Server, n: int, seed: int, plant: str | None) -> Iterator[R
         ("disk full", 0.11, lambda: Full(server)),
     ]
     for name, share, build in shares:
-        with build() as saboteur:
-            row, enough = Row(f"{name}, PostgreSQL"), max(2, round(share * n))
-            n_calls = 5 if enough < 30 else 24
-            play = Session(saboteur.place, saboteur, seed, n_calls).play
-            change = PLANTS[plant] if plant else None
-            yield in_children(row, cases(seed), play, enough=enough, plant=change, patience=60.0)
+        saboteur, row, enough = build(), Row(f"{name}, PostgreSQL"), max(2, round(share * n))
+        play = Session(saboteur.place, saboteur, seed, n_calls=5 if enough < 30 else 24).play
+        change = PLANTS[plant] if plant else None
+        yield in_children(row, cases(seed), play, enough=enough, plant=change, patience=60.0)
+        if isinstance(saboteur, Wire):
+            saboteur.proxy.close()
 
 
 class Wired(PostgreSQLPlace):
@@ -84,19 +84,13 @@ class Wired(PostgreSQLPlace):
 class Wire:
     """Harm after the n-th byte."""
 
+    last: str | None = None
+
     def __init__(self, server: Server, harm: str) -> None:
-        self.server, self.harm, self.last = server, harm, None
-        self.bytes: dict[tuple[str, int], int] = {}
-
-    last: str | None
-
-    def __enter__(self) -> "Wire":
-        self.proxy = Proxy(self.server.port, [self._harm])
-        self.place = Wired(self.server, self.proxy.port)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.proxy.close()
+        self.server, self.harm = server, harm
+        self.bytes: dict[tuple[str, int], int] = {}  # of each kind of call, in each direction
+        self.proxy = Proxy(server.port, [self._harm])
+        self.place = Wired(server, self.proxy.port)
 
     def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
         direction = rng.randrange(2)
@@ -163,11 +157,6 @@ class Locked:
             server, server.port, "%20-clock_timeout%3D20%20-cstatement_timeout%3D20s"
         )
 
-    def __enter__(self) -> "Locked":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
     def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
         table, self.last = rng.choice(TABLES), None
         if kind in ("create", "open"):
@@ -189,11 +178,6 @@ class Full:
 
     def __init__(self, server: Server) -> None:
         self.place = Wired(server, server.port)
-
-    def __enter__(self) -> "Full":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
     def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
         table, self.last = rng.choice(TABLES), None
@@ -221,11 +205,6 @@ class Idle:
 
     def __init__(self, server: Server) -> None:
         self.place = Wired(server, server.port, "%20-cidle_session_timeout%3D400")
-
-    def __enter__(self) -> "Idle":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
     def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
         self.last = None

@@ -14,6 +14,8 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
+from faults.tally import end_with_parent
+
 TO_SERVER, TO_CLIENT = 0, 1
 Harm = Callable[[int], None]  # given the port of the proxy's own connection to the server
 
@@ -30,7 +32,7 @@ class Proxy:
         self._process = os.fork()
         if self._process == 0:
             try:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                end_with_parent()
                 self._serve()
             finally:
                 os._exit(1)

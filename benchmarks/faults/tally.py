@@ -100,7 +100,7 @@ def _one_child(
         os.close(answers)
         os.close(ask)
         os.setsid()  # so that its children can be ended with it
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nor does it outlive us
+        end_with_parent()
         _child(wanted, out, play, plant, memory)
     os.close(out)
     os.close(wanted)
@@ -125,6 +125,11 @@ def _one_child(
             os.killpg(process, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(process, 0)
+
+
+def end_with_parent() -> None:
+    """Be killed when the process that forked this one ends, however it ends."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _how_it_ended(process: int, is_alive: bool) -> tuple[str, str]:
