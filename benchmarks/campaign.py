@@ -28,7 +28,10 @@ SEED = 1
 
 
 class Part(NamedTuple):
-    """A module of `faults`, on one backend if it takes one, and how many faults it makes."""
+    """A module of `faults`, on one backend if it takes one, and how many faults it makes.
+
+    Each has `run`, which yields a `Row` for each kind of fault, and PLANTS by their names.
+    """
 
     module: str
     backend: str | None
@@ -44,7 +47,11 @@ class Part(NamedTuple):
         if self.module == "extreme":
             return [solve_programs(module, n, seed, plant)]
         before = [] if self.backend is None else [self.backend]
-        rows: list[Row] = module.run(*before, n, seed, plant)
+        rows: list[Row] = []
+        for row in module.run(*before, n, seed, plant):
+            rows.append(row)
+            if plant and row.first is not None:
+                break
         return rows
 
     def plants(self) -> list[str]:

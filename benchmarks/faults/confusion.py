@@ -12,7 +12,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ PLANTS = {
 }
 
 
-def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
+def run(backend: str, n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
     scenes: dict[str, Callable[..., None]] = {
         "fork in another thread's call": fork_in_a_call,
         "writer stopped and continued": stopped_writer,
@@ -45,18 +45,11 @@ def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
     if backend == "SQLite":
         scenes["backup restored"] = restored_backup
         scenes["lock file deleted, or folder copied"] = lost_lock
-    rows = []
+    change, enough = PLANTS[plant] if plant else None, max(2, n // len(scenes))
     with place(backend) as where:
         for name, scene in scenes.items():
-            row, change = Row(f"{name}, {backend}"), PLANTS[plant] if plant else None
-            play = partial(play_scene, scene, where)
-            rows.append(
-                in_children(
-                    row, cases(seed), play, enough=max(2, n // len(scenes)), plant=change,
-                    patience=20.0,
-                )
-            )  # fmt: skip
-    return rows
+            row, play = Row(f"{name}, {backend}"), partial(play_scene, scene, where)
+            yield in_children(row, cases(seed), play, enough=enough, plant=change)
 
 
 def play_scene(scene: Callable[..., None], where: Any, seed: int, tell: Tell) -> None:

@@ -7,7 +7,7 @@ cannot know what was lost with it. Formats without a checksum (CSV, JSON, npy) m
 
 import random
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -28,8 +28,8 @@ PLANTS = {
 }
 
 
-def run(n: int, seed: int, plant: str | None = None) -> list[Row]:
-    rows = [Row("damaged log"), Row("damaged model file"), Row("damaged graph file")]
+def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
+    change = PLANTS[plant] if plant else None
     with folder() as path:
         specimens = all_specimens(path)
         truth = {
@@ -37,13 +37,11 @@ def run(n: int, seed: int, plant: str | None = None) -> list[Row]:
             for one in specimens
             for how, read in one.readers.items()
         }
-        for row, share in zip(rows, (0.6, 0.25, 0.15), strict=True):
-            kind = [one for one in specimens if one.name.startswith(row.fault.split()[1])]
-            play = partial(damage_and_read, path, kind, truth)
-            change = PLANTS[plant] if plant else None
-            enough = round(share * n)
-            in_children(row, cases(seed), play, enough=enough, plant=change, memory=MEMORY)
-    return rows
+        for kind, share in {"log": 0.6, "model": 0.25, "graph": 0.15}.items():
+            row, enough = Row(f"damaged {kind}"), round(share * n)
+            some = [one for one in specimens if one.name.startswith(kind)]
+            play = partial(damage_and_read, path, some, truth)
+            yield in_children(row, cases(seed), play, enough=enough, plant=change, memory=MEMORY)
 
 
 def damage_and_read(

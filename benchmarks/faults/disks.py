@@ -7,7 +7,7 @@ afterwards. Files written by `graphcb.save` are complete, or are what they were 
 
 import errno
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,16 +32,14 @@ PLANTS = {
 }
 
 
-def run(n: int, seed: int, plant: str | None = None) -> list[Row]:
+def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
     change = PLANTS[plant] if plant else None
-    logs, files = Row("disk full or failing, SQLite"), Row("disk full or failing, graphcb.save")
     with folder() as path:
         place = SQLitePlace(path)
-        play = Session(place, Disk(place.part), seed).play
-        in_children(logs, cases(seed), play, enough=3 * n // 4, plant=change)
-        write = partial(write_model, path)
-        in_children(files, cases(seed), write, enough=n - 3 * n // 4, plant=change)
-    return [logs, files]
+        row, play = Row("disk full or failing, SQLite"), Session(place, Disk(place.part), seed).play
+        yield in_children(row, cases(seed), play, enough=3 * n // 4, plant=change)
+        row, write = Row("disk full or failing, graphcb.save"), partial(write_model, path)
+        yield in_children(row, cases(seed), write, enough=n - 3 * n // 4, plant=change)
 
 
 def draw_error(rng: random.Random, n: int, part: str) -> str:

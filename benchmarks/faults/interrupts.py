@@ -11,7 +11,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -36,12 +36,11 @@ class TimeLimitError(Exception):
     """What a signal handler of the user's own raises."""
 
 
-def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
-    row = Row(f"interrupted, {backend}")
+def run(backend: str, n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
+    change = PLANTS[plant] if plant else None
     with place(backend) as where:
-        play = Session(where, Interrupter(), seed).play
-        in_children(row, cases(seed), play, enough=n, plant=PLANTS[plant] if plant else None)
-    return [row]
+        row, play = Row(f"interrupted, {backend}"), Session(where, Interrupter(), seed).play
+        yield in_children(row, cases(seed), play, enough=n, plant=change)
 
 
 class Interrupter:

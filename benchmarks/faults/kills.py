@@ -12,7 +12,7 @@ import random
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from faults.plan import (
     run_alone,
 )
 from faults.sabotage import How, arm
+from faults.session import cases
 from faults.tally import Finding, Row, Tell, in_children
 from graphcb import DecisionLog, load, save
 from graphcb.saving import to_bytes
@@ -47,21 +48,17 @@ PLANTS = {
 }
 
 
-def run(backend: str, n: int, seed: int, plant: str | None = None) -> list[Row]:
-    row = Row(f"process killed, {backend}")
-    rows = [row]
+def run(backend: str, n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
+    change = PLANTS[plant] if plant else None
     with place(backend) as where:
         location = where.new()
         reference = run_alone(location, plan(min(N_CALLS, max(8, n // 3)), seed))
         where.remove(location)
-        cases = iter(range(seed * 1_000_000, (seed + 1) * 1_000_000))
-        play = partial(kill_until_done, where, reference)
-        in_children(row, cases, play, enough=n, plant=PLANTS[plant] if plant else None)
-        if isinstance(where, SQLitePlace) and not plant:
-            files = Row("process killed, graphcb.save")
-            save = partial(kill_while_saving, where.path)
-            rows.append(in_children(files, range(n), save, enough=max(2, n // 10)))
-    return rows
+        row, play = Row(f"process killed, {backend}"), partial(kill_until_done, where, reference)
+        yield in_children(row, cases(seed), play, enough=n, plant=change)
+        if isinstance(where, SQLitePlace):
+            row, play = Row("process killed, graphcb.save"), partial(kill_while_saving, where.path)
+            yield in_children(row, cases(seed), play, enough=max(2, n // 10), plant=change)
 
 
 def kill_until_done(where: Place, reference: Reference, seed: int, tell: Tell) -> None:

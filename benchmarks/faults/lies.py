@@ -9,6 +9,7 @@ import io
 import json
 import random
 import zipfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,18 +32,17 @@ OTHERS: tuple[Any, ...] = (None, "", "x", [], {}, True)
 PLANTS = {"sizes that are believed": plants.believe_files}
 
 
-def run(n: int, seed: int, plant: str | None = None) -> list[Row]:
-    rows = [Row("lying model file"), Row("lying graph file"), Row("file that unpacks to gigabytes")]
+def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
     change = PLANTS[plant] if plant else None
     with folder() as path:
         graph_forms = [one for one in graph_files(path) if one.name.endswith(("npz)", "json)"))]
-        for row, specimens in zip(rows, (models(path), graph_forms), strict=False):
-            play = partial(lie_and_use, path, specimens)
-            in_children(row, cases(seed), play, enough=n // 2, plant=change, memory=MEMORY)
+        for kind, specimens in {"model": models(path), "graph": graph_forms}.items():
+            row, play = Row(f"lying {kind}"), partial(lie_and_use, path, specimens)
+            yield in_children(row, cases(seed), play, enough=n // 2, plant=change, memory=MEMORY)
         bombs = write_bombs(path, real=n >= 500)
-        use = partial(use_bomb, bombs)
-        in_children(rows[2], range(len(bombs)), use, enough=len(bombs), memory=3 * MEMORY // 2)
-    return rows
+        row, play = Row("file that unpacks to gigabytes"), partial(use_bomb, bombs)
+        each = range(len(bombs))
+        yield in_children(row, each, play, enough=len(each), plant=change, memory=3 * MEMORY // 2)
 
 
 def lie_and_use(home: Path, specimens: list[Specimen], seed: int, tell: Tell) -> None:

@@ -35,13 +35,13 @@ FULL = """CREATE FUNCTION public.disk_is_full() RETURNS trigger LANGUAGE plpgsql
     $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$"""
 
 
-def run(n: int, seed: int, plant: str | None = None) -> list[Row]:
+def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
     with folder() as path:
         settings = "fsync=off", "max_connections=50", "restart_after_crash=on"
         server = Server(path, *settings, "log_min_messages=fatal", "autovacuum=off")
         server.execute(FULL)
         try:
-            return list(all_rows(server, n, seed, plant))
+            yield from all_rows(server, n, seed, plant)
         finally:
             server.stop()
 
