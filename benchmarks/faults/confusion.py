@@ -98,15 +98,15 @@ def restored_backup(location: str, rng: random.Random) -> None:
     """Yesterday's log comes back; what was decided today must not be taken for something else."""
     backup = f"{location}-backup"
     with Policy(location, agent(), seed=1) as policy:
-        kept = play(policy, location, rng.randrange(1, 6), rng)
+        kept = play(policy, location, rng.randrange(1, 6), rng, 0.0)
         back_up(location, backup)
-        lost = play(policy, location, rng.randrange(1, 6), rng)
+        lost = play(policy, location, rng.randrange(1, 6), rng, 0.0)
     shutil.copyfile(backup, location)
     for end in ("-wal", "-shm"):
         Path(f"{location}{end}").unlink(missing_ok=True)
     with Policy(location) as policy:
         early = rng.random() < 0.5
-        new = [] if early else play(policy, location, rng.randrange(1, 9), rng)
+        new = [] if early else play(policy, location, rng.randrange(1, 9), rng, 0.3)
         if again := {line for line in lost if line.startswith("decide")} & set(new):
             raise Finding("confused", f"{sorted(again)} were used before the backup came back")
         for line in lost:

@@ -17,7 +17,7 @@ from typing import Any
 
 from faults import plants
 from faults.places import place
-from faults.session import Session, cases, is_caused_by
+from faults.session import Session, cases
 from faults.tally import Finding, Row, in_children
 
 GOLDEN = 0.6180339887498949
@@ -56,21 +56,21 @@ class Interrupter:
         self.last = None
         if (kind, near) not in self.places:
             return self._count(kind, near, work)
-        try:
-            if rng.random() < 0.25:
-                seconds = rng.uniform(1e-5, self.seconds[kind])
-                self.last = f"{exception.__name__} after {seconds:.6f} s"
-                return run_for(seconds, exception, work)
+        interruption: Interruption | Alarm
+        if rng.random() < 0.25:
+            interruption = Alarm(rng.uniform(1e-5, self.seconds[kind]), exception)
+        else:
             n = 1 + int(self.places[kind, near] * (number * GOLDEN % 1.0))
             interruption = Interruption(n, near, exception)
-            try:
-                return interruption.run(work)
-            finally:
-                self.last = f"{exception.__name__} at {interruption.where}"
-        except BaseException as problem:
-            if not is_caused_by(problem, (KeyboardInterrupt, TimeLimitError)):
-                raise Finding("crashed", f"{kind} with {self.last}: {problem!r}") from problem
+        try:
+            return interruption.run(work)
+        except BaseException as problem:  # psycopg may make another error of it
+            if interruption.where is None:
+                raise Finding("crashed", f"{kind}, not interrupted: {problem!r}") from problem
             return None
+        finally:
+            if interruption.where is not None:
+                self.last = f"{exception.__name__} {interruption.where}"
 
     def _count(self, kind: str, near: bool, work: Callable[[], Any]) -> Any:
         counter, start = Interruption(sys.maxsize, near, KeyboardInterrupt), time.monotonic()
@@ -85,7 +85,9 @@ class Interruption:
 
     def __init__(self, n: int, near: bool, exception: type[BaseException]) -> None:
         self.n, self.near, self.exception = n, near, exception
-        self.counted, self.where = 0, "nowhere"
+        self.counted, self.where = 0, None
+
+    where: str | None
 
     def run(self, work: Callable[[], Any]) -> Any:
         sys.settrace(self._enter)
@@ -107,7 +109,7 @@ class Interruption:
                 if previous in _LOOKS_AFTER:
                     self.counted += 1
                     if self.counted == self.n:
-                        self.where = f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+                        self.where = f"at {frame.f_code.co_qualname}:{frame.f_lineno}"
                         raise self.exception
                 previous = code[frame.f_lasti]
             return look
@@ -115,15 +117,22 @@ class Interruption:
         return look
 
 
-def run_for(seconds: float, exception: type[BaseException], work: Callable[[], Any]) -> Any:
-    """Do some work until a signal comes."""
+class Alarm:
+    """Raises an exception when a signal comes, after some seconds."""
 
-    def end(*_: Any) -> None:
-        raise exception
+    where: str | None = None
 
-    signal.signal(signal.SIGALRM, end)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        return work()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    def __init__(self, seconds: float, exception: type[BaseException]) -> None:
+        self.seconds, self.exception = seconds, exception
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        signal.signal(signal.SIGALRM, self._raise)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, self.seconds)
+            return work()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def _raise(self, *_: Any) -> None:
+        self.where = f"after {self.seconds:.6f} s"
+        raise self.exception

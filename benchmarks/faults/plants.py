@@ -6,7 +6,6 @@ Each changes the package in the process that calls it, which is a child of a par
 import itertools
 import os
 import random
-import secrets
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -196,7 +195,7 @@ def keep_connection() -> None:
 
 def reuse_names() -> None:
     """Nothing in the name of a decision is random."""
-    replace(secrets, token_hex=lambda size: "0" * 2 * size)
+    replace(policy, new_token=lambda: "0" * 16)
 
 
 def ignore_forks() -> None:
@@ -207,9 +206,12 @@ def ignore_forks() -> None:
 
 
 def ignore_other_writers() -> None:
-    """No check that the log is where this writer left it, nor that its files are the same."""
-    replace(writer.LogWriter, _begin=lambda self, storage, _: storage.begin())
-    replace(storages()[0], _files_at_path=lambda _: [])
+    """A transaction begins without a look at where the log is."""
+
+    def begin(self: Any, at: Storage, position: int) -> None:
+        at.execute("BEGIN" if "://" in self.location else "BEGIN IMMEDIATE")
+
+    replace(writer.LogWriter, _begin=begin)
 
 
 def believe_files() -> None:

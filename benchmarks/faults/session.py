@@ -142,10 +142,3 @@ def n_events(location: str) -> int:
             return log.n_events
     except FileNotFoundError:
         return 0
-
-
-def is_caused_by(problem: BaseException | None, kinds: tuple[type[BaseException], ...]) -> bool:
-    """Whether an error is of one of these kinds, or came up while one was handled."""
-    if problem is None or isinstance(problem, kinds):
-        return problem is not None
-    return is_caused_by(problem.__cause__, kinds) or is_caused_by(problem.__context__, kinds)

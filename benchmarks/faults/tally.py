@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 KINDS = ("lost", "confused", "stuck", "silent", "crashed")
 EXAMPLES = 5  # of each kind, to standard error
+NO_PLANT = 77  # the status of a child that could not apply a plant
 
 
 class Finding(Exception):  # noqa: N818  # not an error of this program
@@ -136,6 +137,8 @@ def _how_it_ended(process: int, is_alive: bool) -> tuple[str, str]:
     if is_alive:
         return "stuck", "did not come back"
     status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    if status == NO_PLANT:
+        raise RuntimeError("a plant does not fit graphcb as it is now: mend faults/plants.py")
     return "crashed", f"died with {status}"
 
 
@@ -156,7 +159,7 @@ def _child(
             limit = _size_now() + memory
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         if plant is not None:
-            plant()
+            _apply(plant)
         for line in os.fdopen(wanted):
             try:
                 play(json.loads(line), tell)
@@ -168,6 +171,14 @@ def _child(
             os.write(out, b"done\n")
     finally:
         os._exit(0)
+
+
+def _apply(plant: Callable[[], None]) -> None:
+    try:
+        plant()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(NO_PLANT)
 
 
 def _size_now() -> int:
