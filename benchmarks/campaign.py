@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from faults.sabotage import is_possible, restart_with_interposer
 from faults.server import why_not
-from faults.tally import KINDS, Row
+from faults.tally import KINDS, Row, end_with_parent
 from measure import print_table
 
 SEED = 1
@@ -103,7 +103,7 @@ def main() -> int:
             print(f"Left out: {part.name}, for want of {part.missing()}.\n")
     warm_up()
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
+    with ProcessPoolExecutor(2, mp_context=context, initializer=end_with_parent) as pool:
         n_wrong = 0
         if given.only != "plants":
             n_wrong += run_all(pool, possible, given)
