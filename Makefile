@@ -20,6 +20,7 @@ help:
 	@echo "make test-extras  what needs PyTorch, Vowpal Wabbit, coba or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
+	@echo "make bench-faults  kills, interrupts, damage, full disks: is anything lost or confused?"
 	@echo "make clean  remove .venv, results and caches"
 
 $(READY): pyproject.toml constraints.txt
@@ -65,7 +66,12 @@ $(RIVALS): $(READY)
 		--constraint constraints.txt --editable ".[bench]"
 	@touch $@
 
-bench: $(RIVALS)
+# System calls that fail, for the fault campaign.
+build/sabotage.so: benchmarks/faults/sabotage.c
+	@mkdir -p $(@D)
+	gcc -O1 -Wall -Wextra -Werror -shared -fPIC -o $@.$$$$ $< -ldl && mv $@.$$$$ $@
+
+bench: $(RIVALS) build/sabotage.so
 	$(BIN)/python benchmarks/report.py
 
 bench-%: $(RIVALS)

@@ -65,8 +65,8 @@ PARTS = (
     Part("streams", "The user's own data", "streams.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part(
-        "kill", "A process that decides, killed", "kill.py",
-        ("--kills", "400"), quick=("--kills", "2"),
+        "faults", "Faults of every kind, made on purpose", "campaign.py",
+        quick=("--quick", "--only", "faults"),
     ),
     Part(
         "evaluation", "Judging a policy on a log", "evaluation.py",

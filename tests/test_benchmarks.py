@@ -13,6 +13,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 import measure  # noqa: E402
 import report  # noqa: E402
+from faults import sabotage, server  # noqa: E402
 
 NEEDS = {"peers": ("clarabel", "threadpoolctl"), "learning": ("sklearn",)}
 
@@ -33,6 +34,26 @@ def test_part_prints_a_table(part):
     lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(lines) > 2
     assert any(re.fullmatch(r"\|(-+:?\|)+", line) for line in lines)  # the line below the head
+
+
+@pytest.mark.slow
+def test_the_campaign_notices_each_planted_fault():
+    """A dropped commit, a name used twice, a check left out: each part finds its own."""
+    if not sabotage.is_possible():
+        pytest.skip("no gcc, make or Linux here to compile the interposer")
+    if (reason := server.why_not()) is not None:
+        pytest.skip(reason)
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "campaign.py", "--only", "plants"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **dict.fromkeys(report.THREADS, "1")},
+    )
+    assert done.returncode == 0, done.stdout
+    assert "never" not in done.stdout
+    parts = {line.split("|")[1].strip() for line in done.stdout.splitlines() if "|" in line}
+    assert {"kills", "disks", "interrupts", "damage", "postgresql", "confusion", "extreme"} < parts
 
 
 def part_named(name):

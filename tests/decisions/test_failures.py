@@ -311,17 +311,3 @@ class TestOneWriter:
                 one_round(policy, 1)
                 assert first.feedback is None
                 assert len(list(rows)) == 1
-
-
-@pytest.mark.slow
-def test_killed_again_and_again_and_nothing_lost():
-    n_kills = 15
-    script = Path(__file__).parents[2] / "benchmarks" / "kill.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "--kills", str(n_kills)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"| {n_kills} |" in done.stdout
-    assert "Nothing lost, nothing counted twice" in done.stdout

@@ -1,9 +1,5 @@
 """What only a server can do: lose a connection, refuse a user, keep a lock."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from graphcb import DecisionLog, Policy, SquareCBG, graphs
@@ -135,14 +131,3 @@ def test_durability_is_what_was_asked_for(server, durability, set_to):
     url = server.url(f"durable_{set_to}") + "%20-csynchronous_commit%3Doff"
     with Policy(url, new_agent(), durability=durability) as policy:
         assert policy._log.storage.execute("SHOW synchronous_commit") == [(set_to,)]
-
-
-def test_killed_again_and_again_and_nothing_lost(server):
-    script = Path(__file__).parents[2] / "benchmarks" / "kill.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "--kills", "6", "--log", server.url("killed")],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Nothing lost, nothing counted twice" in done.stdout

@@ -55,6 +55,7 @@ def independent_set(f: Floats, gamma: float, graph: FeedbackGraph) -> Floats:
             seen |= graph.structure.row(a) > 0.0
     p = np.zeros(f.size)
     best, *others = chosen
-    p[others] = 1.0 / (len(chosen) + gamma * (f[others] - f[best]))
+    with np.errstate(over="ignore"):  # 1 / inf is the right answer
+        p[others] = 1.0 / (len(chosen) + gamma * (f[others] - f[best]))
     p[best] = 1.0 - p.sum()
     return p

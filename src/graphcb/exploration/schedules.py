@@ -12,6 +12,8 @@ from graphcb.loaded import check_counts, check_numbers
 
 Need = Literal["nothing", "value", "optimum"]
 
+LARGEST = 1e300  # what a schedule works out from DECs stays below this: they may be infinite
+
 
 @runtime_checkable
 class Schedule(Protocol):
@@ -225,7 +227,8 @@ class Doubling:
         check_numbers(self, "spent")
 
     def gamma(self, round_number: int, n_actions: int) -> float:
-        return 2.0**self.epoch * math.sqrt(self.horizon / self.regression_regret)
+        doubled = 2.0 ** min(self.epoch, 1000) * math.sqrt(self.horizon / self.regression_regret)
+        return min(doubled, LARGEST)
 
     def observe(self, value: float) -> None:
         """Add the optimal DEC of the round, and double once the epoch has spent too much."""
@@ -270,12 +273,12 @@ class Automatic:
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The square root law with the mean so far in place of the independence number."""
         mean = self.total / self.count if self.count else 1.0
-        self.last = self.c * math.sqrt(round_number * max(1.0, mean))
+        self.last = min(self.c * math.sqrt(round_number * max(1.0, mean)), LARGEST)
         return self.last
 
     def observe(self, value: float) -> None:
         """Add gamma * DEC of the round to the mean."""
-        self.total += self.last * value
+        self.total = min(self.total + self.last * value, LARGEST)
         self.count += 1
 
 

@@ -1,6 +1,7 @@
 """The convex program of one round, solved and certified. One idea per file, in reading order:
 
     problem         the DEC, the scaled program and its scaling
+      whole_numbers     the DEC where floating point ends
     certificate     a value above and a bound below the optimum, rounding included
     active_set      the outer loop: solve on a few actions, price the others, enlarge the set
       covering      the first set: a greedy cover of the graph

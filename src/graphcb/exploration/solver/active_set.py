@@ -26,7 +26,7 @@ from graphcb.exploration.solver.pricing import admit_helpers, mark_satisfied, pr
 from graphcb.exploration.solver.restriction import admit, count, lay_out, publish, room_for_active
 from graphcb.exploration.solver.starting_point import Iterate, keep_iterate, warm_start
 from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats, at_least, matrices, vectors
-from graphcb.graphs.formulas import Outcome
+from graphcb.graphs.formulas import Outcome, is_within
 
 DIRECT = 4  # so few actions are all active from the start
 MODERATE = 100  # up to this many are all active from the start if a third rival the best
@@ -84,16 +84,16 @@ def solve_scaled(
             value, upper = found.value, found.upper
             publish(v[BEST_P], active, p_out)
         lower = max(lower, found.lower)
-        proven = upper - lower <= tolerance * (1.0 + value)
+        proven = is_within(value, upper, lower, tolerance)
         if proven or steps >= max_steps or start == CAREFULLY:
             return Outcome(value, upper, lower, steps, start == CAREFULLY, size)
         # ENLARGE
-        stuck = best.upper - best.lower > goal * (1.0 + best.value)
+        stuck = not is_within(best.value, best.upper, best.lower, goal)
         slack = 0.25 * max(best.upper - best.lower, 0.0)
         mark_satisfied(ft, best, slack, inside, revealed, covered)
         helpers = 0 if stuck else admit_helpers(ft, best, slack, inside, worth)
         settled = helpers == 0 and count(covered) == n
-        far = found.upper - found.lower > NEARBY * (1.0 + best.value)
+        far = not is_within(best.value, found.upper, found.lower, NEARBY)
         start = COLD if far else WARM
         if stuck or (settled and goal == tolerance):  # RESTART
             start = CAREFULLY if complete or n > LARGEST_SYSTEM else COLD

@@ -21,7 +21,10 @@ for. The first two sums are the `price`, the minimum is `least`; with the t and 
 expression in the minimum is the gradient g of L in p.
 
 No term is a difference of large ones: the largest probability (the head) is one minus the sum of
-the others, and that sum is what is computed with.
+the others, and that sum is what is computed with. Rounding is allowed for in proportion to the sum
+of absolute values, which holds as long as nothing overflows and what underflows is negligible;
+`formulas.record` adds that in the end. An iterate with some W below LEAST_SEEN, or with a number
+that is not one, proves nothing.
 """
 
 from typing import NamedTuple
@@ -32,11 +35,13 @@ from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats
-from graphcb.graphs.formulas import OPERATIONS, ROUNDING
+from graphcb.graphs.formulas import LEAST_SEEN, OPERATIONS, ROUNDING
+
+UNBALANCED = 1e-6  # p and q whose sums are further from one than this prove nothing
 
 
 class IterateBounds(NamedTuple):
-    """IterateBounds on gamma * DEC at one iterate."""
+    """Bounds on gamma * DEC at one iterate."""
 
     value: float  # F(p)
     upper: float  # the same, rounded up
@@ -59,6 +64,7 @@ def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
         if p[i] > p[head]:
             head = i
     rest_p = rest_q = rest_u = 0.0  # sums over all actions except the head
+    sound = True
     for i in range(p.size):
         if i != head:
             rest_p += p[i]
@@ -73,9 +79,14 @@ def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
         u[i], k[i] = u_i, k_i
         h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
         c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
+        sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
     _sum_worth(h, seen_by, pattern, g)
-    price, least = _bound_below(ft, loops, q, w, u, k, h, g)
-    value, upper, worst = _bound_above(ft, p, w, c, head, rest_p)
+    error = (p.size + OPERATIONS) * ROUNDING
+    off_p, off_q = abs(rest_p + p[head] - 1.0), abs(rest_q + q[head] - 1.0)
+    price, least = _bound_below(ft, loops, q, w, u, k, h, g, error + 4.0 * off_q)
+    value, upper, worst = _bound_above(ft, p, w, c, head, rest_p, error + 4.0 * off_p)
+    if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
+        return IterateBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf, head)
     return IterateBounds(value, upper, price + least, price, least, worst, head)
 
 
@@ -113,10 +124,17 @@ def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> N
 
 @inlined
 def _bound_below(
-    ft: Floats, loops: Floats, q: Floats, w: Floats, u: Floats, k: Floats, h: Floats, g: Floats
+    ft: Floats,
+    loops: Floats,
+    q: Floats,
+    w: Floats,
+    u: Floats,
+    k: Floats,
+    h: Floats,
+    g: Floats,
+    error: float,
 ) -> tuple[float, float]:
     """The price and the least gradient, both rounded down; turns the worth in `g` into g."""
-    error = (q.size + OPERATIONS) * ROUNDING
     price = price_size = 0.0
     least = np.inf
     for i in range(q.size):
@@ -131,14 +149,13 @@ def _bound_below(
 
 @inlined
 def _bound_above(
-    ft: Floats, p: Floats, w: Floats, c: Floats, head: int, rest_p: float
+    ft: Floats, p: Floats, w: Floats, c: Floats, head: int, rest_p: float, error: float
 ) -> tuple[float, float, float]:
     """F(p), the same rounded up, and the largest constraint.
 
     The term p_h^2 / W_h of the head h is kept out of the sum over i: it nearly cancels against
     (1 - 2 p_h) / W_h where hardly any action reveals the head, and the two are (1 - p_h)^2 / W_h.
     """
-    error = (p.size + OPERATIONS) * ROUNDING
     common = 0.0
     for i in range(p.size):
         common += p[i] * (ft[i] if i == head else ft[i] + p[i] / w[i])

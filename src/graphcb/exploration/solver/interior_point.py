@@ -26,6 +26,7 @@ from graphcb.exploration.solver.newton_system import assemble
 from graphcb.exploration.solver.sparsity import find_pattern
 from graphcb.exploration.solver.starting_point import cold_start
 from graphcb.exploration.solver.workspace import Floats
+from graphcb.graphs.formulas import is_within
 
 
 class Caution(NamedTuple):
@@ -34,15 +35,18 @@ class Caution(NamedTuple):
     stride: float  # share of the way to the boundary, far from the solution
     near: float  # 2 n mu relative to 1 + value, below which the stride is 0.995
     balance: float  # least target, relative to the residuals of the equations
+    rise: float  # largest target for that reason, relative to mu
     limit: float  # of the corrector, relative to mu
     least: float  # smallest centring parameter sigma
     refinements: int  # of the corrector's direction
     skip_zeros: bool  # use the sparsity of a large sparse graph: quicker, less exact
 
 
-BOLD = Caution(0.9, near=0.1, balance=0.1, limit=1.0, least=1e-6, refinements=1, skip_zeros=True)
+BOLD = Caution(
+    0.9, near=0.1, balance=0.1, rise=2.0, limit=1.0, least=1e-6, refinements=1, skip_zeros=True
+)
 CAREFUL = Caution(
-    0.7, near=1e-3, balance=0.3, limit=0.3, least=1e-2, refinements=2, skip_zeros=False
+    0.7, near=1e-3, balance=0.3, rise=1.0, limit=0.3, least=1e-2, refinements=2, skip_zeros=False
 )
 
 
@@ -76,13 +80,13 @@ def advance(
     n = v.shape[1]
     pattern = find_pattern(a[at.SEEN_BY], caution.skip_zeros)
     if cold:
-        cold_start(v, a, pattern)
+        cold_start(v, a, pattern, not caution.skip_zeros)
     best = Incumbent(np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf)
     steps = 0
     while True:
         bounds = evaluate(v, a, pattern)
         best = _improve(v, best, bounds)
-        reached = best.upper - best.lower <= goal * (1.0 + best.value)
+        reached = is_within(best.value, best.upper, best.lower, goal)
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1
@@ -91,7 +95,7 @@ def advance(
         solve_direction(v, a, system, int(0), pattern)  # predictor
         left = _mean_product_after(v, min(1.0, _to_boundary(v))) / mu
         target = mu * max(left * left * left, caution.least)  # centring
-        target = max(target, min(2.0 * mu, caution.balance * _residuals(v, bounds.head)))
+        target = max(target, min(caution.rise * mu, caution.balance * _residuals(v, bounds.head)))
         target = max(target, min(10.0 * mu, 0.1 * tolerance * (1.0 + best.value) / (2 * n)))
         _aim_at(v, target, caution.limit * mu)
         solve_direction(v, a, system, caution.refinements, pattern)  # corrector

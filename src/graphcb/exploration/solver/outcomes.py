@@ -7,7 +7,16 @@ from graphcb.exploration.solver.problem import dec
 from graphcb.exploration.solver.solution import Solution, SolutionBatch, Status
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.formulas import CUT, LARGEST_GAP, LOWER, RESTARTED, STEPS, UPPER, VALUE
+from graphcb.graphs.formulas import (
+    CUT,
+    LOWER,
+    RESTARTED,
+    ROUNDING,
+    STEPS,
+    UPPER,
+    VALUE,
+    is_within,
+)
 
 # A program's row of numbers: those of `formulas.record`, and what is made of them.
 REPAIR = 7  # whether `repair` is needed: some gap was cut, or there is no finite value
@@ -16,20 +25,20 @@ N_NUMBERS = 9
 
 STATUSES = (Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED)
 _STATUSES = np.array(STATUSES)
+_NOT_CERTIFIED = 3
+
+SMALLEST = 5e-324  # the smallest positive number
+ULP = 4.0 * SMALLEST  # added to gaps, as quotients by gamma may underflow
 
 
-def _status_of(
-    value: float, upper: float, lower: float, tolerance: float, exact: bool, restarted: bool
-) -> int:
-    """The index of the status: how far the gap is proven."""
-    if not upper - lower <= tolerance * (1.0 + value):
-        return 3
+def _settled(exact: bool, restarted: bool) -> int:
+    """The index of the status of an answer that is proven."""
     if exact:
         return 2
     return 1 if restarted else 0
 
 
-_inlined_status_of = inlined(_status_of)
+_inlined_settled = inlined(_settled)
 
 
 @inlined
@@ -37,7 +46,8 @@ def settle(numbers: Floats, tolerance: float, exact: bool) -> None:
     """Complete a row of numbers that holds an outcome."""
     value, upper, restarted = numbers[VALUE], numbers[UPPER], numbers[RESTARTED] != 0.0
     numbers[REPAIR] = numbers[CUT] != 0.0 or not upper < np.inf
-    numbers[STATUS] = _inlined_status_of(value, upper, numbers[LOWER], tolerance, exact, restarted)
+    proven = is_within(value, upper, numbers[LOWER], tolerance)
+    numbers[STATUS] = _inlined_settled(exact, restarted) if proven else _NOT_CERTIFIED
 
 
 @compiled
@@ -59,42 +69,63 @@ def repair(
 ) -> None:
     """Correct an answer that was found from cut gaps, or that has no finite value.
 
-    An action whose gap was cut from ft to LARGEST_GAP needs LARGEST_GAP / ft of the weight found,
-    or none if the others see everything. Without a finite value, because the actions that would
-    have to be solved together are too many, the uniform distribution is a safe answer. All that
-    is left of the bound is that the optimum is not negative.
+    Without a finite value, because numbers left the range of the solver or too many actions would
+    have to be solved together, the better of weights 1 / (K + ft) and equal ones is a safe answer.
+    Of a bound that was proven for cut gaps, all that is left is that the optimum is not negative.
+    The row then holds the DEC itself, as gamma * DEC may be beyond all numbers.
     """
-    value = np.inf
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        if numbers[CUT]:
-            cut = scaled >= LARGEST_GAP
-            share = np.where(cut, LARGEST_GAP / (gamma * (losses - losses.min())), 1.0)
-            candidates = [weights / weights.sum() for weights in (p * share, p * ~cut)]
-            values = [dec(one, losses, graph, gamma) * gamma for one in candidates]
-            best = int(np.argmin(values))
-            value, p[:] = values[best], candidates[best]
-        if not value < np.inf:
-            p[:] = 1.0 / p.size
-            value = dec(p, losses, graph, gamma) * gamma
-    restarted = bool(numbers[RESTARTED])
-    numbers[VALUE], numbers[UPPER], numbers[LOWER] = value, value, 0.0
-    numbers[STATUS] = _status_of(value, value, 0.0, tolerance, exact, restarted)
+    cut = bool(numbers[CUT])
+    found = p.copy() if numbers[UPPER] < np.inf else 1.0 / (p.size + scaled)
+    candidates = _uncut(found, losses, gamma, scaled) if cut else [found]
+    candidates = [one / one.sum() for one in (*candidates, np.ones(p.size))]
+    values = [dec(one, losses, graph, gamma) for one in candidates]
+    best = int(np.argmin(values))
+    p[:] = candidates[best]
+    value = np.nextafter(values[best], np.inf)
+    lower = 0.0 if cut else numbers[LOWER] / gamma * (1.0 - 4.0 * ROUNDING)
+    numbers[VALUE], numbers[UPPER], numbers[LOWER] = value, np.nextafter(value, np.inf), lower
+    # Where gaps were cut, `dec` is exact; otherwise its rounding is not known.
+    proven = cut and value <= tolerance * (1.0 / gamma + value) < np.inf
+    numbers[STATUS] = _settled(exact, bool(numbers[RESTARTED])) if proven else _NOT_CERTIFIED
+
+
+def _uncut(weights: Floats, losses: Floats, gamma: float, scaled: Floats) -> list[Floats]:
+    """Weights for the true gaps instead of those that were cut, which are the largest.
+
+    An action whose gap was cut from ft needs cut / ft of the weight, but at least the smallest
+    number there is; or none, if the others see everything.
+    """
+    largest = scaled.max()
+    cut = scaled == largest
+    with np.errstate(over="ignore"):
+        share = largest / (gamma * (losses - losses.min())[cut])
+    less = weights.copy()
+    less[cut] *= share
+    some = less.copy()
+    some[cut] = np.maximum(less[cut], SMALLEST)
+    return [less, weights * ~cut, some]
 
 
 def solution(p: Floats, numbers: Floats, gamma: float) -> Solution:
     """The answer to one program."""
-    value, upper, lower, steps, _, _, _, _, status = numbers.tolist()
-    gap = max(upper - lower, 0.0)
-    return Solution(p, value / gamma, gap / gamma, int(steps), STATUSES[int(status)])
+    value, upper, lower, steps, _, _, _, repaired, status = numbers.tolist()
+    unit = 1.0 if repaired else gamma
+    gap = (upper - lower) / unit + ULP if upper > lower else 0.0
+    value /= unit
+    if not value < np.inf:
+        gap, status = np.inf, _NOT_CERTIFIED
+    return Solution(p, value, gap, int(steps), STATUSES[int(status)])
 
 
 def solution_batch(p: Floats, numbers: Floats, gammas: Floats) -> SolutionBatch:
     """The answers to many programs, one per row."""
-    gap = np.maximum(numbers[:, UPPER] - numbers[:, LOWER], 0.0)
-    return SolutionBatch(
-        p,
-        numbers[:, VALUE] / gammas,
-        gap / gammas,
-        numbers[:, STEPS].astype(np.int64),
-        tuple(_STATUSES[numbers[:, STATUS].astype(np.int64)].tolist()),
-    )
+    units = np.where(numbers[:, REPAIR] != 0.0, 1.0, gammas)
+    with np.errstate(over="ignore"):
+        value = numbers[:, VALUE] / units
+        gap = np.maximum(numbers[:, UPPER] - numbers[:, LOWER], 0.0) / units
+        gap[numbers[:, UPPER] > numbers[:, LOWER]] += ULP
+    beyond = ~(value < np.inf)
+    gap[beyond] = np.inf
+    status = np.where(beyond, _NOT_CERTIFIED, numbers[:, STATUS]).astype(np.int64)
+    steps = numbers[:, STEPS].astype(np.int64)
+    return SolutionBatch(p, value, gap, steps, tuple(_STATUSES[status].tolist()))

@@ -11,12 +11,14 @@ Actions that break a constraint have to be covered; those with a negative reduce
 
 from typing import NamedTuple
 
+import numpy as np
+
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.interior_point import Incumbent
 from graphcb.exploration.solver.restriction import Active, count
 from graphcb.exploration.solver.workspace import Flags, Floats
-from graphcb.graphs.formulas import OPERATIONS, ROUNDING
+from graphcb.graphs.formulas import LEAST_SEEN, OPERATIONS, ROUNDING
 
 FEWEST_HELPERS = 8  # admitted in one pass, if there are as many; more if the set is larger
 
@@ -43,7 +45,7 @@ def price(
     n, size = ft.size, v.shape[1]
     gaps, p, h = v[at.FT], v[at.BEST_P], v[at.BEST_H]
     value, upper, least = best.value, best.upper, best.least
-    if size == n:
+    if size == n or not upper < np.inf:
         return Prices(value, upper, best.lower)
     revealed[:] = 0.0
     worth[:] = 0.0
@@ -58,7 +60,7 @@ def price(
         common += p[k] * (gaps[k] + p[k] / revealed[active.actions[k]])
     for b in range(n):
         if not inside[b]:
-            inverse = 1.0 / revealed[b]
+            inverse = 1.0 / revealed[b] if revealed[b] >= LEAST_SEEN else np.inf
             value = max(value, common + (inverse - ft[b]))
             upper = max(upper, common + (inverse - ft[b]) + error * (common + inverse + ft[b]))
             least = min(least, ft[b] - worth[b] - error * (ft[b] + worth[b]))

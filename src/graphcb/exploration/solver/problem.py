@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
 from graphcb.compilation import compiled
+from graphcb.exploration.solver.whole_numbers import exact_dec
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.formulas import LARGEST_GAP, LEAST_SEEN
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +43,12 @@ def dec(
     if graph.n_actions == 1:
         return 0.0  # no other action to regret
     reveal = graph.structure.reveal_probabilities(p)
-    return scaled_dec(p, f, g, reveal) / g
+    value = scaled_dec(p, f, g, reveal)
+    if value < np.inf:
+        return value / g
+    if graph.structure.reveal_probabilities(np.ceil(p)).all():  # W is not zero, but too small
+        return exact_dec(p, f, graph, g)
+    return np.inf
 
 
 @compiled
@@ -49,12 +56,12 @@ def scaled_dec(p: Floats, f: Floats, gamma: float, reveal: Floats) -> float:
     """F(p) = p @ ft + max_a ((1 - p_a)^2 / W_a + sum_{i != a} p_i^2 / W_i - ft_a).
 
     The term of the most likely action is kept apart: it nearly cancels in the sum when hardly
-    any action reveals that one.
+    any action reveals that one. +inf if a number is out of the range of the solver.
     """
     head, ft = np.argmax(p), gamma * (f - f.min())
     common = rest = 0.0
     for i in range(p.size):
-        if not reveal[i] > 0.0:
+        if not (reveal[i] >= LEAST_SEEN and ft[i] < LARGEST_GAP):
             return np.inf
         if i != head:
             rest += p[i]

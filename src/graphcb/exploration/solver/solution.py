@@ -27,8 +27,9 @@ class Status(Enum):
 class Solution:
     """Probabilities for one round, and the proof of how good they are.
 
-    `value` is the DEC of `probabilities`; the optimum is at least `value - gap`. `steps` counts
-    Newton steps, or passes of a closed form.
+    `value` is the DEC of `probabilities`; the optimum is at least `value - gap`. Both are inf if
+    the DEC is beyond all numbers, and then nothing is certified. `steps` counts Newton steps, or
+    passes of a closed form.
     """
 
     probabilities: NDArray[np.float64]

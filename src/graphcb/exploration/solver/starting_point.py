@@ -24,23 +24,28 @@ class Iterate(NamedTuple):
 
 
 @inner
-def cold_start(v: Floats, a: Floats, pattern: Pattern) -> None:
-    """Fill P, Q, S and M: choose p, set slacks below a level, and make all products equal."""
-    _choose_probabilities(v, a)
+def cold_start(v: Floats, a: Floats, pattern: Pattern, careful: bool) -> None:
+    """Fill P, Q, S and M: choose p, set slacks below a level, and make all products equal.
+
+    A careful start estimates the value first; otherwise it is taken to be of the order of one for
+    each action, which is right unless some action is hardly ever seen.
+    """
+    _choose_probabilities(v, a, _estimate_value(v, a) if careful else 1.0)
     bounds = evaluate(v, a, pattern)
-    _centre(v, bounds.worst + 0.5 * (1.0 + bounds.value))
+    _centre(v, bounds.worst, 0.5 * (1.0 + bounds.value))
 
 
 @inner
-def _centre(v: Floats, level: float) -> None:
+def _centre(v: Floats, worst: float, room: float) -> None:
     """With s_b = level - c_b, q_b = mu / s_b and m_i = mu / p_i, all products are mu.
 
-    The constraints hold exactly, and mu makes q sum to one.
+    The level is `room` above the worst constraint, which may be so large that the sum is too
+    coarse. The constraints hold exactly, and mu makes q sum to one.
     """
     p, q, s, m, c = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.C]
     total = 0.0
     for b in range(p.size):
-        s[b] = level - c[b]
+        s[b] = max(worst + room - c[b], 0.5 * room)
         total += 1.0 / s[b]
     for b in range(p.size):
         q[b] = 1.0 / (total * s[b])
@@ -48,12 +53,27 @@ def _centre(v: Floats, level: float) -> None:
 
 
 @inner
-def _choose_probabilities(v: Floats, a: Floats) -> None:
+def _estimate_value(v: Floats, a: Floats) -> float:
+    """What seeing the action costs that is seen least: 1 / G_ib + (ft_i / G_ib)^(1/2) - ft_b."""
+    ft, loops, seen_by = v[at.FT], v[at.LOOPS], a[at.SEEN_BY]
+    value = 1.0
+    for b in range(ft.size):
+        least = np.inf
+        for i in range(ft.size):
+            seen = loops[b] if i == b else seen_by[b, i]
+            if seen > 0.0:
+                least = min(least, 1.0 / seen + np.sqrt(ft[i] / seen))
+        value = max(value, least - ft[b])
+    return value
+
+
+@inner
+def _choose_probabilities(v: Floats, a: Floats, value: float) -> None:
     """For each action b, its cheapest observer gets what seeing b is worth; the best the rest.
 
     Seeing b at rate w costs w ft_i / G_ib and gains 1 / w - ft_b, which is balanced near
-    w = 1 / (n + ft_b + (ft_i / G_ib)^(1/2)). Half as much again lets slacks grow with ft, as they
-    will. For now q is uniform.
+    w = 1 / (n value + ft_b + (ft_i / G_ib)^(1/2)). Half as much again lets slacks grow with ft, as
+    they will. Gaps far below the value do not matter. For now q is uniform.
     """
     n = v.shape[1]
     ft, p, q, loops, seen_by = v[at.FT], v[at.P], v[at.Q], v[at.LOOPS], a[at.SEEN_BY]
@@ -61,14 +81,14 @@ def _choose_probabilities(v: Floats, a: Floats) -> None:
     for b in range(n):
         if ft[b] < ft[best]:
             best = b
-        p[b], q[b] = 0.1 / (n + ft[b]), 1.0 / n
+        p[b], q[b] = 0.1 / (n + ft[b] / value), 1.0 / n
     for b in range(n):
         observer, chance = b, loops[b]
         for i in range(n):
             seen = seen_by[b, i]
-            if seen > 0.0 and (ft[i] + 1.0) * chance < (ft[observer] + 1.0) * seen:
+            if seen > 0.0 and (ft[i] + value) * chance < (ft[observer] + value) * seen:
                 observer, chance = i, seen
-        rate = 1.5 / (n + ft[b] + np.sqrt(ft[observer] / chance)) / chance
+        rate = 1.5 / (n * value + ft[b] + np.sqrt(ft[observer] / chance)) / chance
         p[observer] = max(p[observer], min(rate, 0.5))
     others = 0.0
     for b in range(n):

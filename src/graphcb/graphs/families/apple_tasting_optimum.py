@@ -6,6 +6,11 @@ fill up to a common level: p_a = w max(0, level - ft_a) / 2, which makes the con
 1 / w - 2 - ft. What is left is convex in w alone, and its slope is found by bisection. The
 multipliers q are uniform on the actions played, or all on the revealing one; between the two
 sides of the root they are mixed so that the slope vanishes, which proves the answer.
+
+The root may be at a kink where another action is just about to be played. If that one is far
+worse, say ft = 1e20, then so is what rounding adds to the value: p ft for a p that should be zero,
+and 1 / w - ft. So the answer is moved off the kink by some roundings, towards more w and less of
+the multipliers on the low side. That costs as little, and neither is near the value any more.
 """
 
 from typing import NamedTuple
@@ -13,11 +18,20 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.graphs.formulas import LARGEST_GAP, OPERATIONS, ROUNDING, Outcome, record, scale
+from graphcb.graphs.formulas import (
+    LARGEST_GAP,
+    OPERATIONS,
+    ROUNDING,
+    Outcome,
+    is_within,
+    record,
+    scale,
+)
 from graphcb.graphs.structure import Floats
 
-LEAST = 1e-75  # of w: with gaps of at most 1e100 it is never smaller
+LEAST, LEAST_OF_ALL = 1e-75, 1e-110  # of w: with gaps up to 1e70 or 1e100 it is never smaller
 MAX_PASSES = 100
+PROVEN = 1e-9  # a gap above this, relative to 1 + value, is rounding at a kink
 
 
 class Filled(NamedTuple):
@@ -58,7 +72,7 @@ def _solve(ft: Floats, revealing: int, p: Floats) -> Outcome:
     others[revealing:] = ft[revealing + 1 :]
     others.sort()
     sums = np.cumsum(others)
-    low, high = LEAST, 1.0
+    low, high = (LEAST if ft.max() < 1e70 else LEAST_OF_ALL), 1.0
     at_low = _fill(others, sums, ft[revealing], low)
     at_high = _fill(others, sums, ft[revealing], high)
     passes = 2
@@ -78,15 +92,33 @@ def _solve(ft: Floats, revealing: int, p: Floats) -> Outcome:
     if at_high.slope > 0.0 and at_low.slope < 0.0:
         share = at_high.slope / (at_high.slope - at_low.slope)
     w, best = (low, at_low) if -at_low.slope <= at_high.slope or low == high else (high, at_high)
+    _share_out(ft, revealing, w, best.level, p)
+    outcome = _prove(ft, revealing, p, at_low, at_high, share, passes)
+    slack, other = 16.0 * (n + OPERATIONS) * ROUNDING, np.empty(n)
+    while slack < PROVEN and not is_within(outcome.value, outcome.upper, outcome.lower, PROVEN):
+        w = min(high * (1.0 + slack), 1.0)
+        _share_out(ft, revealing, w, _fill(others, sums, ft[revealing], w).level, other)
+        off = _prove(ft, revealing, other, at_low, at_high, share * (1.0 - slack), passes)
+        lower = max(outcome.lower, off.lower)
+        if off.upper < outcome.upper:
+            outcome = off
+            p[:] = other
+        outcome = Outcome(outcome.value, outcome.upper, lower, passes, False, outcome.n_active)
+        slack *= 8.0
+    return outcome
+
+
+@compiled
+def _share_out(ft: Floats, revealing: int, w: float, level: float, p: Floats) -> None:
+    """The others get what they lack to the level, 1 - w together; the revealing one the rest."""
     rest = 0.0
-    for a in range(n):
-        p[a] = 0.0 if a == revealing else 0.5 * w * max(0.0, best.level - ft[a])
+    for a in range(p.size):
+        p[a] = 0.0 if a == revealing else 0.5 * w * max(0.0, level - ft[a])
         rest += p[a]
     scale = (1.0 - w) / rest if rest > 0.0 else 0.0
-    for a in range(n):
+    for a in range(p.size):
         p[a] *= scale
     p[revealing] = w if rest > 0.0 else 1.0
-    return _prove(ft, revealing, p, at_low, at_high, share, passes)
 
 
 @compiled
@@ -170,14 +202,20 @@ def _prove(
             q[a] /= total
             p_rest += p[a]
             q_rest += q[a]
-    q[head] = 1.0 - q_rest
-    play = squares = spread = price = cost = 0.0
-    worst, least = -np.inf, np.inf
+    q[head] = max(1.0 - q_rest, 0.0)
+    common = spread = price = cost = 0.0
+    value = upper = -np.inf
+    least = np.inf
     for a in range(n):
+        common += p[a] * (ft[a] if a == head else ft[a] + p[a] / w)
+    for a in range(n):
+        # The square of the head is kept apart, as in `certificate`: it nearly cancels.
         apart = q_rest - p_rest if a == head else p[a] - q[a]
-        play += p[a] * ft[a]
-        squares += p[a] * p[a]
-        worst = max(worst, (1.0 - 2.0 * p[a]) / w - ft[a])
+        term = p_rest * (p_rest / w) if a == head else p[head] * (p[head] / w)
+        size = term if a == head else term + 1.0 / w
+        term += 0.0 if a == head else (1.0 - 2.0 * p[a]) / w
+        value = max(value, common + (term - ft[a]))
+        upper = max(upper, common + (term - ft[a]) + error * (common + size + ft[a]))
         spread += apart * apart + q[a] * (q_rest if a == head else 1.0 - q[a])
         price += 2.0 * q[a] * (p_rest if a == head else 1.0 - p[a]) / w
         cost += q[a] * ft[a] if q[a] > 0.0 else 0.0
@@ -190,7 +228,5 @@ def _prove(
             gradient -= seen
             size += seen
         least = min(least, gradient - error * size)
-    value = play + squares / w + worst
-    upper = value + error * (play + squares / w + 1.0 / w)
     lower = price - cost + least - error * (price + cost)
     return Outcome(value, upper, lower, passes, False, at_low.n_played + 1)

@@ -84,8 +84,8 @@ def _solve_rows(
     losses: Floats, gammas: Floats, first: int, stop: int, p: Floats, numbers: Floats
 ) -> None:
     for row in range(first, stop):
-        scale(losses[row], gammas[row], ANY_GAP)
-        record(solve_bandit(losses[row], p[row]), False, numbers[row])
+        cut = scale(losses[row], gammas[row], ANY_GAP)
+        record(solve_bandit(losses[row], p[row]), cut, numbers[row])
 
 
 @compiled

@@ -1,0 +1,175 @@
+"""Damaged files: bits flipped, pages zeroed or swapped, ends cut off, files and rows lost.
+
+Whoever reads a damaged log, model or graph gets exactly what was in it, or an error of graphcb
+that names the file. Of a log whose write-ahead log is damaged, a beginning is enough: SQLite
+cannot know what was lost with it. Formats without a checksum (CSV, JSON, npy) must give a graph.
+"""
+
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from faults import plants
+from faults.places import folder
+from faults.session import cases
+from faults.specimens import Specimen, all_specimens, iterate
+from faults.tally import Finding, Row, Tell, in_children
+from graphcb.decisions import LogError
+
+PAGE, SECTOR, MEMORY = 4096, 512, 1 << 30
+PLANTS = {
+    "a checksum that is not compared": plants.believe_rows,
+    "a zip file whose checksums are ignored": plants.believe_zips,
+    "gaps that nobody looks for": plants.ignore_gaps,
+}
+
+
+def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
+    change = PLANTS[plant] if plant else None
+    with folder() as path:
+        specimens = all_specimens(path)
+        truth = {
+            (one.name, how): read(restore(one, path, "whole"))
+            for one in specimens
+            for how, read in one.readers.items()
+        }
+        for kind, share in {"log": 0.6, "model": 0.25, "graph": 0.15}.items():
+            row, enough = Row(f"damaged {kind}"), round(share * n)
+            some = [one for one in specimens if one.name.startswith(kind)]
+            play = partial(damage_and_read, path, some, truth)
+            yield in_children(row, cases(seed), play, enough=enough, plant=change, memory=MEMORY)
+
+
+def damage_and_read(
+    home: Path, specimens: list[Specimen], truth: dict[tuple[str, str], Any], seed: int, tell: Tell
+) -> None:
+    rng = random.Random(seed)
+    specimen = specimens[seed % len(specimens)]
+    how, read = rng.choice(sorted(specimen.readers.items()))
+    path = restore(specimen, home, f"damaged-{seed}")
+    words, early = damage(specimen, path, rng)
+    try:
+        found = read(path)
+    except (LogError, ValueError, LookupError) as problem:
+        if path.name not in str(problem):
+            text = f"{words}, {how}: the error does not name the file: {problem!r}"
+            raise Finding("crashed", text) from problem
+        found = None
+    if found is not None and found != truth[specimen.name, how]:
+        whole = truth.get((specimen.name, "iterate"))
+        is_shorter = early and is_beginning(found[0] if how == "continue" else iterate(path), whole)
+        if specimen.sure and not is_shorter:
+            raise Finding("silent", f"{specimen.name}, {words}: other content by {how}")
+    for file in home.glob(f"{path.stem}*"):
+        file.unlink()
+    tell()
+
+
+def restore(specimen: Specimen, home: Path, name: str) -> Path:
+    """Write the files of a specimen, and give the path of the first."""
+    ends = list(specimen.files)
+    suffix = {"log": ".db", "model": ".npz"}.get(specimen.name.split()[0], "")
+    for end, content in specimen.files.items():
+        (home / f"{name}{suffix}{end}").write_bytes(content)
+    return home / f"{name}{suffix}{ends[0]}"
+
+
+def damage(specimen: Specimen, path: Path, rng: random.Random) -> tuple[str, bool]:
+    """Damage one of the files, in words; and whether a beginning of it may be read as a whole."""
+    if specimen.name == "log" and rng.random() < 0.15:
+        return lose_rows(path, rng), False
+    end = rng.choice(sorted(specimen.files))
+    file = path if len(specimen.files) == 1 else Path(f"{path}{end}")
+    content = bytearray(file.read_bytes())
+    kind = rng.choice(sorted(KINDS))
+    words = KINDS[kind](content, rng)
+    file.write_bytes(content)
+    if end == "-wal" and rng.random() < 0.1:
+        file.unlink()
+        words = "is lost"
+    return f"{file.name}: {words}", end in specimen.ends_early
+
+
+def flip_bits(content: bytearray, rng: random.Random, begin: int = 0, size: int = 0) -> str:
+    n = rng.choice((1, 1, 1, 8))
+    places = [begin + rng.randrange(size or len(content)) for _ in range(n)]
+    for place in places:
+        content[place] ^= 1 << rng.randrange(8)
+    return f"bits flipped in bytes {places}"
+
+
+def flip_in_header(content: bytearray, rng: random.Random) -> str:
+    return flip_bits(content, rng, 0, min(len(content), 200))
+
+
+def flip_in_index(content: bytearray, rng: random.Random) -> str:
+    """Flip bits in a page of an index, if it is a database that has one."""
+    found = [at for at in range(0, len(content), PAGE) if content[at] in (2, 10)]
+    if not found:
+        return flip_bits(content, rng)
+    return flip_bits(content, rng, rng.choice(found), PAGE)
+
+
+def zero(content: bytearray, rng: random.Random) -> str:
+    size = rng.choice((SECTOR, PAGE))
+    begin = rng.randrange(0, len(content), size)
+    end = min(begin + size, len(content))
+    content[begin:end] = bytes(end - begin)
+    return f"zeros from {begin} to {end}"
+
+
+def cut(content: bytearray, rng: random.Random) -> str:
+    size = rng.randrange(len(content))
+    if rng.random() < 0.5:
+        size -= size % PAGE
+    del content[size:]
+    return f"cut to {size} bytes"
+
+
+def swap(content: bytearray, rng: random.Random) -> str:
+    size = PAGE if len(content) >= 2 * PAGE else max(1, len(content) // 8)
+    a, b = (size * rng.randrange(len(content) // size) for _ in range(2))
+    content[a : a + size], content[b : b + size] = content[b : b + size], content[a : a + size]
+    return f"{size} bytes at {a} and {b} swapped"
+
+
+KINDS: dict[str, Callable[[bytearray, random.Random], str]] = {
+    "flip": flip_bits,
+    "header": flip_in_header,
+    "index": flip_in_index,
+    "zero": zero,
+    "cut": cut,
+    "swap": swap,
+}
+
+
+def lose_rows(path: Path, rng: random.Random) -> str:
+    """Delete some rows of a table, or the entries of an index, as a careless hand would."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        tables = "graphcb_decisions", "graphcb_feedbacks", "graphcb_graphs", "graphcb_checkpoints"
+        table = rng.choice(tables)
+        (n,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+        offset = rng.randrange(max(1, n))
+        where = f"rowid IN (SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET {offset})"
+        database.execute(f"DELETE FROM {table} WHERE {where}")
+    return f"{table} lost its row number {offset}"
+
+
+def is_beginning(found: Any, whole: Any) -> bool:
+    """Whether what `iterate` read is the other log as it was after so many events."""
+    (start, (n, *_), rows), (first_start, _, first_rows) = found, whole
+    first = [_until(n, row) for row in first_rows if row["position"] <= n]
+    return bool(start == first_start and rows == first)
+
+
+def _until(n: int, row: dict[str, Any]) -> dict[str, Any]:
+    """A decision with the feedback that came within the first n events."""
+    parts = [] if row["feedback"] is None else row["feedback"]["parts"]
+    if all(part["position"] <= n for part in parts):
+        return row
+    first = [part for part in parts if part["position"] <= n]
+    return {**row, "feedback": {**first[0], "parts": tuple(first)} if first else None}
