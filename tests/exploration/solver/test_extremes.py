@@ -127,6 +127,13 @@ def test_a_number_that_is_none_is_not_certified():
     assert check([1.0, 0.0], graph, 5.140452704659767e19).is_certified
 
 
+def test_a_finite_value_is_found_where_there_is_one():
+    # Weights 1 / ft leave the best action unseen; equal ones cost more than there are numbers for.
+    losses = [-1.7e308, 1.7e308, 1.7e308, 1.7e308, 1.7e308]
+    solution = check(losses, graphs.cops_and_robbers(5), 1e-70)
+    assert solution.value < 1e250
+
+
 def test_the_dec_where_floating_point_cannot_hold_its_terms():
     faint = FeedbackGraph([[1e-300, 1e-300], [1e-300, 1e-300]])
     # (1/2)^2 / W + (1/2)^2 / W = 5e299, divided by gamma
