@@ -127,6 +127,21 @@ def test_a_number_that_is_none_is_not_certified():
     assert check([1.0, 0.0], graph, 5.140452704659767e19).is_certified
 
 
+def test_a_sum_that_is_off_by_some_roundings_does_not_count_times_the_gap():
+    # The probabilities of 64 actions sum to 1 + 2e-16, which is 1e211 beside a gap of 1e227.
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        losses = np.where(rng.random(64) < 0.5, 0.0, 10.0 ** rng.uniform(-6, 6, 64))
+        assert check(losses, graphs.bandit(64), 4e221).status is Status.EXACT
+
+
+def test_a_finite_value_is_found_where_there_is_one():
+    # Weights 1 / ft leave the best action unseen; equal ones cost more than there are numbers for.
+    losses = [-1.7e308, 1.7e308, 1.7e308, 1.7e308, 1.7e308]
+    solution = check(losses, graphs.cops_and_robbers(5), 1e-70)
+    assert solution.value < 1e250
+
+
 def test_the_dec_where_floating_point_cannot_hold_its_terms():
     faint = FeedbackGraph([[1e-300, 1e-300], [1e-300, 1e-300]])
     # (1/2)^2 / W + (1/2)^2 / W = 5e299, divided by gamma

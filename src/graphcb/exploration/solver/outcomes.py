@@ -70,14 +70,15 @@ def repair(
     """Correct an answer that was found from cut gaps, or that has no finite value.
 
     Without a finite value, because numbers left the range of the solver or too many actions would
-    have to be solved together, the better of weights 1 / (K + ft) and equal ones is a safe answer.
+    have to be solved together, weights 1 / (K + ft), 1 / (K + ft^(1/2)) or equal ones are safe.
     Of a bound that was proven for cut gaps, all that is left is that the optimum is not negative.
     The row then holds the DEC itself, as gamma * DEC may be beyond all numbers.
     """
     cut = bool(numbers[CUT])
     found = p.copy() if numbers[UPPER] < np.inf else 1.0 / (p.size + scaled)
     candidates = _uncut(found, losses, gamma, scaled) if cut else [found]
-    candidates = [one / one.sum() for one in (*candidates, np.ones(p.size))]
+    roots = np.sqrt(gamma) * np.sqrt(0.5 * losses - 0.5 * losses.min())
+    candidates = [one / one.sum() for one in (*candidates, 1.0 / (p.size + roots), np.ones(p.size))]
     values = [dec(one, losses, graph, gamma) for one in candidates]
     best = int(np.argmin(values))
     p[:] = candidates[best]

@@ -23,6 +23,7 @@ from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
+LARGE = 1e6  # gaps above are so large that one rounding of p changes the value noticeably
 BECAUSE = "each action reveals itself alone"
 
 
@@ -96,7 +97,8 @@ def solve_bandit(ft: Floats, p: Floats) -> Outcome:
     to the root. With q = p the constraints are 1 / p_a - 2 - ft_a = x - 2, all equal, and the
     gradient is ft_i + 1 - 1 / p_i = 1 - x, all equal: the bound K - 1 is met, whatever the
     gaps. The answer's own bound takes no difference of large numbers: every p but the head's is
-    rounded up, so that 1 / p_a - ft_a is at most x, and the head has ft = 0.
+    rounded up, so that 1 / p_a - ft_a is at most x, and the head has ft = 0. Where the gap is
+    large, by as much as the sum of all p may be off.
     """
     n = ft.size
     x = 1.0
@@ -114,20 +116,20 @@ def solve_bandit(ft: Floats, p: Floats) -> Outcome:
         if not step > 4.0 * ROUNDING * x:
             break
     head = 0
+    error = float(n + OPERATIONS)
     rest = play = 0.0
     for a in range(n):
         if ft[a] < ft[head]:
             head = a
     for a in range(n):
         if a != head:
-            p[a] = (1.0 + 4.0 * ROUNDING) / (x + ft[a])
+            p[a] = (1.0 + (4.0 if ft[a] < LARGE else error) * ROUNDING) / (x + ft[a])
             rest += p[a]
             play += p[a] * ft[a]
     p[head] = 1.0 - rest
     # value = p @ ft + sum p + max_a (1 / p_a - 2 - ft_a)
     value = play + max(x, 1.0 / p[head]) - 1.0
-    error = (n + OPERATIONS) * ROUNDING
-    return Outcome(value, value + error * (n + value), n - 1.0, passes, False, n)
+    return Outcome(value, value + error * ROUNDING * (n + value), n - 1.0, passes, False, n)
 
 
 FAMILY = Family(bandit, "K", lambda size: bandit(int(size)), Bandit)
