@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphcb import decisions, exploration, graphs, oracles
+from graphcb import decisions, exploration, graphs, oracles, problems
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
 from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
@@ -22,6 +22,7 @@ from graphcb.exploration import (
 )
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
 from graphcb.sampling import draw
 from graphcb.saving import load, save
 
@@ -50,6 +51,7 @@ __all__ = [
     "FromTheory",
     "Greedy",
     "Policy",
+    "Problem",
     "Solution",
     "SolutionBatch",
     "SquareCB",
@@ -71,6 +73,7 @@ __all__ = [
     "integrations",
     "load",
     "oracles",
+    "problems",
     "save",
     "solve_dec",
     "solve_dec_batch",

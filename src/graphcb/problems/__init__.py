@@ -1,0 +1,6 @@
+"""A problem, said once: its actions by name, what each reveals, losses or rewards, features."""
+
+from graphcb.problems.problem import Problem
+from graphcb.problems.reveals import Reveals
+
+__all__ = ["Problem", "Reveals"]
