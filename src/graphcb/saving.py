@@ -17,12 +17,12 @@ import numpy as np
 
 from graphcb import agents, exploration, oracles
 from graphcb.files import atomic_write
-from graphcb.oracles import blends, features
+from graphcb.oracles import action_rows, blends, features, pairs
 
 FORMAT = 1
 _OURS = [
     thing
-    for room in (agents, exploration, oracles, blends, features)
+    for room in (agents, exploration, oracles, action_rows, blends, features, pairs)
     for thing in vars(room).values()
     if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
 ]
