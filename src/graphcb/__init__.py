@@ -3,8 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphcb import decisions, exploration, graphs, oracles
+from graphcb import contexts, decisions, exploration, graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
+from graphcb.contexts import Encoder
 from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
     Automatic,
@@ -43,6 +44,7 @@ __all__ = [
     "Decision",
     "DecisionLog",
     "Doubling",
+    "Encoder",
     "EpsilonGreedy",
     "FeedbackGraph",
     "FileError",
@@ -58,6 +60,7 @@ __all__ = [
     "Status",
     "TwoThirds",
     "Uniform",
+    "contexts",
     "datasets",
     "dec",
     "decisions",

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import agents, exploration, oracles
+from graphcb import agents, contexts, exploration, oracles
 from graphcb.files import atomic_write
 from graphcb.oracles import blends, features
 
 FORMAT = 1
 _OURS = [
     thing
-    for room in (agents, exploration, oracles, blends, features)
+    for room in (agents, contexts, exploration, oracles, blends, features)
     for thing in vars(room).values()
     if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
 ]
