@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import agents, exploration, oracles
+from graphcb import agents, contexts, exploration, oracles, problems
 from graphcb.files import atomic_write
 from graphcb.oracles import action_rows, blends, features, pairs
 
 FORMAT = 1
+_PARTS = (action_rows, blends, features, pairs)  # of oracles
 _OURS = [
     thing
-    for room in (agents, exploration, oracles, action_rows, blends, features, pairs)
+    for room in (agents, contexts, exploration, oracles, problems, *_PARTS)
     for thing in vars(room).values()
     if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
 ]

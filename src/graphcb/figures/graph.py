@@ -104,9 +104,7 @@ def _draw_actions(axes: Axes, graph: FeedbackGraph, network: Any, places: Any) -
     )
 
 
-def _draw_names(
-    axes: Axes, graph: FeedbackGraph, places: Any, names: Sequence[str] | None
-) -> None:
+def _draw_names(axes: Axes, graph: FeedbackGraph, places: Any, names: Sequence[str] | None) -> None:
     """Numbers inside the dots, or names outside the circle."""
     loops = graph.structure.self_loops()
     for action, (x, y) in places.items():
