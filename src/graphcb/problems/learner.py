@@ -113,6 +113,15 @@ class Learner:
         vars(twin).update(vars(self), agent=copy.copy(self.agent))
         return twin
 
+    def check_loaded(self) -> None:
+        """Refuse parts that do not belong together."""
+        twin = Learner(self.problem, self.agent, features=self.features)
+        for name, part in vars(twin).items():
+            if not isinstance(getattr(self, name, None), type(part)):
+                raise ValueError(f"a Learner whose {name} must be a {type(part).__name__}")
+        if twin.encoder.features != self.encoder.features:
+            raise ValueError("a Learner whose encoder has other features than its problem")
+
     def _names(self, actions: Any) -> tuple[str, ...]:
         """The names of a round's actions, in order."""
         problem = self.problem

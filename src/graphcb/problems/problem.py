@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
+from graphcb.contexts.values import KINDS
 from graphcb.describing import describe
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph, as_graph
@@ -174,13 +175,18 @@ class Problem:
     def check_values(self, values: ArrayLike, actions: Sequence[Any]) -> Floats:
         """Losses or rewards of these actions, each within the range."""
         numbers = as_numbers(self.feedback, values)
+        if numbers.shape != (len(actions),):
+            raise ValueError(
+                f"`{self.feedback}` must have shape ({len(actions)},), one for each action, "
+                f"got {numbers.shape}"
+            )
         low, high = self.range
-        for value, action in zip(numbers.tolist(), actions, strict=True):
-            if not low <= value <= high:
-                raise ValueError(
-                    f"`{self.feedback}` must lie in the problem's range, {low:g} to {high:g}, "
-                    f"got {value:g} for action {action!r}"
-                )
+        wrong = np.flatnonzero(~((numbers >= low) & (numbers <= high)))
+        if wrong.size:
+            raise ValueError(
+                f"`{self.feedback}` must lie in the problem's range, {low:g} to {high:g}, "
+                f"got {numbers[wrong[0]]:g} for action {actions[wrong[0]]!r}"
+            )
         return numbers
 
     def as_losses(self, values: Floats) -> Floats:
@@ -220,6 +226,13 @@ class Problem:
         actions = list(self.actions) if isinstance(self.actions, tuple) else self.actions
         return describe(self, actions=actions, reveals=self.reveals.shortest())
 
+    def check_loaded(self) -> None:
+        """Refuse content that no problem has."""
+        stored = {field.name: getattr(self, field.name) for field in fields(self)}
+        twin = Problem(**stored)
+        if any(getattr(twin, name) != value for name, value in stored.items()):
+            raise ValueError(f"not a problem as graphcb stores it: {stored}")
+
     def _check_observable(self) -> None:
         if not isinstance(self.actions, tuple) or self.reveals.each_round:
             return
@@ -249,7 +262,7 @@ def _read_features(features: Any) -> dict[str, str]:
             "`features` must be a mapping such as {'amount': 'number'}, "
             f"got {type(features).__name__}"
         )
-    kinds = [kind + mark for kind in ("number", "category", "text") for mark in ("", "?")]
+    kinds = [kind + mark for kind in KINDS for mark in ("", "?")]
     for name, kind in features.items():
         as_name("features", name)
         as_one_of(f"features.{name}", kind, kinds)
