@@ -17,6 +17,7 @@ MISSING = frozenset(
 NAN = float("nan")
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GROUPS = (*_LISTS, Mapping)
+_PLAIN = frozenset((float, int, str, bool, type(None)))
 _NOTHING = ("NAType", "NaTType")  # of pandas
 
 
@@ -39,6 +40,8 @@ def flat(context: Any) -> Mapping[str, Any]:
     """
     row = context if type(context) is dict else _as_mapping(context)
     for name, value in row.items():
+        if type(value) in _PLAIN and type(name) is str:
+            continue
         if type(name) is not str or isinstance(value, _GROUPS):
             features: dict[str, Any] = {}
             _flatten(row, "", features)
@@ -88,7 +91,7 @@ def is_missing(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, str):
-        return value.strip() in MISSING
+        return value in MISSING or value.strip() in MISSING
     if isinstance(value, _LISTS):
         return False
     if type(value).__name__ in _NOTHING:
@@ -98,9 +101,13 @@ def is_missing(value: Any) -> bool:
 
 def as_number(name: str, value: Any) -> float:
     """The value of a feature as a number, NaN if it is missing."""
-    if is_missing(value):
+    if value is None:
         return NAN
     try:
+        if type(value) is int:
+            return float(value)
+        if is_missing(value):
+            return NAN
         if isinstance(value, str | int | float | np.generic | Decimal | Fraction):
             number = float(value)
             if number == number:
@@ -134,3 +141,10 @@ def as_text(name: str, value: Any) -> str:
 def is_number(value: Any) -> bool:
     """Whether a value that is not missing is a number without being told so."""
     return isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction)
+
+
+def not_finite(name: str, number: float) -> ValueError:
+    """The error for an infinite value."""
+    return ValueError(
+        f"`context[{name!r}]` must be a finite number, got {number}; None says that it is missing"
+    )
