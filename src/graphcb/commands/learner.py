@@ -35,7 +35,7 @@ IN_MODEL = (*READING, "graph", "oracle", "learning_rate", "gamma", "method", "se
 
 def build_model(source: Source, options: argparse.Namespace) -> Model:
     """A new model, from the options and a first look at the file."""
-    given = {name: value for name in READING if (value := getattr(options, name)) is not None}
+    given = {name: value for name in READING if (value := getattr(options, name, None)) is not None}
     reading = first_look(source, ReadOptions(**given))
     if options.edges is not None and options.graph is not None:
         raise ValueError("give either --graph or --edges, which has a graph for each row; got both")
@@ -61,7 +61,7 @@ def seed_of(options: argparse.Namespace) -> int:
 def load_model(options: argparse.Namespace) -> Model:
     """The model of an earlier run, with the options of that run."""
     for name in IN_MODEL:
-        if getattr(options, name) is not None:
+        if getattr(options, name, None) is not None:
             raise ValueError(
                 f"`--{name.replace('_', '-')}` must not be given with --load: "
                 "the model keeps the options it was made with"
@@ -91,7 +91,7 @@ def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples
     else:
         if options.learning_rate is not None:
             raise ValueError("`--learning-rate` must not be given with --oracle ridge: it has none")
-        if not (isinstance(reading, TableExamples) and reading.encoder.is_dense):
+        if reading.encoder is None or not reading.encoder.is_dense:
             raise ValueError(
                 "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
                 "square of the number of features; use logistic, or leave out words with --features"
