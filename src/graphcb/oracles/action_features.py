@@ -1,0 +1,123 @@
+"""The oracle for actions that come with features."""
+
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_numbers, as_range, check_in_range
+from graphcb.describing import describe
+from graphcb.oracles.action_rows import ActionRows, n_rows, width_of
+from graphcb.oracles.bayesian import PRIOR_COUNT
+from graphcb.oracles.features import DenseFeatures, SparseFeatures
+from graphcb.oracles.pairs import PRIOR_VARIANCE, PairPosterior
+from graphcb.oracles.posterior import certainty, mean_shares
+from graphcb.oracles.protocol import Forecast
+from graphcb.oracles.rows import Floats, SparseRow, every_index, is_sparse
+
+
+class ActionFeatureOracle:
+    """Predicts the loss of an action from its features and the context; needs no settings.
+
+    `actions` is a list with one row of features per action, dense or sparse, or an array
+    (n_actions, n_features). Actions may be different ones in every round: what is learned from
+    one carries over to all with similar features. To tell actions apart that may share all their
+    features, add one that marks the action itself. Contexts are dense or sparse. Neither needs to
+    be scaled. Losses lie in `loss_range`.
+
+    One `pairs.PairPosterior` serves all actions: Bayesian logistic regression on the features of
+    the action, those of the context, and their products. The first 256 pairs learned have a full
+    covariance. A round costs the features of the context times the distinct ones of its actions.
+
+    >>> oracle = ActionFeatureOracle()
+    >>> for price in (3.0, 9.0, 4.0, 8.0):
+    ...     oracle.update([1.0, 0.0], [[price]], [price / 10])
+    >>> oracle.predict([1.0, 0.0], [[5.0], [7.0]]).round(1)
+    array([0.4, 0.7])
+    """
+
+    def __init__(self, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
+        self.loss_range = as_range("loss_range", loss_range)
+        self.contexts: DenseFeatures | SparseFeatures | None = None
+        self.actions: ActionRows | None = None
+        self.posterior = PairPosterior()
+        self.squares = PRIOR_COUNT  # of the residuals, relative to a coin's variance
+        self.count = 0
+
+    __repr__ = describe
+
+    def predict(self, context: Any, actions: Any) -> Floats:
+        """Predicted losses of these actions (rows of features)."""
+        return self.forecast(context, actions).losses
+
+    def forecast(self, context: Any, actions: Any) -> Forecast:
+        """Predicted losses, and how sure they are."""
+        low, high = self.loss_range
+        if n_rows(actions) == 0:
+            nothing = np.zeros(0)
+            return Forecast(nothing, nothing, nothing, nothing, high - low)
+        contexts, kinds = self._contexts_for(context), self._actions_for(actions)
+        row, novelty = _scaled(contexts, contexts.read(context))
+        rows = kinds.scale(kinds.read(actions))
+        scores, leverages = self.posterior.scores(row, novelty, rows, kinds.n_places)
+        shares = mean_shares(scores, leverages)
+        dispersion = self.squares / (PRIOR_COUNT + self.count)
+        deviations, gains = certainty(shares, leverages, np.full(shares.size, dispersion))
+        norms = np.add.reduceat(rows.values**2, rows.starts[:-1]) * (row[1] @ row[1] + novelty)
+        counts = np.maximum(4.0 / np.maximum(leverages, 1e-9) - 4.0 / (PRIOR_VARIANCE * norms), 0.0)
+        return Forecast(
+            low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
+        )
+
+    def update(self, context: Any, actions: Any, losses: Any) -> None:
+        """Learn the losses revealed of these actions (rows of features)."""
+        n, seen = n_rows(actions), as_numbers("losses", losses)
+        if seen.shape != (n,):
+            raise ValueError(
+                f"`losses` must have shape ({n},), one per revealed action, got {seen.shape}"
+            )
+        check_in_range("losses", seen, "loss_range", self.loss_range)
+        contexts = self._contexts_for(context)
+        x: Any = contexts.read(context)
+        if n == 0:
+            return
+        kinds = self._actions_for(actions)
+        raw = kinds.read(actions)
+        contexts.learn(x)
+        kinds.learn(raw)
+        self.contexts, self.actions = contexts, kinds
+        row, _ = _scaled(contexts, x)
+        low, high = self.loss_range
+        shares = (seen - low) / (high - low)
+        predicted = self.posterior.learn(row, kinds.scale(raw), shares)
+        coins = np.maximum(predicted * (1.0 - predicted), 1e-3)
+        self.squares += float(np.sum((shares - predicted) ** 2 / coins))
+        self.count += n
+
+    def _contexts_for(self, context: Any) -> DenseFeatures | SparseFeatures:
+        """How contexts are read so far; decided by this one where there is none."""
+        if self.contexts is not None:
+            return self.contexts
+        if is_sparse(context):
+            return SparseFeatures()
+        if isinstance(context, str | dict) or context is None:
+            raise TypeError(
+                "`context` must be a row of numbers or a sparse row, got a "
+                f"{type(context).__name__}; graphcb.Encoder turns it into one"
+            )
+        width = np.shape(context)
+        if len(width) != 1 or width[0] == 0:
+            raise ValueError(
+                f"`context` must be a row of numbers or a sparse row, got shape {width}"
+            )
+        return DenseFeatures(width[0], products=False)
+
+    def _actions_for(self, actions: Any) -> ActionRows:
+        """How rows of actions are read so far; decided by these where there are none."""
+        return ActionRows(width_of(actions)) if self.actions is None else self.actions
+
+
+def _scaled(features: DenseFeatures | SparseFeatures, x: Any) -> tuple[SparseRow, float]:
+    """The context by place with a constant, and what it has of features never seen."""
+    if isinstance(features, SparseFeatures):
+        return features.scale(x)
+    return (every_index(features.n_places), features.scale(x)), 0.0
