@@ -285,9 +285,9 @@ def test_the_figure_has_the_three_curves(tmp_path, capsys):
 
 def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
     lines = write(tmp_path, 50)
-    bad = ["1,2,,red,x\n", "1,2,3,red\n", "one,2,3,red,y\n", "1,2,3,,y\n"]
+    bad = ["1,2,3,red,\n", "1,2,3,red\n", "inf,2,3,red,y\n", "1,2,3,red,w\n"]
     (tmp_path / "bad.csv").write_text(HEADER + "".join(lines[:30] + bad + lines[30:]))
-    classes = ["--label", "topic", "--categorical", "colour"]
+    classes = ["--label", "topic", "--classes", "x,y,z"]
     model = ["--save", str(tmp_path / "m.npz")]
     (tmp_path / "clean.csv").write_text(HEADER + "".join(lines[:30]))
     assert run(tmp_path, *classes, *model, data="clean.csv") == 0
@@ -295,11 +295,11 @@ def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
     load = ["--load", str(tmp_path / "m.npz")]
     capsys.readouterr()
     assert run(tmp_path, *load, data="rest.csv") == 2
-    assert "rest.csv, line 2: the value of 'c' is missing" in capsys.readouterr().err
+    assert "rest.csv, line 2: the label is missing" in capsys.readouterr().err
     assert run(tmp_path, *load, "--on-error", "skip", data="rest.csv") == 0
     skipped = capsys.readouterr().out
     assert "rows skipped         = 4" in skipped
-    assert "rest.csv, line 4: the value of 'a' must be a finite number, got 'one'" in skipped
+    assert "rest.csv, line 4: the value of 'a' must be a finite number, got 'inf'" in skipped
     assert "skipped: 1 more" in skipped
     assert run(tmp_path, *classes) == 0
     assert final(capsys.readouterr().out) == final(skipped)
@@ -308,14 +308,14 @@ def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
 def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
     write(tmp_path, 5000)
     with (tmp_path / "data.csv").open("a") as file:
-        file.write("1,2,,red,x\n")
+        file.write("1,2,inf,red,x\n")
     for name in ("p.csv", "m.npz", "f.png"):
         (tmp_path / name).write_text("old")
     before = sorted(p.name for p in tmp_path.iterdir())
     outputs = ["--predictions", str(tmp_path / "p.csv"), "--save", str(tmp_path / "m.npz"),
                "--plot", str(tmp_path / "f.png"), "--force"]  # fmt: skip
     assert run(tmp_path, "--label", "topic", *outputs) == 2
-    assert "line 5002: the value of 'c' is missing" in capsys.readouterr().err
+    assert "line 5002: the value of 'c' must be a finite" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == before
     assert {(tmp_path / name).read_text() for name in ("p.csv", "m.npz", "f.png")} == {"old"}
 
