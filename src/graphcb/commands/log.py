@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 
 from graphcb.commands.command import Commands
+from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
+from graphcb.commands.packages import need
 
 
 def add_to(commands: Commands) -> None:
@@ -15,6 +17,7 @@ def add_to(commands: Commands) -> None:
     export.add_argument(
         "--parquet", type=Path, required=True, metavar="FILE", help="the file to write"
     )
+    add_force(export)
     export.set_defaults(command=_export)
 
 
@@ -22,6 +25,12 @@ def _export(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog
     from graphcb.decisions.export import export_parquet
 
+    need("pyarrow", "`--parquet`")
+    check_outputs(
+        asked(options, {"parquet": "export of a log"}),
+        log_files(options.log),
+        force=options.force,
+    )
     with DecisionLog(options.log) as log:
         count = export_parquet(log, options.parquet)
     print(f"{count:,} decisions: {options.parquet}")

@@ -43,8 +43,9 @@ class Evaluation:
 
     An estimate is None if the log does not support it. `unseen_share` is the share of the
     policy's play on actions whose loss could not have been revealed, `plain_unseen_share` the
-    share on actions that do not reveal their own loss. The doubly robust estimate relies on the
-    oracle for the unseen share.
+    share on actions that could not have been played and shown their own loss, and `silent_share`
+    the part of it on actions that never show their own loss. The doubly robust estimate relies
+    on the oracle for the unseen share.
     """
 
     n_decisions: int
@@ -55,6 +56,7 @@ class Evaluation:
     graph: Estimate | None
     plain: Estimate | None
     doubly_robust: Estimate | None
+    silent_share: float = 0.0
 
     @property
     def n_used(self) -> int:
@@ -127,6 +129,7 @@ def evaluate(
         graph if unseen == 0.0 else None,
         plain if plain_unseen == 0.0 else None,
         robust,
+        float(terms.silent.mean()),
     )
 
 
