@@ -52,9 +52,8 @@ def _new(options: argparse.Namespace) -> None:
         "   own         its own outcome [own]\n"
         "   everything  the outcomes of all actions\n"
         "   each round  a graph that comes with each round\n"
-        "   a family such as inventory (a level shows all lower ones), a graph file (.csv, .json),\n"
-        "   or the names, separated by commas, of the actions that reveal everything while the\n"
-        "   others reveal nothing",
+        "   a family such as inventory (a level shows all lower ones), a graph file (g.csv), or\n"
+        "   names, separated by commas: these reveal everything, and the others nothing",
         lambda text: _read_reveals(text, actions),
     )
     feedback, bounds = _ask(
