@@ -2,12 +2,13 @@
 
 import json
 import os
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from graphcb.decisions.log import DecisionLog, LoggedDecision
+from graphcb.decisions.records import BYTES_AT_ONCE
 from graphcb.files import atomic_write
 from graphcb.problems import Problem
 
@@ -29,12 +30,32 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
 
     problem = log.problem
     schema = _schema(pa, problem)
-    count, rows = 0, iter(log)
+    count = 0
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
-        while batch := [_in_words(_as_row(row), problem) for row in islice(rows, ROWS_AT_A_TIME)]:
+        for batch in _batches(log, problem):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)
     return count
+
+
+def _batches(log: DecisionLog, problem: Problem | None) -> Iterator[list[dict[str, Any]]]:
+    """Rows of the file that take a few megabytes together."""
+    batch: list[dict[str, Any]] = []
+    n_bytes = 0
+    for row in log:
+        batch.append(_in_words(_as_row(row), problem))
+        n_bytes += sum(map(_size, batch[-1].values()))
+        if len(batch) >= ROWS_AT_A_TIME or n_bytes >= BYTES_AT_ONCE:
+            yield batch
+            batch, n_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    return len(value) if isinstance(value, str) else 8
 
 
 def _schema(pa: Any, problem: Problem | None) -> Any:

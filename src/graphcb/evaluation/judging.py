@@ -80,8 +80,8 @@ def evaluate(
     problem, else 0 to 1. If the problem has rewards, all losses here are rewards. Decisions
     without feedback are left out, which is right if feedback is missing at random, and so are
     those whose feedback lacks a loss that the graph always reveals. An action that reveals
-    nothing needs no feedback. A
-    policy that was trained on these rows looks better than it is: evaluate it on later ones.
+    nothing needs no feedback. A policy that was trained on these rows looks better than it is:
+    evaluate it on later ones.
 
     >>> import tempfile, pathlib, graphcb
     >>> from graphcb.evaluation import constant
