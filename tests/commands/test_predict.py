@@ -118,7 +118,9 @@ def test_a_graph_for_each_row(folder, capsys):
     assert len(table(capsys.readouterr().out)) == 60
     (folder / "f.csv").write_text("x\n1\n")
     assert main(["predict", "e.npz", "f.csv"]) == 2
-    assert "f.csv: must have the columns x, shows; 'shows' is not" in capsys.readouterr().err
+    assert "f.csv: must be a file with the column 'shows', which has the graph of each row" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_model_file_is_an_ordinary_agent_file(folder, capsys):
@@ -162,7 +164,7 @@ def test_the_standard_input_and_bad_rows(folder, capsys, monkeypatch):
     captured = capsys.readouterr()
     assert [row["line"] for row in table(captured.out)] == ["2", "5"]
     assert "skipped: standard input, line 4: must have 4 cells" in captured.err
-    assert "must be a finite number, got inf" in captured.err
+    assert "must be a finite number, got 'inf'" in captured.err
     (folder / "bad.csv").write_text(text)
     assert main(["predict", "m.npz", "bad.csv", "--out", "p.csv"]) == 2
     assert not (folder / "p.csv").exists()

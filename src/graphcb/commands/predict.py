@@ -3,8 +3,9 @@
 import argparse
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,14 @@ from graphcb.commands.run_options import add_file
 from graphcb.decisions.transition import answer
 from graphcb.experiments.model import Model
 from graphcb.files import atomic_write
+from graphcb.graphs import FeedbackGraph
 from graphcb.sampling import action_at
-from graphcb.streams import BadRows, Source
-from graphcb.streams.unlabelled import read_unlabelled
+from graphcb.streams import BadRows, Source, TableExamples
+from graphcb.streams.cells import as_words
+from graphcb.streams.tables import column_names, read_batches
+from graphcb.streams.targets import parse_edges
+
+AT_A_TIME = 4096  # rows
 
 
 def add_to(commands: Commands) -> None:
@@ -93,21 +99,41 @@ def _write(
 ) -> int:
     """Write one line for each row, and count them."""
     learner, actions = model.learner, model.reading.targets.actions
-    rows = read_unlabelled(model.reading, source, bad_rows)
+    graph_at = _graphs(model, source)
     expected = [f"{learner.problem.unit} of {action}" for action in actions]
+    batches = model.reading.contexts(source, bad_rows)
+    first = list(islice(batches, 1))  # a file that cannot be used is refused before the header
     writer.writerow((*PREDICTIONS.split(","), *expected))
     count = 0
-    for row in rows:
-        graph = learner.problem.graph_for(actions, row.graph)
-        probabilities = answer(learner, row.context, graph, None)[0]
-        values = learner.predict(row.context).tolist()
-        if draws is None:
-            action = int(probabilities.argmax())
-        else:
-            action = action_at(draws.random(), probabilities, len(actions))
-        writer.writerow((row.line, actions[action], float(probabilities[action]), *values))
-        count += 1
+    for contexts, lines in chain(first, batches):
+        for context, line in zip(contexts, lines, strict=True):
+            probabilities = answer(learner, context, graph_at(line), None)[0]
+            values = learner.predict(context).tolist()
+            if draws is None:
+                action = int(probabilities.argmax())
+            else:
+                action = action_at(draws.random(), probabilities, len(actions))
+            writer.writerow((line, actions[action], float(probabilities[action]), *values))
+            count += 1
     return count
+
+
+def _graphs(model: Model, source: Source) -> Callable[[int], FeedbackGraph]:
+    """The graph of the row at a line."""
+    problem, actions = model.learner.problem, model.reading.targets.actions
+    if not problem.reveals.each_round or not isinstance(model.reading, TableExamples):
+        graph = problem.graph
+        return lambda line: graph
+    column = model.reading.columns.edges or ""
+    if source.is_stdin or column not in column_names(source):
+        raise ValueError(
+            f"{source.name}: must be a file with the column {column!r}, which has the graph of "
+            "each row"
+        )
+    texts: dict[int, str] = {}
+    for batch in read_batches(source, (column,), AT_A_TIME):
+        texts |= zip(batch.lines, map(sys.intern, as_words(batch.columns[0])), strict=True)
+    return lambda line: parse_edges(texts[line], actions)
 
 
 @contextmanager
