@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from graphcb import __version__
 from graphcb.commands import compile as compile_command
-from graphcb.commands import evaluate, inspect, log, predict, replay, reproduce, run
+from graphcb.commands import evaluate, inspect, log, predict, problem, replay, reproduce, run
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.packages import install
 from graphcb.commands.ranges import join_ranges
@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         package = (missing.name or "").partition(".")[0]
         print(f"graphcb: this command needs {package}: {install(package)}", file=sys.stderr)
         return 2
-    except (ValueError, IndexError, TypeError, OSError, MemoryError) as problem:
-        print(f"graphcb: {problem}", file=sys.stderr)
+    except (ValueError, IndexError, TypeError, OSError, MemoryError) as mistake:
+        print(f"graphcb: {mistake}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("graphcb: interrupted", file=sys.stderr)
@@ -51,6 +51,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="graphcb", description="Contextual bandits with feedback graphs.")
     parser.add_argument("--version", action="version", version=f"graphcb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (inspect, reproduce, run, predict, replay, log, evaluate, compile_command):
+    for command in (
+        problem,
+        inspect,
+        reproduce,
+        run,
+        predict,
+        replay,
+        log,
+        evaluate,
+        compile_command,
+    ):
         command.add_to(commands)
     return parser

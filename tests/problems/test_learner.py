@@ -218,6 +218,8 @@ def test_what_cannot_be_a_learner():
         Learner(ITEMS, features={"price": "number"})
     with pytest.raises(ValueError, match="`actions` must be given: in this problem they come with"):
         Learner(ITEMS).act({})
+    with pytest.raises(TypeError, match="`actions` must be a list of names, got 'item-7'"):
+        Learner(ITEMS).act({}, None, "item-7")
     with pytest.raises(TypeError, match=r"`actions\[0\]` must be a text, got 7"):
         Learner(ITEMS).act({}, None, [7])
     with pytest.raises(
@@ -294,8 +296,8 @@ def test_features_of_your_own():
 def test_a_function_says_what_it_needs_to_be_saved(tmp_path):
     with pytest.raises(
         TypeError,
-        match=r"`Learner.features` must be made of numbers, .* got the function cheapness; make it an "
-        r"object of a class of your own with __call__, and name the class on load",
+        match=r"`Learner.features` must be made of numbers, .* got the function cheapness; make it "
+        r"an object of a class of your own with __call__, and name the class on load",
     ):
         save(Learner(ITEMS, features=cheapness), tmp_path / "own.npz")
     learner = Learner(ITEMS, features=Cheapness(10.0))

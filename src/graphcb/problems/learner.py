@@ -14,10 +14,15 @@ from graphcb.contexts import Encoder
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
-from graphcb.problems.names import as_names
 from graphcb.problems.problem import Floats, Problem
 
 Features = Callable[[Any, str, Any], Any]
+
+
+def problem_of(agent: Any) -> Problem | None:
+    """The problem that an agent is for, if it has one."""
+    problem = getattr(agent, "problem", None)
+    return problem if isinstance(problem, Problem) else None
 
 
 class Learner:
@@ -125,20 +130,12 @@ class Learner:
             raise ValueError("a Learner whose encoder has other features than its problem")
 
     def _names(self, actions: Any) -> tuple[str, ...]:
-        """The names of a round's actions, in order."""
-        problem = self.problem
-        if isinstance(problem.actions, tuple):
-            if actions is None:
-                return problem.actions
-            if isinstance(actions, Mapping) and self.action_encoder is None:
-                raise ValueError(
-                    "`actions` must be names in a problem with fixed actions, got features for "
-                    f'{listed(actions)}; write actions = "each round" in the problem to use them'
-                )
-            return tuple(problem.actions[problem.index(action)] for action in actions)
-        if actions is None:
-            raise ValueError("`actions` must be given: in this problem they come with each round")
-        return as_names("actions", actions if isinstance(actions, list) else list(actions))
+        if isinstance(actions, Mapping) and self.action_encoder is None:
+            raise ValueError(
+                "`actions` must be names in a problem with fixed actions, got features for "
+                f'{listed(actions)}; write actions = "each round" in the problem to use them'
+            )
+        return self.problem.names_of(actions)
 
     def _inner(self, context: Any, actions: Any) -> Any:
         """The actions in the terms of the agent inside: columns, or rows of features."""

@@ -1,7 +1,12 @@
-"""Names: texts that are not empty and differ from each other."""
+"""Names of actions and features: texts that are not empty and differ from each other."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+
+from graphcb.checks import as_one_of
+from graphcb.contexts.values import KINDS
+
+EACH_ROUND = "each round"
 
 Value = TypeVar("Value", bound=Hashable)
 
@@ -39,3 +44,29 @@ def first_twice(values: Iterable[Value]) -> Value | None:
             return value
         seen.add(value)
     return None
+
+
+def read_actions(actions: Any) -> Any:
+    """The names of the actions, or "each round"."""
+    if isinstance(actions, str):
+        if actions == EACH_ROUND:
+            return actions
+        raise ValueError(f'`actions` must be a list of names or "each round", got {actions!r}')
+    names = as_names("actions", actions)
+    if not names:
+        raise ValueError("`actions` must have at least one name, got none")
+    return names
+
+
+def read_features(features: Any) -> dict[str, str]:
+    """The kind of each feature by its name."""
+    if not isinstance(features, Mapping):
+        raise TypeError(
+            "`features` must be a mapping such as {'amount': 'number'}, "
+            f"got {type(features).__name__}"
+        )
+    kinds = [kind + mark for kind in KINDS for mark in ("", "?")]
+    for name, kind in features.items():
+        as_name("features", name)
+        as_one_of(f"features.{name}", kind, kinds)
+    return dict(features)

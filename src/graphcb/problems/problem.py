@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
-from graphcb.contexts.values import KINDS
 from graphcb.describing import describe
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph, as_graph
-from graphcb.problems.names import as_name, as_names
-from graphcb.problems.reveals import EACH_ROUND, Reveals, read_reveals
+from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
+from graphcb.problems.reveals import Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
 
 Floats = NDArray[np.float64]
@@ -63,13 +62,13 @@ class Problem:
         features: Mapping[str, str] | None = None,
         name: str = "",
     ) -> None:
-        names = _read_actions(actions)
+        names = read_actions(actions)
         content = {
             "actions": names,
             "reveals": read_reveals(reveals, names),
             "feedback": as_one_of("feedback", feedback, ("losses", "rewards")),
             "range": as_range("range", range),
-            "features": _read_features(features) if features else None,
+            "features": read_features(features) if features else None,
             "name": as_name("name", name) if name != "" else name,
         }
         for key, value in content.items():
@@ -153,6 +152,16 @@ class Problem:
         if tuple(actions) == self.actions:
             return self.graph
         return self.graph.subgraph([self.index(action) for action in actions])
+
+    def names_of(self, actions: Any) -> tuple[str, ...]:
+        """The names of a round's actions: names, places of fixed ones, or None for all of these."""
+        if isinstance(self.actions, tuple):
+            if actions is None:
+                return self.actions
+            return tuple(self.actions[self.index(action)] for action in actions)
+        if actions is None:
+            raise ValueError("`actions` must be given: in this problem they come with each round")
+        return as_names("actions", actions if isinstance(actions, str) else list(actions))
 
     def index(self, action: Any) -> int:
         """Where an action stands, from its name or already from its place."""
@@ -243,30 +252,6 @@ class Problem:
                 f"reveals {listed(repr(self.actions[i]) for i in unseen)}; set own = true, add an "
                 "action to all, or add an edge that ends there"
             )
-
-
-def _read_actions(actions: Any) -> Any:
-    if isinstance(actions, str):
-        if actions == EACH_ROUND:
-            return actions
-        raise ValueError(f'`actions` must be a list of names or "each round", got {actions!r}')
-    names = as_names("actions", actions)
-    if not names:
-        raise ValueError("`actions` must have at least one name, got none")
-    return names
-
-
-def _read_features(features: Any) -> dict[str, str]:
-    if not isinstance(features, Mapping):
-        raise TypeError(
-            "`features` must be a mapping such as {'amount': 'number'}, "
-            f"got {type(features).__name__}"
-        )
-    kinds = [kind + mark for kind in KINDS for mark in ("", "?")]
-    for name, kind in features.items():
-        as_name("features", name)
-        as_one_of(f"features.{name}", kind, kinds)
-    return dict(features)
 
 
 def _shown(value: Any) -> str:

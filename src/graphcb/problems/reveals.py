@@ -10,9 +10,8 @@ from graphcb.checks import as_one_of, listed
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.registry import FAMILIES, recognise
-from graphcb.problems.names import as_names, first_twice
+from graphcb.problems.names import EACH_ROUND, as_names, first_twice
 
-EACH_ROUND = "each round"
 WAYS = "family, file, each_round = true, or all, own and edges"
 
 Edge = tuple[str, str, float]
