@@ -48,6 +48,8 @@ class Learner:
     array([ True, False])
     """
 
+    progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
+
     def __init__(
         self, problem: Problem, agent: Agent | None = None, *, features: Features | None = None
     ) -> None:

@@ -88,7 +88,7 @@ class SparseExamples:
         self.report.restart()
         parse = PARSERS[self.format]
         n_rows = max(16, min(4096, 2**21 // len(self.targets.actions)))
-        numbered = enumerate(source.lines(), start=1)
+        numbered = source.numbered_lines()
         while piece := list(islice(numbered, n_rows)):
             rows: list[TextLine] = []
             lines: list[int] = []
