@@ -27,7 +27,7 @@ OFFERED = 10
 
 
 class Offer(NamedTuple):
-    """One round: a context, the numbers of the items, their features as pairs, their mean losses."""
+    """One round: a context, the items, their features as pairs, and their mean losses."""
 
     context: Any
     items: Any

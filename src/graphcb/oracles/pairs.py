@@ -120,7 +120,7 @@ def _place(keys: Columns, key_places: Columns, n_alone: int, feature: int, place
     key, mixed = _hash(feature, place)
     at = _find(keys, key, mixed)
     if keys[at] >= 0:
-        return key_places[at]
+        return int(key_places[at])
     return IN_BLOCKS + mixed % MOST_PAIRS if n_alone >= MOST_PAIRS else -1
 
 
