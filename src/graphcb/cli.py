@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphcb import __version__
 from graphcb.commands import compile as compile_command
-from graphcb.commands import evaluate, inspect, log, replay, reproduce, run
+from graphcb.commands import evaluate, inspect, log, problem, replay, reproduce, run
 
 NEEDS_EXTRA = "this command needs the extra packages: pip install 'graphcb[experiments]'"
 
@@ -16,8 +16,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.command(options)
-    except (ValueError, IndexError, TypeError, OSError, MemoryError) as problem:
-        print(f"graphcb: {problem}", file=sys.stderr)
+    except (ValueError, IndexError, TypeError, OSError, MemoryError) as mistake:
+        print(f"graphcb: {mistake}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as missing:
         print(f"graphcb: {missing}; {NEEDS_EXTRA}", file=sys.stderr)
@@ -34,6 +34,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"graphcb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (inspect, reproduce, run, replay, log, evaluate, compile_command):
+    for command in (problem, inspect, reproduce, run, replay, log, evaluate, compile_command):
         command.add_to(commands)
     return parser

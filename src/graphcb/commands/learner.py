@@ -91,7 +91,7 @@ def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples
     else:
         if options.learning_rate is not None:
             raise ValueError("`--learning-rate` must not be given with --oracle ridge: it has none")
-        if not (isinstance(reading, TableExamples) and reading.n_places == 0):
+        if not (isinstance(reading, TableExamples) and reading.encoder.is_dense):
             raise ValueError(
                 "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
                 "square of the number of features; use logistic, or leave out words with --features"

@@ -89,7 +89,7 @@ class Experiment:
             line for line in self.lines if (line.agent, line.name) == (setting.agent, setting.line)
         )
 
-    def problem_of(self, line: Line) -> problems.Problem:
+    def problem_of(self, line: Line) -> problems.ExperimentProblem:
         """Where the rounds of a line come from; data is read once per process."""
         return problems.build({**self.problem, **line.options}, self.n_rounds)
 
@@ -122,7 +122,7 @@ class Experiment:
         return record(setting, result, time.perf_counter() - start)
 
 
-def _alpha(alpha: Any, problem: problems.Problem) -> Any:
+def _alpha(alpha: Any, problem: problems.ExperimentProblem) -> Any:
     """A number or "n_actions" unchanged; for "independence_number", that of the graph."""
     if alpha != "independence_number":
         return alpha

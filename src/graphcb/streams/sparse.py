@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import listed
+from graphcb.contexts.scaling import shrink
 from graphcb.hashing import place_of
 from graphcb.streams.examples import BadRows, Examples
-from graphcb.streams.scaling import shrink
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
 

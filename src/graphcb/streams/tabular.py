@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import listed
+from graphcb.contexts import Encoder
 from graphcb.graphs import FeedbackGraph
-from graphcb.hashing import word_places
 from graphcb.streams.examples import BadRows, Examples
-from graphcb.streams.scaling import standardise
 from graphcb.streams.source import Source
 from graphcb.streams.tables import Cells, ColumnBatch, column_names, read_batches
 from graphcb.streams.targets import Targets, parse_edges
@@ -48,15 +45,15 @@ class TableExamples:
     """
 
     def __init__(self, columns: Columns, targets: Targets, *, bits: int) -> None:
-        n_numbers = len(columns.numbers)
         self.columns = columns
         self.targets = targets
-        self.n_places = 2**bits if columns.words else 0
-        self.n_features = n_numbers + 1 + self.n_places
-        self.weight = 1.0 / np.sqrt(n_numbers + len(columns.words) + 1.0)
-        self.means = np.zeros(n_numbers)
-        self.squares = np.zeros(n_numbers)
-        self.count = 0
+        kinds = dict.fromkeys(columns.numbers, "number") | dict.fromkeys(columns.words, "text")
+        self.encoder = Encoder(kinds, bits=bits)
+
+    @property
+    def n_features(self) -> int:
+        """How many features a context has."""
+        return self.encoder.n_features or 0
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
@@ -90,7 +87,8 @@ class TableExamples:
             words = {name: [texts[i] for i in kept] for name, texts in words.items()}
             graphs = graphs if graphs is None else [graphs[i] for i in kept]
         seen = None if graphs is None else [graph for graph in graphs if graph is not None]
-        return Examples(self._contexts(numbers, words), losses, lines, seen)
+        contexts = self.encoder.encode_columns(numbers, list(words.values()))
+        return Examples(contexts, losses, lines, seen)
 
     def _losses(self, cells: dict[str, Cells], n_rows: int, wrong: dict[int, str]) -> Floats:
         if self.columns.label is None:
@@ -116,42 +114,6 @@ class TableExamples:
                 graphs.append(None)
                 wrong.setdefault(row, f"in the column {column!r} {reason}")
         return graphs
-
-    def _contexts(self, numbers: Floats, words: dict[str, list[str]]) -> Any:
-        standardise(numbers, self.means, self.squares, self.count, float(self.weight))
-        self.count += len(numbers)
-        dense = np.column_stack((numbers, np.full(len(numbers), self.weight)))
-        if not words:
-            return dense
-        places: list[int] = []
-        values: list[float] = []
-        counts = []
-        for cells in zip(*words.values(), strict=True):
-            before = len(places)
-            for column, cell in zip(words, cells, strict=True):
-                found = word_places(cell, self.n_places, prefix=f"{column}=")
-                places += found
-                values += [self.weight / len(found) ** 0.5] * len(found)
-            counts.append(len(places) - before)
-        return _join(dense, np.array(counts), places, values)
-
-
-def _join(dense: Floats, counts: Any, places: list[int], values: list[float]) -> list[Any]:
-    """A pair (indices, values) for each row: its numbers, followed by its words."""
-    width = dense.shape[1]
-    starts = np.append(0, np.cumsum(width + counts)).astype(np.intp)
-    numbers = (starts[:-1, None] + np.arange(width)).ravel()
-    are_words = np.ones(starts[-1], dtype=bool)
-    are_words[numbers] = False
-    all_places = np.empty(starts[-1], dtype=np.int64)
-    all_places[numbers] = np.tile(np.arange(width), len(dense))
-    all_places[are_words] = np.array(places, dtype=np.int64) + width
-    all_values = np.empty(starts[-1])
-    all_values[numbers] = dense.ravel()
-    all_values[are_words] = values
-    return [
-        (all_places[begin:end], all_values[begin:end]) for begin, end in pairwise(starts.tolist())
-    ]
 
 
 def _numbers(

@@ -1,0 +1,7 @@
+"""A problem, said once: its actions by name, what each reveals, losses or rewards, features."""
+
+from graphcb.problems.learner import Learner
+from graphcb.problems.problem import Problem
+from graphcb.problems.reveals import Reveals
+
+__all__ = ["Learner", "Problem", "Reveals"]
