@@ -2,6 +2,7 @@
 
 from graphcb.problems.learner import Learner
 from graphcb.problems.problem import Problem
+from graphcb.problems.recorded import Recorded
 from graphcb.problems.reveals import Reveals
 
-__all__ = ["Learner", "Problem", "Reveals"]
+__all__ = ["Learner", "Problem", "Recorded", "Reveals"]
