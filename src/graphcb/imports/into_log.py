@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from graphcb.checks import as_range
 from graphcb.decisions.recording import PastDecision, record
-from graphcb.graphs import bandit
+from graphcb.graphs import FeedbackGraph, bandit
 from graphcb.imports.foreign import LogFormat, format_of, read_foreign
 from graphcb.imports.record import ForeignDecision
 from graphcb.problems import Problem, Recorded
@@ -120,13 +121,18 @@ def _past(
         yield PastDecision(
             made_at,
             one.context,
-            bandit(len(one.actions)),
+            _graph(len(one.actions)),
             _actions(one.actions),
             one.chosen,
             _probabilities(one),
             losses,
             made_at,
         )
+
+
+@lru_cache(maxsize=64)
+def _graph(n_actions: int) -> FeedbackGraph:
+    return bandit(n_actions)
 
 
 def _actions(actions: Any) -> Any:
