@@ -63,8 +63,13 @@ def to_bytes(thing: Any) -> bytes:
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> Any:
-    """Rebuild what `to_bytes` wrote; `where` names the source in errors."""
+def from_bytes(
+    content: bytes, *, where: str, classes: Iterable[type] = (), part: str | None = None
+) -> Any:
+    """Rebuild what `to_bytes` wrote; `where` names the source in errors.
+
+    With `part`, only the object in this attribute is rebuilt; None if it is not a known one.
+    """
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -80,7 +85,12 @@ def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> A
             "it was written by another version of graphcb"
         )
     try:
-        return _decode(description["content"], arrays, known)
+        found = description["content"]
+        if part is not None:
+            found = found["attributes"].get(part)
+            if not isinstance(found, dict) or found.get("class") not in known:
+                return None
+        return _decode(found, arrays, known)
     except (KeyError, TypeError) as reason:
         raise ValueError(f"{where}: damaged: {reason!r}") from None
 

@@ -4,6 +4,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from graphcb.commands.command import Commands
+from graphcb.commands.ranges import add_loss_range
+from graphcb.commands.tables import print_table
 
 if TYPE_CHECKING:
     from graphcb.decisions import DecisionLog
@@ -32,15 +34,14 @@ def add_to(commands: Commands) -> None:
         metavar="EVENT",
         help="use later decisions only: those that a model was not trained on",
     )
+    add_loss_range(parser, default="0,1")
     parser.add_argument(
-        "--loss-range",
+        "--confidence",
         type=float,
-        nargs=2,
-        default=(0.0, 1.0),
-        metavar=("LOW", "HIGH"),
-        help="smallest and largest possible loss (default: 0 1)",
+        default=0.95,
+        metavar="SHARE",
+        help="how often the intervals are right (default: %(default)g)",
     )
-    parser.add_argument("--confidence", type=float, default=0.95, help="default: %(default)g")
     parser.set_defaults(command=_evaluate)
 
 
@@ -55,7 +56,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             (row for row in log if row.position > options.after),
             target,
             oracle=_untrained_oracle(log),
-            loss_range=tuple(options.loss_range),
+            loss_range=options.loss_range or (0.0, 1.0),
             confidence=options.confidence,
         )
     _print(found, options)
@@ -74,21 +75,16 @@ def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
 
 
 def _print(found: "Evaluation", options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     sure = f"{100 * options.confidence:g} %"
-    table = Table(title=f"mean loss of {options.policy}", title_justify="left")
-    for column in ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"):
-        table.add_column(column)
-    for name, estimate in (
-        ("with the graph", found.graph),
-        ("doubly robust", found.doubly_robust),
-        ("plain", found.plain),
-    ):
-        table.add_row(name, *_cells(estimate))
-    console = Console()
-    console.print(table)
+    print_table(
+        f"mean loss of {options.policy}",
+        [
+            ("with the graph", *_cells(found.graph)),
+            ("doubly robust", *_cells(found.doubly_robust)),
+            ("plain", *_cells(found.plain)),
+        ],
+        ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"),
+    )
     print(
         f"{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
         f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
@@ -100,12 +96,22 @@ def _print(found: "Evaluation", options: argparse.Namespace) -> None:
             "oracle there"
         )
     elif found.plain is None:
-        print(
-            f"plain: {found.plain_unseen_share:.1%} of this policy's play is on actions that do "
-            "not reveal their own loss"
-        )
+        print(f"plain: {_why_not_plain(found)}")
     if found.doubly_robust is None:
         print("doubly robust: the agent of this log has no oracle that graphcb can read")
+
+
+def _why_not_plain(found: "Evaluation") -> str:
+    silent = found.silent_share
+    unplayed = found.plain_unseen_share - silent
+    parts = []
+    if silent > 0.0:
+        parts.append(f"{silent:.1%} of this policy's play is on actions that do not reveal their "
+                     "own loss")  # fmt: skip
+    if unplayed > 1e-12:
+        parts.append(f"{unplayed:.1%} of this policy's play is on actions that the logged policy "
+                     "never played")  # fmt: skip
+    return "; ".join(parts)
 
 
 def _cells(estimate: "Estimate | None") -> tuple[str, str, str, str]:

@@ -1,10 +1,14 @@
 """`graphcb inspect`: what kind of graph is this, how hard is it, a picture."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from graphcb.checks import listed
 from graphcb.commands.command import Commands
+from graphcb.commands.outputs import Output, add_force, check_outputs
+from graphcb.commands.packages import install, missing, need
+from graphcb.commands.tables import print_table
 from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
@@ -18,12 +22,20 @@ def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser("inspect", help="what kind of graph is this, how hard is it")
     parser.add_argument(
-        "graph", nargs="+", metavar="GRAPH", help="a family and its size (inventory:20) or a file"
+        "graphs",
+        nargs="+",
+        metavar="GRAPH",
+        help="a family and its size (inventory:20, or inventory 20) or a file",
     )
     parser.add_argument(
-        "--out", type=Path, help="where the picture goes, .png or .svg (default: graph.png)"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where the picture goes, .png, .svg or .pdf (default: graph.png, where graphs can be "
+        "drawn; graph-1.png, graph-2.png, ... for several)",
     )
     parser.add_argument("--no-picture", action="store_true", help="print only")
+    add_force(parser)
     parser.add_argument(
         "--time-limit",
         type=float,
@@ -35,22 +47,55 @@ def add_to(commands: Commands) -> None:
 
 
 def _inspect(options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    named = _named(options.graphs)
+    pictures = _pictures(options, len(named))
+    inputs = {name: name for name in named if Path(name).is_file()}
+    check_outputs([Output("--out", path, "picture") for path in pictures], inputs,
+                  force=options.force)  # fmt: skip
+    graphs = [read_graph(name) for name in named]
+    for i, (name, graph) in enumerate(zip(named, graphs, strict=True)):
+        print_table(name, _facts(graph, options.time_limit))
+        if pictures:
+            from graphcb.figures.curves import save
+            from graphcb.figures.graph import draw_graph
 
-    named = ":".join(options.graph)
-    graph = read_graph(named)
-    table = Table(title=named, show_header=False, title_justify="left")
-    for label, value in _facts(graph, options.time_limit):
-        table.add_row(label, value)
-    Console().print(table)
-    if not options.no_picture:
-        from graphcb.figures.curves import save
-        from graphcb.figures.graph import draw_graph
+            save(draw_graph(graph, name), pictures[i])
+            print(f"picture: {pictures[i]}")
+    if not pictures and not options.no_picture:
+        print(f"no picture: it needs matplotlib and networkx: {install('matplotlib')}")
 
-        out = options.out or Path("graph.png")
-        save(draw_graph(graph, named), out)
-        print(f"picture: {out}")
+
+def _named(words: Sequence[str]) -> list[str]:
+    """One text per graph; the size of a family may be a word of its own.
+
+    >>> _named(["inventory", "20", "bandit:3"])
+    ['inventory:20', 'bandit:3']
+    """
+    named: list[str] = []
+    for word in words:
+        is_size = word.replace(",", "").replace(".", "").isdigit()
+        if named and is_size and ":" not in named[-1] and not Path(named[-1]).suffix:
+            named[-1] += f":{word}"
+        else:
+            named.append(word)
+    return named
+
+
+def _pictures(options: argparse.Namespace, n_graphs: int) -> list[Path]:
+    """Where the pictures go; nowhere if none is asked for and none can be drawn."""
+    if options.out is not None:
+        if options.no_picture:
+            raise ValueError("`--out` must not be given with --no-picture")
+        if n_graphs > 1:
+            raise ValueError(f"`--out` must not be given with several graphs, got {n_graphs}")
+        for package in ("matplotlib", "networkx"):
+            need(package, "`--out`")
+        return [options.out]
+    if options.no_picture or missing("matplotlib") or missing("networkx"):
+        return []
+    if n_graphs == 1:
+        return [Path("graph.png")]
+    return [Path(f"graph-{i}.png") for i in range(1, n_graphs + 1)]
 
 
 def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:

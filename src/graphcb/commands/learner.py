@@ -1,7 +1,9 @@
 """The learner of `graphcb run`: built as the options say, or loaded from a file."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from graphcb.oracles import (
 )
 from graphcb.saving import load
 from graphcb.streams import ReadOptions, Source, SparseExamples, TableExamples, first_look
+from graphcb.streams.tables import column_names
 
 # Oracle by name: the class, and its learning rate (for losses and contexts of size 1).
 ORACLES: dict[str, tuple[Any, float | None]] = {
@@ -30,20 +33,73 @@ ORACLES: dict[str, tuple[Any, float | None]] = {
 }
 READING = tuple(field.name for field in fields(ReadOptions))
 # What a model file decides; with --load each of these options must be None.
-IN_MODEL = (*READING, "graph", "oracle", "learning_rate", "gamma", "method", "seed")
+IN_MODEL = (*READING, "rewards", "graph", "oracle", "learning_rate", "gamma", "method", "seed")
 
 
 def build_model(source: Source, options: argparse.Namespace) -> Model:
     """A new model, from the options and a first look at the file."""
-    given = {name: value for name in READING if (value := getattr(options, name)) is not None}
-    reading = first_look(source, ReadOptions(**given))
+    if options.losses is not None and options.rewards is not None:
+        raise ValueError("give either --losses or --rewards, got both")
     if options.edges is not None and options.graph is not None:
         raise ValueError("give either --graph or --edges, which has a graph for each row; got both")
-    targets = reading.targets
-    graph = _graph(options.graph or "bandit", targets.actions) if options.edges is None else None
-    agent = build_agent(options, reading)
-    player = Player(agent, graph, seed=seed_of(options), loss_range=targets.loss_range)
-    return Model(reading, player)
+    given = {name: value for name in READING if (value := getattr(options, name)) is not None}
+    if options.rewards is not None:
+        given["losses"] = options.rewards
+    if source.format in ("csv", "parquet"):
+        given = _with_patterns(given, source, options)
+    reading = first_look(source, ReadOptions(**given))
+    actions = reading.targets.actions
+    graph = _graph(options.graph or "bandit", actions) if options.edges is None else None
+    return Model(reading, build_player(options, reading, graph, seed_of(options)))
+
+
+def build_player(
+    options: argparse.Namespace,
+    reading: TableExamples | SparseExamples,
+    graph: FeedbackGraph | None,
+    seed: int,
+) -> Player:
+    """A new agent that goes through the examples with draws of its own."""
+    return Player(
+        build_agent(options, reading),
+        graph,
+        seed=seed,
+        loss_range=reading.targets.loss_range,
+        are_rewards=options.rewards is not None,
+    )
+
+
+def _with_patterns(
+    given: dict[str, Any], source: Source, options: argparse.Namespace
+) -> dict[str, Any]:
+    """The same options with the columns of the file for patterns such as 'stock*'."""
+    names = column_names(source)
+    found = dict(given)
+    for option in ("losses", "features", "categorical"):
+        if option in given:
+            called = "rewards" if option == "losses" and options.rewards is not None else option
+            found[option] = columns_like(given[option], names, f"--{called}")
+    return found
+
+
+def columns_like(asked: Sequence[str], names: Sequence[str], option: str) -> tuple[str, ...]:
+    """The columns that names and patterns stand for, each once, in the order of the patterns.
+
+    >>> columns_like(["b", "stock*"], ["stock1", "a", "b", "stock2"], "--losses")
+    ('b', 'stock1', 'stock2')
+    """
+    found: list[str] = []
+    for pattern in asked:
+        like = [pattern]
+        if pattern not in names and any(sign in pattern for sign in "*?["):
+            like = [name for name in names if fnmatchcase(name, pattern)]
+            if not like:
+                raise ValueError(
+                    f"`{option}` must name columns of the file ({listed(names)}), got {pattern!r}, "
+                    "which fits none"
+                )
+        found += [name for name in like if name not in found]
+    return tuple(found)
 
 
 def build_agent(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> SquareCBG:

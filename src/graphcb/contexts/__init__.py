@@ -2,6 +2,7 @@
 
 from graphcb.contexts.declared import DeclaredFeatures
 from graphcb.contexts.encoder import Encoder
+from graphcb.contexts.looking import Look, look, look_at
 from graphcb.contexts.noted import NotedFeatures
 
-__all__ = ["DeclaredFeatures", "Encoder", "NotedFeatures"]
+__all__ = ["DeclaredFeatures", "Encoder", "Look", "NotedFeatures", "look", "look_at"]

@@ -43,8 +43,9 @@ class Evaluation:
 
     An estimate is None if the log does not support it. `unseen_share` is the share of the
     policy's play on actions whose loss could not have been revealed, `plain_unseen_share` the
-    share on actions that do not reveal their own loss. The doubly robust estimate relies on the
-    oracle for the unseen share.
+    share on actions that could not have been played and shown their own loss, and `silent_share`
+    the part of it on actions that never show their own loss. The doubly robust estimate relies
+    on the oracle for the unseen share.
     """
 
     n_decisions: int
@@ -55,6 +56,7 @@ class Evaluation:
     graph: Estimate | None
     plain: Estimate | None
     doubly_robust: Estimate | None
+    silent_share: float = 0.0
 
     @property
     def n_used(self) -> int:
@@ -98,7 +100,7 @@ def evaluate(
         n_decisions += 1
         if row.feedback is None and row.graph.row(row.action_index).any():
             n_without_feedback += 1
-        elif _is_incomplete(row):
+        elif is_incomplete(row):
             n_incomplete += 1
         else:
             judge.add(row)
@@ -127,6 +129,7 @@ def evaluate(
         graph if unseen == 0.0 else None,
         plain if plain_unseen == 0.0 else None,
         robust,
+        float(terms.silent.mean()),
     )
 
 
@@ -205,7 +208,7 @@ class _Judge:
         )
 
 
-def _is_incomplete(row: LoggedDecision) -> bool:
+def is_incomplete(row: LoggedDecision) -> bool:
     """Whether a loss is missing that the graph always reveals."""
     certain: Flags = row.graph.row(row.action_index) == 1.0
     if row.feedback is not None:

@@ -57,6 +57,7 @@ class Experiment:
         grid = self.quick.get("grid", {})
         return replace(
             self,
+            title=self.quick.get("title", self.title),
             problem=self.quick.get("problem", self.problem),
             learning_rates=tuple(grid.get("learning_rate", self.learning_rates)),
             cs=tuple(grid.get("c", self.cs)),

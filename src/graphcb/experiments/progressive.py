@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Played(NamedTuple):
-    """What was played in each row of some examples, and what it cost in the file's units."""
+    """What was played in each row of some examples, and its loss or reward in the file's units."""
 
     actions: NDArray[np.intp]
     probabilities: Floats
@@ -27,19 +27,26 @@ class Played(NamedTuple):
 class ExampleRounds:
     """Examples as an environment: one round per row, in order.
 
-    The agent sees losses as shares of `loss_range`; `loss` is in the file's units. `graph` is
-    that of all rounds; None where each row of the examples brings its own.
+    The agent sees losses as shares of `loss_range`; `loss` is in the file's units. With
+    `are_rewards` the file holds rewards in that range, and the best one is the share 0. `graph`
+    is that of all rounds; None where each row of the examples brings its own.
     """
 
     def __init__(
-        self, examples: Examples, graph: FeedbackGraph | None, loss_range: tuple[float, float]
+        self,
+        examples: Examples,
+        graph: FeedbackGraph | None,
+        loss_range: tuple[float, float],
+        *,
+        are_rewards: bool = False,
     ) -> None:
         if graph is None and examples.graphs is None:
             raise ValueError("`graph` must be given where the examples bring none")
         low, high = loss_range
+        from_best = high - examples.losses if are_rewards else examples.losses - low
         self.examples = examples
         self.graph = graph
-        self.shares = (examples.losses - low) / (high - low)
+        self.shares = from_best / (high - low)
         self.n_rounds = len(self.shares)
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
@@ -60,7 +67,7 @@ class ExampleRounds:
 class Player:
     """An agent on its way through examples, with its graph and the state of its draws.
 
-    `graph` and `loss_range` as in `ExampleRounds`.
+    `graph`, `loss_range` and `are_rewards` as in `ExampleRounds`.
     """
 
     def __init__(
@@ -70,16 +77,20 @@ class Player:
         *,
         seed: int,
         loss_range: tuple[float, float] = (0.0, 1.0),
+        are_rewards: bool = False,
     ) -> None:
         self.agent = agent
         self.graph = graph
         self.loss_range = loss_range
+        self.are_rewards = are_rewards
         # The second of two streams, as in `run`, where the first makes the world.
         self.draws = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
 
     def play(self, examples: Examples) -> Played:
         """Play one round per row and learn from it."""
-        environment = ExampleRounds(examples, self.graph, self.loss_range)
+        environment = ExampleRounds(
+            examples, self.graph, self.loss_range, are_rewards=self.are_rewards
+        )
         rounds = environment.rounds(self.draws)
         rows = list(play(self.agent, environment, rounds, self.draws))
         return Played(
@@ -94,6 +105,7 @@ class Player:
             "agent": self.agent,
             "graph": graph,
             "loss_range": self.loss_range,
+            "are_rewards": self.are_rewards,
             "draws": self.draws.bit_generator.state,
         }
 
@@ -101,12 +113,15 @@ class Player:
         self.agent = state["agent"]
         self.graph = None if state["graph"] is None else FeedbackGraph.from_json(state["graph"])
         self.loss_range = state["loss_range"]
+        self.are_rewards = state.get("are_rewards", False)  # not in files of 0.2.0
         self.draws = np.random.default_rng()
         self.draws.bit_generator.state = state["draws"]
 
 
 class Tally:
-    """Sums of losses over all rows so far: of what was played, and of each constant action.
+    """Sums over all rows so far: of what was played, and of each constant action.
+
+    They are sums of losses or of rewards, as the file has them.
 
     Rows are added one after the other, so the sums do not depend on how the file was split.
     """

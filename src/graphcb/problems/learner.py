@@ -19,6 +19,12 @@ from graphcb.problems.problem import Floats, Problem
 Features = Callable[[Any, str, Any], Any]
 
 
+def problem_of(agent: Any) -> Problem | None:
+    """The problem that an agent is for, if it has one."""
+    problem = getattr(agent, "problem", None)
+    return problem if isinstance(problem, Problem) else None
+
+
 class Learner:
     """An agent in the terms of a problem; `graphcb.Policy(log, problem=...)` makes one.
 

@@ -11,7 +11,7 @@ from typing import IO, Literal, cast, get_args
 
 from graphcb.checks import as_one_of, listed
 
-Format = Literal["csv", "parquet", "libsvm", "vw"]
+Format = Literal["csv", "parquet", "libsvm", "vw", "jsonl"]
 
 FIRST_LOOK = 10_000  # rows
 _SUFFIXES: dict[str, Format] = {
@@ -23,6 +23,8 @@ _SUFFIXES: dict[str, Format] = {
     ".svm": "libsvm",
     ".svmlight": "libsvm",
     ".vw": "vw",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 
 

@@ -1,7 +1,8 @@
-"""Columns of a table as examples: numbers standardised, words hashed, labels turned to losses."""
+"""Columns of a table as examples: contexts by an encoder, labels turned to losses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +10,22 @@ from numpy.typing import NDArray
 from graphcb.checks import listed
 from graphcb.contexts import Encoder
 from graphcb.graphs import FeedbackGraph
+from graphcb.streams.cells import as_labels, as_numbers, as_words, not_finite, why_not_finite
 from graphcb.streams.examples import BadRows, Examples
+from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import Source
 from graphcb.streams.tables import Cells, ColumnBatch, column_names, read_batches
 from graphcb.streams.targets import Targets, parse_edges
 
 Floats = NDArray[np.float64]
 
-MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "NULL", "?"})
-
 
 @dataclass(frozen=True)
 class Columns:
-    """What each column is for; either `label` or `losses` is given."""
+    """What each column is for; either `label` or `losses` is given.
+
+    Rewards are in `losses` as well: the targets know which they are.
+    """
 
     numbers: tuple[str, ...]
     words: tuple[str, ...]
@@ -37,29 +41,46 @@ class Columns:
 
 
 class TableExamples:
-    """Reads tables as examples, and keeps the mean and the deviation of each column.
+    """Reads tables as examples; an encoder makes the contexts and keeps their scale.
 
-    Each column has about the same weight: a number is in standard deviations from the mean so
-    far, and the words of a cell together have norm 1. With a constant added, rows are divided to
-    have a norm of about 1.
+    `kinds` are those of the features, as an `Encoder` takes them. A missing value is no reason to
+    leave out a row; a word in a column of numbers counts as missing. `report` counts both.
     """
 
-    def __init__(self, columns: Columns, targets: Targets, *, bits: int) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        targets: Targets,
+        *,
+        bits: int,
+        kinds: Mapping[str, str],
+        report: Report | None = None,
+    ) -> None:
         self.columns = columns
         self.targets = targets
-        kinds = dict.fromkeys(columns.numbers, "number") | dict.fromkeys(columns.words, "text")
-        self.encoder = Encoder(kinds, bits=bits)
+        names = (*columns.numbers, *columns.words)
+        self.encoder = Encoder({name: kinds[name] for name in names}, bits=bits)
+        self.report = report or _new_report(self.encoder)
 
     @property
     def n_features(self) -> int:
         """How many features a context has."""
         return self.encoder.n_features or 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"columns": self.columns, "targets": self.targets, "encoder": self.encoder}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.columns = state["columns"]
+        self.targets = state["targets"]
+        self.encoder = state["encoder"] if "encoder" in state else _earlier_encoder(state)
+        self.report = _new_report(self.encoder)
+
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
         names, used = column_names(source), self.columns.used()
         missing = [name for name in used if name not in names]
-        if missing:
+        if missing and source.format != "jsonl":  # where a value may always be absent
             raise ValueError(
                 f"{source.name}: must have the columns {listed(used)}; {missing[0]!r} is not "
                 f"among {listed(names)}"
@@ -67,6 +88,8 @@ class TableExamples:
         width = max(len(self.targets.actions), len(used))
         n_rows = max(16, min(4096, 2**21 // width))
         numbers = {*self.columns.numbers, *self.columns.losses}
+        self.report.name, self.report.place = source.name, source.place
+        self.report.restart()
         for batch in read_batches(source, used, n_rows, numbers=numbers):
             yield self._examples(batch, bad_rows)
 
@@ -74,28 +97,46 @@ class TableExamples:
         columns, lines = self.columns, batch.lines
         cells = dict(zip(columns.used(), batch.columns, strict=True))
         wrong: dict[int, str] = {}
-        numbers = _numbers(columns.numbers, cells, len(lines), wrong)
-        words = {name: as_texts(cells[name]) for name in columns.words}
-        for name, texts in words.items():
-            _note(wrong, name, {row: "is missing" for row, text in enumerate(texts) if not text})
+        odd: dict[str, dict[int, str]] = {}
+        numbers = np.empty((len(lines), len(columns.numbers)))
+        for j, name in enumerate(columns.numbers):
+            numbers[:, j], odd[name] = as_numbers(cells[name])
+            for row in np.flatnonzero(np.isinf(numbers[:, j])).tolist():
+                wrong.setdefault(row, f"the value of {name!r} {not_finite(cells[name][row])}")
+        words = [as_words(cells[name]) for name in columns.words]
         losses = self._losses(cells, len(lines), wrong)
         graphs = self._graphs(cells, wrong)
         bad_rows.report_all(batch.broken | {lines[row]: text for row, text in wrong.items()})
+        for name, texts in odd.items():
+            for row, cell in texts.items():
+                if row not in wrong:
+                    self.report.columns[name].add_odd(cell, lines[row])
         if wrong:
             kept = [row for row in range(len(lines)) if row not in wrong]
             numbers, losses, lines = numbers[kept], losses[kept], [lines[i] for i in kept]
-            words = {name: [texts[i] for i in kept] for name, texts in words.items()}
+            words = [[texts[i] for i in kept] for texts in words]
             graphs = graphs if graphs is None else [graphs[i] for i in kept]
         seen = None if graphs is None else [graph for graph in graphs if graph is not None]
-        contexts = self.encoder.encode_columns(numbers, list(words.values()))
-        return Examples(contexts, losses, lines, seen)
+        return Examples(self._contexts(numbers, words), losses, lines, seen)
+
+    def _contexts(self, numbers: Floats, words: list[list[Any]]) -> Any:
+        before = self.encoder.missing
+        contexts = self.encoder.encode_columns(numbers, words)
+        self.report.n_rows += len(numbers)
+        for name, count in self.encoder.missing.items():
+            self.report.columns[name].missing += count - before.get(name, 0)
+        return contexts
 
     def _losses(self, cells: dict[str, Cells], n_rows: int, wrong: dict[int, str]) -> Floats:
-        if self.columns.label is None:
-            losses = _numbers(self.columns.losses, cells, n_rows, wrong)
-            bad = self.targets.check_range(losses)
+        if self.columns.label is not None:
+            losses, bad = self.targets.of_label(as_labels(cells[self.columns.label]))
         else:
-            losses, bad = self.targets.of_label(as_texts(cells[self.columns.label]))
+            values = np.empty((n_rows, len(self.columns.losses)))
+            for j, name in enumerate(self.columns.losses):
+                values[:, j], texts = why_not_finite(cells[name])
+                for row, text in texts.items():
+                    wrong.setdefault(row, f"the value of {name!r} {text}")
+            losses, bad = self.targets.as_losses(values), self.targets.check_range(values)
         for row, text in bad.items():
             wrong.setdefault(row, text)
         return losses
@@ -107,7 +148,7 @@ class TableExamples:
         if column is None:
             return None
         graphs: list[FeedbackGraph | None] = []
-        for row, text in enumerate(as_texts(cells[column])):
+        for row, text in enumerate(as_words(cells[column])):
             try:
                 graphs.append(parse_edges(text, self.targets.actions))
             except (ValueError, IndexError, TypeError) as reason:
@@ -116,57 +157,16 @@ class TableExamples:
         return graphs
 
 
-def _numbers(
-    names: Sequence[str], cells: dict[str, Cells], n_rows: int, wrong: dict[int, str]
-) -> Floats:
-    """The named columns side by side (n, d); rows without a number are added to `wrong`."""
-    numbers = np.empty((n_rows, len(names)))
-    for j, name in enumerate(names):
-        numbers[:, j], texts = as_numbers(cells[name])
-        _note(wrong, name, texts)
-    return numbers
+def _new_report(encoder: Encoder) -> Report:
+    kinds = {name: kind.removesuffix("?") for name, kind in encoder.kinds.items()}
+    return Report("", columns={name: ColumnReport(name, kind) for name, kind in kinds.items()})
 
 
-def _note(wrong: dict[int, str], name: str, texts: dict[int, str]) -> None:
-    for row, text in texts.items():
-        more = "; name columns of words in --categorical" if "must be" in text else ""
-        wrong.setdefault(row, f"the value of {name!r} {text}{more}")
-
-
-def as_texts(cells: Cells) -> list[str]:
-    """Cells as text without blanks around it; a missing number is an empty text."""
-    if isinstance(cells, np.ndarray):
-        return [_as_text(cell) for cell in cells.tolist()]
-    return [cell.strip() for cell in cells]
-
-
-def _as_text(cell: float) -> str:
-    """Whole numbers without a decimal point, as they are written in CSV files."""
-    if cell != cell:
-        return ""
-    return str(int(cell)) if cell.is_integer() else str(cell)
-
-
-def as_numbers(cells: Cells) -> tuple[Floats, dict[int, str]]:
-    """Cells as numbers, and what is wrong with each row that has none."""
-    try:
-        numbers = (
-            cells
-            if isinstance(cells, np.ndarray)
-            else np.fromiter(map(float, cells), np.float64, len(cells))
-        )
-    except ValueError:
-        numbers = np.fromiter(map(_as_number, cells), np.float64, len(cells))
-    wrong = {}
-    for row in np.flatnonzero(~np.isfinite(numbers)).tolist():
-        cell = cells[row]
-        missing = cell in MISSING if isinstance(cell, str) else cell != cell
-        wrong[row] = "is missing" if missing else f"must be a finite number, got {cell!r}"
-    return numbers, wrong
-
-
-def _as_number(cell: str | float) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
+def _earlier_encoder(state: dict[str, Any]) -> Encoder:
+    """The encoder of a file that was written before there was one."""
+    columns, n_places = state["columns"], state["n_places"]
+    kinds = dict.fromkeys(columns.numbers, "number") | dict.fromkeys(columns.words, "text")
+    encoder = Encoder(kinds, bits=n_places.bit_length() - 1 if n_places else 18)
+    encoder.known.means, encoder.known.squares = state["means"], state["squares"]
+    encoder.known.counts = np.full(len(columns.numbers), float(state["count"]))
+    return encoder
