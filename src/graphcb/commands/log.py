@@ -1,9 +1,11 @@
-"""`graphcb log`: export a decision log, look for damage in it, copy it."""
+"""`graphcb log`: sum up a decision log, export or import it, look for damage, copy it."""
 
 import argparse
 from pathlib import Path
 
 from graphcb.commands.command import Commands
+from graphcb.commands.log_import import add_import
+from graphcb.commands.log_summary import add_summary
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.packages import need
 
@@ -12,7 +14,9 @@ LOG = "a file, or postgresql://user@host/database"
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("log", help="export, verify or back up a decision log")
+    parser = commands.add_parser(
+        "log", help="sum up, export, import, verify or back up a decision log"
+    )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write all decisions and feedbacks to one file")
     export.add_argument("log", metavar="LOG", help=LOG)
@@ -33,6 +37,8 @@ def add_to(commands: Commands) -> None:
     backup.add_argument("log", metavar="LOG", help="a file")
     backup.add_argument("file", type=Path, metavar="FILE", help="the file to create")
     backup.set_defaults(command=_backup)
+    add_import(actions)
+    add_summary(actions)
 
 
 def _export(options: argparse.Namespace) -> None:

@@ -105,7 +105,7 @@ def evaluate(
         n_decisions += 1
         if row.feedback is None and row.graph.row(row.action_index).any():
             n_without_feedback += 1
-        elif _is_incomplete(row):
+        elif is_incomplete(row):
             n_incomplete += 1
         else:
             judge.add(row)
@@ -213,7 +213,7 @@ class _Judge:
         )
 
 
-def _is_incomplete(row: LoggedDecision) -> bool:
+def is_incomplete(row: LoggedDecision) -> bool:
     """Whether a loss is missing that the graph always reveals."""
     certain: Flags = row.graph.row(row.action_index) == 1.0
     if row.feedback is not None:
