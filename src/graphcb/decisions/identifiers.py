@@ -96,9 +96,7 @@ def as_list(actions: Any) -> Any:
         return dict(actions)
     if actions is None:
         return None
-    raise TypeError(
-        f"`actions` must be a list or an array, got {type(actions).__name__}"
-    )
+    raise TypeError(f"`actions` must be a list or an array, got {type(actions).__name__}")
 
 
 def pick(actions: Any, indices: NDArray[np.int64]) -> Any:

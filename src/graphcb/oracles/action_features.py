@@ -6,10 +6,10 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.oracles.action_rows import ActionRows, n_rows, width_of
+from graphcb.oracles.action_rows import ActionRows, mean_counts, n_rows, width_of
 from graphcb.oracles.bayesian import PRIOR_COUNT
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
-from graphcb.oracles.pairs import PRIOR_VARIANCE, PairPosterior
+from graphcb.oracles.pairs import PairPosterior
 from graphcb.oracles.posterior import certainty, mean_shares
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Floats, SparseRow, every_index, is_sparse
@@ -39,7 +39,8 @@ class ActionFeatureOracle:
         self.loss_range = as_range("loss_range", loss_range)
         self.contexts: DenseFeatures | SparseFeatures | None = None
         self.actions: ActionRows | None = None
-        self.posterior = PairPosterior()
+        self.posterior: PairPosterior | None = None
+        self.seen = np.zeros(1)  # losses learned of actions that have each feature
         self.squares = PRIOR_COUNT  # of the residuals, relative to a coin's variance
         self.count = 0
 
@@ -58,12 +59,12 @@ class ActionFeatureOracle:
         contexts, kinds = self._contexts_for(context), self._actions_for(actions)
         row, novelty = _scaled(contexts, contexts.read(context))
         rows = kinds.scale(kinds.read(actions))
-        scores, leverages = self.posterior.scores(row, novelty, rows, kinds.n_places)
+        posterior = self._posterior_for(contexts)
+        scores, leverages = posterior.scores(row, novelty, rows, kinds.n_places)
         shares = mean_shares(scores, leverages)
         dispersion = self.squares / (PRIOR_COUNT + self.count)
         deviations, gains = certainty(shares, leverages, np.full(shares.size, dispersion))
-        norms = np.add.reduceat(rows.values**2, rows.starts[:-1]) * (row[1] @ row[1] + novelty)
-        counts = np.maximum(4.0 / np.maximum(leverages, 1e-9) - 4.0 / (PRIOR_VARIANCE * norms), 0.0)
+        counts = mean_counts(rows.starts, rows.indices, rows.values, self.seen)
         return Forecast(
             low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
         )
@@ -80,18 +81,22 @@ class ActionFeatureOracle:
         x: Any = contexts.read(context)
         if n == 0:
             return
-        kinds = self._actions_for(actions)
+        kinds, posterior = self._actions_for(actions), self._posterior_for(contexts)
         raw = kinds.read(actions)
         contexts.learn(x)
         kinds.learn(raw)
-        self.contexts, self.actions = contexts, kinds
-        row, _ = _scaled(contexts, x)
+        self.contexts, self.actions, self.posterior = contexts, kinds, posterior
+        row, rows = _scaled(contexts, x)[0], kinds.scale(raw)
         low, high = self.loss_range
         shares = (seen - low) / (high - low)
-        predicted = self.posterior.learn(row, kinds.scale(raw), shares)
+        predicted = posterior.learn(row, rows, shares)
         coins = np.maximum(predicted * (1.0 - predicted), 1e-3)
         self.squares += float(np.sum((shares - predicted) ** 2 / coins))
         self.count += n
+        if self.seen.size < kinds.n_places:
+            more = 2 * kinds.n_places - self.seen.size
+            self.seen = np.append(self.seen, np.zeros(more))
+        np.add.at(self.seen, rows.indices[rows.values != 0.0], 1.0)
 
     def _contexts_for(self, context: Any) -> DenseFeatures | SparseFeatures:
         """How contexts are read so far; decided by this one where there is none."""
@@ -110,6 +115,11 @@ class ActionFeatureOracle:
                 f"`context` must be a row of numbers or a sparse row, got shape {width}"
             )
         return DenseFeatures(width[0], products=False)
+
+    def _posterior_for(self, contexts: DenseFeatures | SparseFeatures) -> PairPosterior:
+        if self.posterior is not None:
+            return self.posterior
+        return PairPosterior(contexts.n_linear if isinstance(contexts, DenseFeatures) else 0)
 
     def _actions_for(self, actions: Any) -> ActionRows:
         """How rows of actions are read so far; decided by these where there are none."""

@@ -261,3 +261,20 @@ def _count_rows(rows: Floats, means: Floats, squares: Floats, is_mark: Any, coun
                 value = min(CLIP, max(-CLIP, value))
             total += value * value
     return total
+
+
+@compiled
+def mean_counts(starts: Columns, places: Columns, values: Floats, seen: Floats) -> Floats:
+    """How often the features of each row were seen: their mean, weighted by squared values.
+
+    The constant, which comes first, counts only where there is nothing else.
+    """
+    counts = np.zeros(starts.size - 1)
+    for r in range(counts.size):
+        total = 0.0
+        for k in range(starts[r] + 1, starts[r + 1]):
+            weight = values[k] * values[k]
+            total += weight
+            counts[r] += weight * seen[places[k]] if 0 <= places[k] < seen.size else 0.0
+        counts[r] = counts[r] / total if total > 0.0 else seen[0]
+    return counts
