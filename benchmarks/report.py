@@ -63,6 +63,7 @@ PARTS = (
     Part("experiments", "The paper's experiments", "experiments.py"),
     Part("scale", "Scale", "scale.py", draws=True),
     Part("streams", "The user's own data", "streams.py"),
+    Part("encoder", "A context as people have it", "encoder.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part(
         "kill", "A process that decides, killed", "kill.py",

@@ -25,7 +25,7 @@ class DeclaredFeatures:
         self.kinds = dict(kinds)
         self.numbers = [name for name, kind in kinds.items() if kind.startswith("number")]
         self.words = [name for name in kinds if name not in self.numbers]
-        self.are_texts = [kinds[name].startswith("text") for name in self.words]
+        self.word_kinds = [kinds[name].removesuffix("?") for name in self.words]
         self.marks = [i for i, name in enumerate(self.numbers) if kinds[name].endswith("?")]
         self.n_places = 2**bits
         self.weight = 1.0 / math.sqrt(len(kinds) + 1.0)
@@ -65,7 +65,7 @@ class DeclaredFeatures:
             if is_missing(value):
                 missing.append(name)
             elif type(value) is not str:
-                places_of(name, value, False, self.n_places)  # refuses what is no word
+                places_of(name, value, "category", self.n_places)  # refuses what is no word
         standardise(numbers[None], self.means, self.squares, self.counts, self.weight)
         for name in missing:
             self.missing[name] += 1
@@ -104,8 +104,8 @@ class DeclaredFeatures:
             if number != number:
                 places.append(first + mark_of(name, n_places))
                 values.append(weight)
-        for name, value, is_text in zip(self.words, words, self.are_texts, strict=True):
-            found = places_of(name, value, is_text, n_places)
+        for name, value, kind in zip(self.words, words, self.word_kinds, strict=True):
+            found = places_of(name, value, kind, n_places)
             if len(found) == 1:
                 places.append(first + found[0])
                 values.append(weight)

@@ -1,5 +1,6 @@
 """A first look at rows: which features are numbers, categories or texts, and what is missing."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.contexts.values import as_number, flat, is_missing, is_number
+from graphcb.contexts.values import MISSING, as_number, flat, is_missing, is_number
 from graphcb.hashing import is_one_word
 
 ODD_SHARE = 0.1  # of the values that are there; a feature with more words than that is no number
@@ -51,6 +52,9 @@ def look_at(values: Sequence[Any] | NDArray[np.float64]) -> Look:
     if isinstance(values, np.ndarray):
         missing = int(np.isnan(values).sum())
         return Look("number", missing, (), len(np.unique(values[~np.isnan(values)])))
+    numbers = _all_numbers(values)
+    if numbers is not None:
+        return Look("number", len(values) - len(numbers), (), len(set(numbers)))
     present = [i for i, value in enumerate(values) if not is_missing(value)]
     distinct = len({_as_key(values[i]) for i in present})
     missing = len(values) - len(present)
@@ -60,6 +64,15 @@ def look_at(values: Sequence[Any] | NDArray[np.float64]) -> Look:
     texts = [values[i] for i in present if isinstance(values[i], str)]
     kind = "category" if all(map(is_one_word, texts)) else "text"
     return Look(kind, missing, (), distinct)
+
+
+def _all_numbers(values: Sequence[Any]) -> list[Any] | None:
+    """The values that are not missing if all of them are numbers: the usual case, made fast."""
+    try:
+        present = [value for value in values if value not in MISSING]
+        return present if math.isfinite(sum(map(float, present))) else None
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _is_numeric(value: Any) -> bool:

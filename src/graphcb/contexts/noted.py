@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.contexts.places import places_of
+from graphcb.contexts.places import is_long, places_of
 from graphcb.contexts.scaling import Floats, scale_row, standardise
 from graphcb.contexts.values import as_number, is_missing, is_number, not_finite
-
-LONG = 4  # words; a shorter text is one category
 
 
 class NotedFeatures:
@@ -26,6 +24,7 @@ class NotedFeatures:
         self.n_places = 2**bits
         self.kinds: dict[str, str] = {}
         self.numbers: dict[str, int] = {}  # their order
+        self.texts: dict[str, bool] = {}
         self.means = np.zeros(0)
         self.squares = np.zeros(0)
         self.counts = np.zeros(0)
@@ -47,8 +46,7 @@ class NotedFeatures:
                     known.append(place)
                     numbers.append(number)
                 continue
-            is_text = self.kinds.get(name) == "text" or _is_text(name, value)
-            found = places_of(name, value, is_text, n_places)
+            found = places_of(name, value, "text" if name in self.texts else "", n_places)
             places += found
             values += [weight / len(found) ** 0.5] * len(found) if found else ()
         first = n_places + 1
@@ -73,8 +71,9 @@ class NotedFeatures:
                 numbers.append(number)
             elif is_missing(value):
                 self.missing[name] = self.missing.get(name, 0) + 1
-            elif _is_text(name, value):
+            elif is_long(name, value):
                 self.kinds[name] = "text"
+                self.texts[name] = True
             else:
                 self.kinds.setdefault(name, "category")
         if not numbers:
@@ -106,11 +105,3 @@ def _as_finite(name: str, value: Any) -> float | None:
     if value != value:
         return None
     raise not_finite(name, value)
-
-
-def _is_text(name: str, value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    return name == "text" or (
-        len(value) >= 2 * LONG - 1 and len(value.split(maxsplit=LONG - 1)) == LONG
-    )

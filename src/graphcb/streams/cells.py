@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.contexts.values import NAN, as_text, is_missing
+from graphcb.contexts.values import MISSING, NAN, as_text, is_missing
 from graphcb.streams.tables import Cells
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,10 @@ def as_numbers(cells: Cells) -> tuple[Floats, dict[int, str]]:
         return cells, {}
     try:
         return np.fromiter(map(float, cells), np.float64, len(cells)), {}
+    except (ValueError, TypeError, OverflowError):
+        pass
+    try:
+        return np.array([NAN if cell in MISSING else float(cell) for cell in cells]), {}
     except (ValueError, TypeError, OverflowError):
         pass
     numbers = np.full(len(cells), NAN)

@@ -87,7 +87,7 @@ def _few_features(source: Source) -> list[Any]:
 
 
 def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
-    names = column_names(source)
+    names, inside = _names(source)
     hints = file_hints(source, names)
     advice = "".join(f"; {hint}" for hint in hints)
     given = [bool(options.label), bool(options.losses), bool(options.rewards)]
@@ -107,7 +107,6 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     categorical = _matching("categorical", options.categorical, names, advice)
     features = _matching("features", options.features, names, advice)
     if not features:
-        inside = json_lines.names_in(source)[1] if source.format == "jsonl" else None
         features = tuple(n for n in inside or names if n not in (*target, *edges))
     shown = [name for name in features if name in (*target, *edges)]
     if shown:
@@ -127,6 +126,13 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
         options.edges,
     )
     return TableExamples(columns, targets, bits=options.bits, kinds=kinds, report=report)
+
+
+def _names(source: Source) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """All columns, and those that are features if the file says so."""
+    if source.format == "jsonl":
+        return json_lines.names_in(source)
+    return column_names(source), None
 
 
 def _matching(
@@ -149,7 +155,8 @@ def _matching(
 def _report(source: Source, features: Sequence[str], categorical: Sequence[str]) -> Report:
     """What the first rows hold."""
     report = Report(source.name, source.place)
-    batch = next(read_batches(source, features, FIRST_LOOK, first_look=True), None)
+    batches = read_batches(source, features, FIRST_LOOK, numbers=set(features), first_look=True)
+    batch = next(batches, None)
     report.n_rows = 0 if batch is None else len(batch.lines)
     for j, name in enumerate(features):
         found = Look("number", 0, (), 0) if batch is None else look_at(batch.columns[j])

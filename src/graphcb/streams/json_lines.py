@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.contexts.values import flat, is_missing, is_number
+from graphcb.contexts.values import flat, is_missing
 from graphcb.streams.source import FIRST_LOOK, Source
 
 INSIDE = ("context", "features")
+_NUMBERS = frozenset((float, int, bool, type(None)))
 
 
 def parse_json(line: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -75,7 +76,7 @@ def read_rows(
 def as_cells(rows: Sequence[dict[str, Any]], name: str) -> Any:
     """A column: numbers with NaN where there is none, or else the values with "" for missing."""
     values = [row.get(name) for row in rows]
-    if all(value is None or is_number(value) for value in values):
+    if _NUMBERS.issuperset(map(type, values)):
         try:
             return np.array(values, dtype=np.float64)
         except OverflowError:

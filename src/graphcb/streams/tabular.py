@@ -107,13 +107,14 @@ class TableExamples:
     def _batches(
         self, source: Source, used: tuple[str, ...], numbers: set[str]
     ) -> Iterator[ColumnBatch]:
-        names = column_names(source)
-        missing = [name for name in used if name not in names]
-        if missing and source.format != "jsonl":  # where a value may always be absent
-            raise ValueError(
-                f"{source.name}: must have the columns {listed(used)}; {missing[0]!r} is not "
-                f"among {listed(names)}"
-            )
+        if source.format != "jsonl":  # where a value may always be absent
+            names = column_names(source)
+            missing = [name for name in used if name not in names]
+            if missing:
+                raise ValueError(
+                    f"{source.name}: must have the columns {listed(used)}; {missing[0]!r} is not "
+                    f"among {listed(names)}"
+                )
         self.report.name, self.report.place = source.name, source.place
         self.report.restart()
         n_rows = max(16, min(4096, 2**21 // max(len(self.targets.actions), len(used))))
@@ -145,8 +146,9 @@ class TableExamples:
         for j, name in enumerate(names):
             numbers[:, j], texts = as_numbers(cells[name])
             odd += [(self.report.columns[name], row, text) for row, text in texts.items()]
-            for row in np.flatnonzero(np.isinf(numbers[:, j])).tolist():
-                wrong.setdefault(row, f"the value of {name!r} {not_finite(cells[name][row])}")
+        for row, j in np.argwhere(np.isinf(numbers)).tolist():
+            what = not_finite(cells[names[j]][row])
+            wrong.setdefault(row, f"the value of {names[j]!r} {what}")
         for column, row, text in odd:
             if row not in wrong:
                 column.add_odd(text, lines[row])
