@@ -14,12 +14,14 @@ from graphcb.commands.learner import build_agent, build_model, load_model, seed_
 from graphcb.commands.outputs import asked, check_outputs
 from graphcb.commands.progress import Progress, in_units
 from graphcb.commands.run_options import add_columns, add_learner, add_output
+from graphcb.commands.run_rounds import run_rounds
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import Played, Player
 from graphcb.files import atomic_write
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
+from graphcb.streams.rounds import brings_actions
 
 OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "picture"}
 
@@ -33,7 +35,10 @@ def add_to(commands: Commands) -> None:
         "losses it reveals are learned, and its own loss is counted.",
     )
     parser.add_argument(
-        "data", metavar="DATA", help="a CSV, Parquet, libsvm or VW file, or - for standard input"
+        "data",
+        metavar="DATA",
+        help="a CSV, Parquet, JSON lines, libsvm or VW file, or - for standard input; JSON lines "
+        "may bring their own actions with features",
     )
     add_columns(parser)
     add_learner(parser)
@@ -53,6 +58,9 @@ def _run(options: argparse.Namespace) -> None:
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     progress = Progress(options)
     with source.explained():
+        if brings_actions(source):
+            run_rounds(source, options, bad_rows)
+            return
         model = build_model(source, options) if options.load is None else load_model(options)
         comparison = _comparison(model, options)
         progress.start(model, options.load)
