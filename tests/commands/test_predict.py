@@ -192,5 +192,4 @@ def test_mistakes_end_with_a_message_and_code_2(folder, capsys, arguments, text)
     assert main(["predict", *arguments]) == 2
     captured = capsys.readouterr()
     assert text in captured.err
-    assert "allow_pickle" not in captured.err
     assert captured.out == ""

@@ -460,3 +460,176 @@ def test_memory_does_not_grow_with_the_file(tmp_path, capsys):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_shuffle_is_seeded_and_keeps_the_lines(tmp_path, capsys):
+    lines = write(tmp_path, 300)
+    (tmp_path / "data.csv").write_text(HEADER + "".join(sorted(lines, key=lambda x: x[-2])))
+    found = {}
+    for seed in ("0", "0", "1"):
+        out = tmp_path / "p.csv"
+        asked = ["--label", "topic", "--shuffle", "--seed", seed, "--predictions", str(out)]
+        assert run(tmp_path, *asked) == 0
+        rows = table_of(out)
+        assert found.setdefault(seed, rows) == rows
+        assert sorted(int(row["line"]) for row in rows) == list(range(2, 302))
+    assert [r["line"] for r in found["0"]] != [r["line"] for r in found["1"]]
+    assert [int(r["line"]) for r in found["0"]] != list(range(2, 302))
+    capsys.readouterr()
+
+
+def test_shuffled_rows_are_those_of_a_shuffled_file(tmp_path, capsys):
+    """Also with quotes, which another reader reads, missing cells, and more than one batch."""
+    lines = write(tmp_path, 5000)
+    lines[7] = '1.5,2.5,3.5,"red, or so",x\n'
+    lines[4500] = "1.5,,3.5,red,y\n"
+    (tmp_path / "data.csv").write_text(HEADER + "".join(lines))
+    p, q = tmp_path / "p.csv", tmp_path / "q.csv"
+    assert run(tmp_path, "--label", "topic", "--shuffle", "--predictions", str(p)) == 0
+    order = [int(row["line"]) for row in table_of(p)]
+    (tmp_path / "other.csv").write_text(HEADER + "".join(lines[line - 2] for line in order))
+    assert run(tmp_path, "--label", "topic", "--predictions", str(q), data="other.csv") == 0
+    played = [[(r["action"], r["probability"]) for r in table_of(out)] for out in (p, q)]
+    assert played[0] == played[1]
+
+
+@pytest.mark.parametrize("name", ["d.svm", "d.jsonl", "d.parquet"])
+def test_every_format_can_be_shuffled(tmp_path, capsys, name):
+    if name == "d.svm":
+        rows = [f"{i % 2} 1:{i % 2} 2:{i}\n" for i in range(50)]
+        (tmp_path / name).write_text("".join(rows))
+    elif name == "d.jsonl":
+        rows = [json.dumps({"x": i, "y": "ab"[i % 2]}) + "\n" for i in range(50)]
+        (tmp_path / name).write_text("".join(rows))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        import pyarrow
+
+        columns = {"x": list(range(50)), "y": ["ab"[i % 2] for i in range(50)]}
+        parquet.write_table(pyarrow.table(columns), tmp_path / name)
+    out = tmp_path / "p.csv"
+    label = [] if name == "d.svm" else ["--label", "y"]
+    assert run(tmp_path, *label, "--shuffle", "--predictions", str(out), data=name) == 0
+    lines = [int(row["line"]) for row in table_of(out)]
+    assert sorted(lines) == list(range(1, 51))
+    assert lines != sorted(lines)
+
+
+def test_standard_input_cannot_be_shuffled(capsys):
+    assert main(["run", "-", "--label", "y", "--shuffle"]) == 2
+    assert "`--shuffle` must be given with a file" in capsys.readouterr().err
+
+
+def test_bad_rows_of_a_shuffled_file_are_named_by_their_lines(tmp_path, capsys):
+    lines = write(tmp_path, 50)
+    (tmp_path / "data.csv").write_text(HEADER + "".join(lines) + "inf,1,1,red,x\n1,2\n")
+    assert run(tmp_path, "--label", "topic", "--shuffle", "--on-error", "skip") == 0
+    text = capsys.readouterr().out
+    assert "rows skipped         = 2" in text
+    assert "data.csv, line 52: the value of 'a' must be a finite number" in text
+    assert "data.csv, line 53: must have 5 cells" in text
+
+
+PROBLEM = """
+[problem]
+name = "fraud review"
+actions = ["approve", "review"]
+feedback = "rewards"
+range = [-50.0, 20.0]
+[reveals]
+all = ["review"]
+[features]
+amount = "number"
+country = "category"
+"""
+
+
+@pytest.fixture
+def fraud(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = "".join(
+        f"{i},{a:.2f},{'DE' if a > 0 else 'FR'},{20.0 if a > 0 else -50.0},-2.0\n"
+        for i, a in enumerate(rng.normal(size=400))
+    )
+    (tmp_path / "data.csv").write_text("id,amount,country,approve,review\n" + rows)
+    (tmp_path / "problem.toml").write_text(PROBLEM)
+    return tmp_path
+
+
+def test_a_problem_says_what_the_options_would(fraud, capsys):
+    assert run(fraud, "--problem", "problem.toml", "--save", "m.npz") == 0
+    text = capsys.readouterr().out
+    assert "2 actions: approve, review" in text
+    assert "graph: apple_tasting(n_actions=2, revealing_action=1)" in text
+    assert "features: 1 number (amount), 1 category (country)" in text
+    assert final(text, "average reward") > 7.0
+    learner = graphcb.load("m.npz")
+    assert learner.problem == graphcb.Problem.read("problem.toml")
+    assert learner.act({"amount": 1.0, "country": "DE"}).argmax() == 0
+    asked = ["--rewards", "approve,review", "--reward-range", "-50,20", "--features",
+             "amount,country", "--graph", "apple-tasting:2,1"]  # fmt: skip
+    (fraud / "g.csv").write_text("0,0\n1,1\n")
+    asked[-1] = "g.csv"
+    assert run(fraud, *asked) == 0
+    assert final(capsys.readouterr().out, "average reward") == final(text, "average reward")
+    assert run(fraud, "--load", "m.npz") == 0
+
+
+def test_a_problem_without_features_and_with_labels(fraud, capsys):
+    text = PROBLEM.partition("[features]")[0].replace("range = [-50.0, 20.0]", "")
+    (fraud / "problem.toml").write_text(text)
+    rows = "".join(f"{i % 2},{('approve', 'review')[i % 2]}\n" for i in range(50))
+    (fraud / "data.csv").write_text("x,right\n" + rows)
+    assert run(fraud, "--problem", "problem.toml", "--label", "right", "--save", "m.npz") == 0
+    text = capsys.readouterr().out
+    assert "features: 1 number (x)" in text
+    assert final(text, "average reward") > 0.8
+    assert graphcb.load("m.npz").problem.features == {"x": "number"}
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "text"),
+    [
+        (("", ""), ["--graph", "bandit"], "`--graph` must not be given with --problem, which says"),
+        (("", ""), ["--loss-range", "0,1"], "`--loss-range` must not be given with --problem"),
+        (("", ""), ["--edges", "country"], "`--edges` must not be given: this problem has one"),
+        (("", ""), ["--label", "country"], "labels are for problems with the range 0 to 1"),
+        (('"review"]\nfeed', '"ask"]\nfeed'), [], "problem.toml: "),
+        (('all = ["review"]', "each_round = true"), [], "`--edges` must name a column: in this"),
+        (
+            ('["approve", "review"]', '"each round"'),
+            [],
+            "problem.toml: `reveals` must be a family",
+        ),
+        (("-50.0", "-40.0"), [], "the reward of 'approve' must be between -40 and 20, got -50"),
+        (("amount", "price"), [], "`--features` must name a column of the file"),
+    ],
+)
+def test_mistakes_with_a_problem(fraud, capsys, change, arguments, text):
+    (fraud / "problem.toml").write_text(PROBLEM.replace(*change))
+    assert run(fraud, "--problem", "problem.toml", *arguments) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_the_problem_is_an_input(fraud, capsys):
+    arguments = ["--problem", "problem.toml", "--save", "problem.toml", "--force"]
+    assert run(fraud, *arguments) == 2
+    assert "problem.toml is the problem" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("d.vw", "1:0.5:0.25 | a b\n"),
+        ("d.vw", "shared | s_1\n0:1.0:0.5 | a_1\n | a_2\n"),
+        ("d.jsonl", '{"_label_cost": -1.0, "_label_probability": 0.5, "_labelIndex": 0}\n'),
+    ],
+)
+def test_a_log_of_decisions_is_no_file_of_examples(tmp_path, monkeypatch, capsys, name, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    assert main(["run", name]) == 2
+    error = capsys.readouterr().err
+    assert f"{name}: is a log of decisions" in error
+    assert f"`graphcb log import {name} NEW.db`" in error

@@ -39,9 +39,10 @@ class Progress:
     def say(self, text: str = "") -> None:
         """Print one line, unless the results alone are wanted."""
         if not self.is_json:
-            self._print(text)
+            self.show(text)
 
-    def _print(self, text: str) -> None:
+    def show(self, text: str) -> None:
+        """Print in any case."""
         try:
             print(text, flush=True)
         except BrokenPipeError:  # as with `graphcb run ... | head`
@@ -89,7 +90,7 @@ class Progress:
     def finish(self, comparison: Comparison, bad_rows: BadRows, seconds: float) -> None:
         """The results, and the first of the rows that were skipped."""
         if self.is_json:
-            self._print(json.dumps(self.results(comparison, bad_rows, seconds), indent=2))
+            self.show(json.dumps(self.results(comparison, bad_rows, seconds), indent=2))
             return
         problem = comparison.model.learner.problem
         name, constant = comparison.best_constant
@@ -108,6 +109,10 @@ class Progress:
         self.say(f"time                 = {seconds:.2f} s")
         for line in self.findings.in_the_end():
             self.say(line)
+        self.skipped(bad_rows)
+
+    def skipped(self, bad_rows: BadRows) -> None:
+        """The first of the rows that were skipped."""
         for text in bad_rows.shown:
             self.say(f"skipped: {text}")
         if bad_rows.count > len(bad_rows.shown):

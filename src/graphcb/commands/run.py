@@ -5,6 +5,7 @@ import csv
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ from graphcb.commands.learner import build_agent, build_model, load_model, seed_
 from graphcb.commands.outputs import asked, check_outputs
 from graphcb.commands.progress import Progress, in_units
 from graphcb.commands.run_options import add_columns, add_learner, add_output
+from graphcb.commands.run_rounds import run_rounds
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import Played, Player
 from graphcb.files import atomic_write
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
+from graphcb.streams.rounds import brings_actions
 
+LOOKED_AT = 100  # lines
 OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "picture"}
 
 
@@ -33,7 +37,10 @@ def add_to(commands: Commands) -> None:
         "losses it reveals are learned, and its own loss is counted.",
     )
     parser.add_argument(
-        "data", metavar="DATA", help="a CSV, Parquet, libsvm or VW file, or - for standard input"
+        "data",
+        metavar="DATA",
+        help="a CSV, Parquet, JSON lines, libsvm or VW file, or - for standard input; JSON lines "
+        "may bring their own actions with features",
     )
     add_columns(parser)
     add_learner(parser)
@@ -53,6 +60,11 @@ def _run(options: argparse.Namespace) -> None:
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     progress = Progress(options)
     with source.explained():
+        if source.format in ("vw", "jsonl"):
+            _refuse_log(source)
+        if brings_actions(source):
+            run_rounds(source, options, bad_rows)
+            return
         model = build_model(source, options) if options.load is None else load_model(options)
         comparison = _comparison(model, options)
         progress.start(model, options.load)
@@ -105,6 +117,20 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             outputs = asked(options, {name: OUTPUTS[name]})
             check_outputs(outputs, {"the model": options.load}, force=options.force)
+
+
+def _refuse_log(source: Source) -> None:
+    """Refuse a log of decisions, which shows the outcome of one action alone."""
+    for line in islice(source.lines(first_look=True), LOOKED_AT):
+        label = line.partition("|")[0].split() if source.format == "vw" else []
+        is_text = "shared" in label[:1] or any(cell.count(":") == 2 for cell in label)
+        if is_text or (source.format == "jsonl" and '"_label_' in line):
+            what = "DSJSON" if source.format == "jsonl" else "cb or cb_adf text"
+            raise ValueError(
+                f"{source.name}: is a log of decisions ({what}), with the outcome of the chosen "
+                f"action alone; `graphcb log import {source.name} NEW.db`, then `graphcb evaluate "
+                "NEW.db`, say how other policies would have done"
+            )
 
 
 def _graph_file(options: argparse.Namespace) -> str | None:

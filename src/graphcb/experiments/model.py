@@ -39,10 +39,11 @@ class Model:
     @classmethod
     def from_learner(cls, learner: Learner, where: str) -> "Model":
         """The model that goes on bit for bit; `where` names the file in errors."""
-        if learner.progress is None:
+        if learner.progress is None or "rounds" in learner.progress:
+            what = "no columns of a file" if learner.progress is None else "actions in each row"
             raise FileError(
-                f"{where}: must be a model written by `graphcb run --save`, got a Learner that "
-                "has no columns of a file"
+                f"{where}: must be a model that `graphcb run --save` wrote for the columns of a "
+                f"file, got a Learner that has {what}"
             )
         try:
             model = cls(learner, _as_reading(learner, learner.progress["reading"]), seed=0)
