@@ -258,3 +258,49 @@ def test_quick_reproductions_say_what_they_run_on():
 def test_reproduce_prints_the_title(short, capsys):
     assert main(["reproduce", "one.toml", "--out", "new", "--jobs", "1"]) == 0
     assert "\nShort\n" in capsys.readouterr().out
+
+
+FRAUD = """
+[problem]
+name = "fraud review"
+actions = ["approve", "review", "reject"]
+feedback = "rewards"
+range = [-50, 20]
+[reveals]
+all = ["review"]
+edges = [["reject", "reject", 0.5]]
+[features]
+amount = "number"
+country = "category?"
+"""
+
+
+def test_inspect_shows_a_problem_by_name_with_its_picture(tmp_path, capsys):
+    (tmp_path / "problem.toml").write_text(FRAUD)
+    out = tmp_path / "problem.svg"
+    assert main(["inspect", str(tmp_path / "problem.toml"), "--plot", str(out)]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "actions 3: approve, review, reject" in text
+    assert "feedback rewards from -50 to 20; larger is better" in text
+    assert "features amount (number), country (category, may be missing)" in text
+    assert "approve reveals nothing" in text
+    assert "review reveals everything" in text
+    assert "reject reveals reject (0.5 of the time)" in text
+    assert "observability weak, because of approve: seen by some actions only" in text
+    assert "weak domination number 1" in text
+    assert "explored by information-directed" in text
+    assert out.read_text().count("<!-- approve -->") == 3  # at its dot and at both axes
+
+
+def test_inspect_a_problem_without_a_graph_of_its_own(tmp_path, capsys):
+    file = tmp_path / "problem.toml"
+    file.write_text('[problem]\nactions = "each round"\n')
+    assert main(["inspect", str(file), "--no-picture"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "actions come with each round" in text
+    assert "an action reveals as in bandit" in text
+    assert "features noted as they come" in text
+    assert "no picture: there is no graph before a round comes" in text
+    file.write_text("[problem]\n")
+    assert main(["inspect", str(file)]) == 2
+    assert "problem.toml: [problem] must have actions" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `graphcb` command; returns the exit code."""
     options = _parser().parse_args(join_ranges(sys.argv[1:] if arguments is None else arguments))
     try:
-        options.command(options)
+        code = int(options.command(options) or 0)
     except BrokenPipeError:  # in the middle of the work
         stop_printing()
         return NOBODY_READS
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # all work is done
         stop_printing()
-    return 0
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -80,6 +80,15 @@ def test_the_columns_of_a_file_are_the_features(ask, tmp_path):
     assert Problem.read("problem.toml").features == {"land": "category", "age": "number?"}
 
 
+def test_the_features_of_json_lines(ask, tmp_path):
+    row = '{"label": "a", "context": {"age": 31, "home": {"city": "Rome"}, "note": null}}'
+    other = '{"label": "b", "context": {"age": 32, "home": {"city": "Oslo"}, "note": "call me"}}'
+    (tmp_path / "data.jsonl").write_text(f"{row}\n{other}\n")
+    assert ask("\na,b\n\n\n\n", "--data", "data.jsonl")[0] == 0
+    features = {"age": "number", "home.city": "category", "note": "text?"}
+    assert Problem.read("problem.toml").features == features
+
+
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
@@ -124,6 +133,6 @@ def test_no_file_is_overwritten(ask, tmp_path):
 
 def test_data_that_is_no_table(ask, tmp_path):
     (tmp_path / "data.vw").write_text("1 | a\n")
-    assert "`--data` must be CSV or Parquet, got vw" in ask("", "--data", "data.vw")[2]
+    assert "`--data` must be CSV, Parquet or JSON lines, got vw" in ask("", "--data", "data.vw")[2]
     (tmp_path / "empty.csv").write_text("a,b\n")
     assert "`--data` must have rows, got none in 'empty.csv'" in ask("", "--data", "empty.csv")[2]

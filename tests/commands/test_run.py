@@ -165,7 +165,7 @@ def test_columns_by_a_pattern(tmp_path, capsys):
     assert run(tmp_path, "--losses", "stock*,stock_1") == 0  # the column of that very name
     assert "2 actions: stock*, stock_1" in capsys.readouterr().out
     assert run(tmp_path, "--losses", "shelf*") == 2
-    text = "`--losses` must name columns of the file (x, stock*, stock_1), got 'shelf*', which fits"
+    text = "`--losses` must name a column of the file (x, stock*, stock_1), got 'shelf*'"
     assert text in capsys.readouterr().err
 
 
@@ -234,6 +234,45 @@ def test_metric_window(tmp_path, capsys):
     table = [line.split() for line in text.splitlines() if re.match(r"\d\.\d{6} ", line)]
     assert [int(line[2]) for line in table] == [100, 200]
     assert float(table[1][1]) == pytest.approx(losses[100:200].mean(), abs=1e-6)
+
+
+MESSY = [f"{i % 5},{'red' if i % 2 else 'blue'},{'xy'[i % 2]}\n" for i in range(200)]
+
+
+def test_it_says_what_it_made_of_the_file(tmp_path, capsys):
+    rows = list(MESSY)
+    rows[6], rows[9], rows[11] = "n/a,red,x\n", "12kB,,y\n", "about 3,blue,x\n"
+    (tmp_path / "data.csv").write_text("size,colour,y\n" + "".join(rows))
+    assert run(tmp_path, "--label", "y") == 0
+    text = capsys.readouterr().out
+    assert "features: 1 number (size), 1 category (colour)" in text
+    odd = "data.csv, line 11: the column 'size' holds numbers, but '12kB' is none: it counts as"
+    assert text.count(odd) == 1
+    assert "missing values       = 4 (size 3, colour 1)" in text
+    assert "examples             = 200" in text
+    assert run(tmp_path, "--label", "y", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["features"] == [
+        {"name": "size", "kind": "number", "missing": 3, "odd": 2},
+        {"name": "colour", "kind": "category", "missing": 1, "odd": 0},
+    ]
+    assert odd in found["warnings"][0]
+
+
+def test_an_odd_cell_after_the_first_look_is_reported_in_the_end(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("size,colour,y\n" + "".join(MESSY) * 51 + "3kB,red,x\n")
+    assert run(tmp_path, "--label", "y") == 0
+    text = capsys.readouterr().out
+    assert "line 10202: the column 'size' holds numbers, but '3kB' is none" in text
+    assert text.index("finished run") < text.index("'3kB'")
+
+
+def test_hints(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("size;colour;y\n" + "".join(MESSY).replace(",", ";"))
+    assert run(tmp_path, "--label", "y") == 2
+    assert "--delimiter ';'" in capsys.readouterr().err
+    (tmp_path / "data.csv").write_text("".join(MESSY))
+    assert run(tmp_path, "--label", "x") == 0 or "--no-header" in capsys.readouterr().err
 
 
 def test_one_graph_per_row(tmp_path, capsys):

@@ -3,9 +3,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from graphcb import SquareCBG, graphs
+from graphcb import Learner, Problem, SquareCBG, graphs
 from graphcb.experiments.comparison import Comparison
-from graphcb.experiments.progressive import Model, Player
+from graphcb.experiments.model import Model
+from graphcb.experiments.progressive import Player
 from graphcb.oracles import LogisticOGD
 from graphcb.streams import Columns, Examples, TableExamples, Targets
 
@@ -20,9 +21,11 @@ def agent():
 
 
 def model():
-    targets = Targets(("a", "b", "c"), LOSS_RANGE)
-    reading = TableExamples(Columns(tuple("wxyz"), (), losses=("a", "b", "c")), targets, bits=1)
-    return Model(reading, Player(agent(), graphs.bandit(3), seed=3, loss_range=LOSS_RANGE))
+    targets, kinds = Targets(("a", "b", "c"), LOSS_RANGE), dict.fromkeys("wxyz", "number")
+    columns = Columns(tuple("wxyz"), (), losses=("a", "b", "c"))
+    reading = TableExamples(columns, targets, bits=1, kinds=kinds)
+    problem = Problem(["a", "b", "c"], range=LOSS_RANGE, features=kinds)
+    return Model(Learner(problem, agent()), reading, seed=3)
 
 
 def part(begin, end):
@@ -89,18 +92,6 @@ def test_repeats_have_draws_of_their_own():
         alone = Player(agent(), graphs.bandit(3), seed=seed, loss_range=LOSS_RANGE)
         assert mean == pytest.approx(alone.play(part(0, 300)).losses.mean())
     assert len({first, *others}) == 3
-
-
-def test_rewards_are_losses_turned_around():
-    turned = model()
-    turned.player.are_rewards, turned.player.loss_range = True, (-6.0, 5.0)
-    comparison, other = Comparison(turned, agent(), seed=3), Comparison(model(), agent(), seed=3)
-    examples = part(0, 300)._replace(losses=-LOSSES)
-    comparison.add(examples, comparison.model.player.play(examples))
-    score(other)
-    assert comparison.mean_loss == pytest.approx(-other.mean_loss)
-    assert comparison.best_constant == ("b", pytest.approx(-other.best_constant[1]))
-    assert comparison.full_information_loss == pytest.approx(-other.full_information_loss)
 
 
 def test_the_curves_end_at_the_scores():

@@ -266,6 +266,7 @@ def test_names_alone_tell_actions_apart():
         learner.learn({}, ["good", "bad"], [0.9, 0.1])
     good, bad = learner.predict({}, ["good", "bad"])
     assert good > 0.7 > 0.3 > bad
+    assert learner.action_encoder.missing == {}  # no features are not missing features
 
 
 def cheapness(context, name, features):
@@ -291,6 +292,20 @@ def test_features_of_your_own():
     )
     fixed.learn([1.0], ["a", "b"], [0.0, 1.0])
     assert fixed.predict([1.0]).argmin() == 0
+
+
+def test_features_of_your_own_are_asked_for_once():
+    asked = []
+
+    def features(context, name, given):
+        asked.append((context, name, given))
+        return [1.0]
+
+    learner = Learner(ITEMS, features=features)
+    learner.act({"user": "Ann"}, None, {"x": {"price": 1.0}, "y": None})
+    assert asked == [({"user": "Ann"}, "x", {"price": 1.0}), ({"user": "Ann"}, "y", None)]
+    learner.learn({"user": "Ann"}, ["x"], [0.5])
+    assert len(asked) == 3
 
 
 def test_a_function_says_what_it_needs_to_be_saved(tmp_path):

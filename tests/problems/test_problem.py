@@ -132,6 +132,7 @@ def test_a_problem_is_a_value():
 
 def test_differences_are_named():
     assert fraud().differences(fraud()) == []
+    assert Problem(["a"], range=(-0.0, 1.0)).differences(Problem(["a"])) == []
     assert fraud().differences(Problem(["approve", "review"], reveals="bandit")) == [
         "reveals: {'all': ('review',)}, not 'bandit'",
         "feedback: 'rewards', not 'losses'",

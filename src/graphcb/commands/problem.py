@@ -27,7 +27,9 @@ def add_to(commands: Commands) -> None:
         help="the file to write, which must not exist yet (default: %(default)s)",
     )
     new.add_argument(
-        "--data", metavar="DATA", help="a CSV or Parquet file whose columns are the features"
+        "--data",
+        metavar="DATA",
+        help="a CSV, Parquet or JSON lines file whose columns are the features",
     )
     new.set_defaults(command=_new)
 
@@ -52,9 +54,8 @@ def _new(options: argparse.Namespace) -> None:
         "   own         its own outcome [own]\n"
         "   everything  the outcomes of all actions\n"
         "   each round  a graph that comes with each round\n"
-        "   a family such as inventory (a level shows all lower ones), a graph file (.csv, .json),\n"
-        "   or the names, separated by commas, of the actions that reveal everything while the\n"
-        "   others reveal nothing",
+        "   a family such as inventory (a level shows all lower ones), a graph file (g.csv), or\n"
+        "   names, separated by commas: these reveal everything, and the others nothing",
         lambda text: _read_reveals(text, actions),
     )
     feedback, bounds = _ask(
@@ -173,14 +174,22 @@ def _names(text: str) -> list[str]:
 
 
 def _look(data: str) -> dict[str, str]:
-    """The columns of a table and their kinds, from its first rows."""
-    from graphcb.contexts.looking import look_at
+    """The features of a file and their kinds, from its first rows."""
+    from graphcb.contexts.looking import look, look_at
+    from graphcb.streams.json_lines import names_in, read_rows
     from graphcb.streams.source import FIRST_LOOK, Source
     from graphcb.streams.tables import column_names, read_batches
 
     source = Source(data)
+    if source.format == "jsonl":
+        names, features = names_in(source)
+        rows, _, _ = next(read_rows(source, FIRST_LOOK, first_look=True))
+        kinds = look(rows)
+        return {name: kinds[name] for name in features or names if name in kinds}
     if source.format not in ("csv", "parquet"):
-        raise ValueError(f"`--data` must be CSV or Parquet, got {source.format}: {data!r}")
+        raise ValueError(
+            f"`--data` must be CSV, Parquet or JSON lines, got {source.format}: {data!r}"
+        )
     names = column_names(source)
     batch = next(read_batches(source, names, FIRST_LOOK, first_look=True), None)
     if batch is None:

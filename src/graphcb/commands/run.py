@@ -10,12 +10,13 @@ from typing import Any
 
 from graphcb.checks import as_count
 from graphcb.commands.command import Commands
-from graphcb.commands.learner import build_agent, build_model, build_player, load_model, seed_of
+from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
 from graphcb.commands.outputs import asked, check_outputs
-from graphcb.commands.progress import Progress
+from graphcb.commands.progress import Progress, in_units
 from graphcb.commands.run_options import add_columns, add_learner, add_output
 from graphcb.experiments.comparison import Comparison
-from graphcb.experiments.progressive import Model, Played, Player
+from graphcb.experiments.model import Model
+from graphcb.experiments.progressive import Played, Player
 from graphcb.files import atomic_write
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
@@ -47,6 +48,7 @@ def _run(options: argparse.Namespace) -> None:
         format=options.format,
         delimiter=options.delimiter,
         header=not options.no_header,
+        shuffle_seed=seed_of(options) if options.shuffle else None,
     )
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     progress = Progress(options)
@@ -71,7 +73,7 @@ def _run(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     progress.finish(comparison, bad_rows, seconds)
     if options.save is not None:
-        save(model, options.save)
+        save(model.to_learner(), options.save)
         progress.say(f"model: {options.save}")
     if options.predictions is not None:
         progress.say(f"predictions: {options.predictions}")
@@ -93,7 +95,11 @@ def _check(options: argparse.Namespace) -> None:
                 raise ValueError(f"`--{name}` must not be given with --seeds: it is for one run")
     if options.metric_window is not None:
         as_count("--metric-window", options.metric_window)
-    inputs = {"the data": options.data, "the graph": _graph_file(options)}
+    inputs = {
+        "the data": options.data,
+        "the graph": _graph_file(options),
+        "the problem": options.problem,
+    }
     check_outputs(asked(options, OUTPUTS), inputs, force=options.force)
     for name in ("predictions", "plot"):  # a model may be loaded from and saved to one file
         if getattr(options, name) is not None:
@@ -111,7 +117,11 @@ def _comparison(model: Model, options: argparse.Namespace) -> Comparison:
     rival = build_agent(options, model.reading) if options.plot else None
     first = seed_of(options)
     others = range(first + 1, first + (options.seeds or 1))
-    repeats = [build_player(options, model.reading, model.player.graph, seed) for seed in others]
+    graph, loss_range = model.player.graph, model.player.loss_range
+    repeats = [
+        Player(build_agent(options, model.reading), graph, seed=seed, loss_range=loss_range)
+        for seed in others
+    ]
     return Comparison(model, rival, seed=first, repeats=repeats)
 
 
@@ -146,6 +156,7 @@ def _draw(comparison: Comparison, path: Path, title: str) -> None:
     from graphcb.figures.curves import draw_progress
     from graphcb.figures.curves import save as save_figure
 
+    problem = comparison.model.learner.problem
     rounds, curves = comparison.curves()
-    what = "reward" if comparison.model.player.are_rewards else "loss"
-    save_figure(draw_progress(rounds, curves, title, what=what), path)
+    shown = {name: in_units(problem, curve) for name, curve in curves.items()}
+    save_figure(draw_progress(rounds, shown, title, what=problem.unit), path)

@@ -53,8 +53,20 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--bits", type=int, help="hash words and sparse features to 2^BITS places (default: 18)"
     )
+    add_file(group)
     group.add_argument(
-        "--format", metavar="FORMAT", help="csv, parquet, libsvm or vw (default: by the file name)"
+        "--shuffle",
+        action="store_true",
+        help="read the rows in a random order, decided by --seed; all rows are held in memory",
+    )
+
+
+def add_file(group: argparse._ActionsContainer) -> None:
+    """How a file is read."""
+    group.add_argument(
+        "--format",
+        metavar="FORMAT",
+        help="csv, parquet, jsonl, libsvm or vw (default: by the file name)",
     )
     group.add_argument(
         "--delimiter",
@@ -70,16 +82,17 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         default="stop",
         help="what to do with a row that cannot be used (default: %(default)s)",
     )
-    group.add_argument(
-        "--shuffle",
-        action="store_true",
-        help="read the rows in a random order, decided by --seed; all rows are held in memory",
-    )
 
 
 def add_learner(parser: argparse.ArgumentParser) -> None:
     """The learner."""
     group = parser.add_argument_group("the learner")
+    group.add_argument(
+        "--problem",
+        type=Path,
+        metavar="TOML",
+        help="the problem in a file: actions, what they reveal, losses or rewards, features",
+    )
     group.add_argument(
         "--graph", help="a family (bandit, cops-and-robbers, ...) or a file (default: bandit)"
     )

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.identifiers import read_identifiers
-from graphcb.decisions.part_counts import MOST
 from graphcb.decisions.parts import merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
-from graphcb.files import FileError
 from graphcb.problems import problem_of
 
 Losses = Mapping[Any, float]
@@ -44,7 +42,7 @@ def check_feedbacks(
         check_decision_id(text, token, row, until, location)
         if row is not None:
             known = parts.get(position, [])
-            _check_count(pending, position, known)
+            records.check_count(pending.storage, position, pending.counts, known)
             found.append(_check(pending, text, row, known, losses[text]))
     return found
 
@@ -62,16 +60,6 @@ def _read_lightly(pending: Pending, positions: list[int]) -> Iterator[DecisionRo
     for row in records.read_decisions(pending.storage, positions):
         total += len(row.context)
         yield row if total <= records.BYTES_AT_ONCE else row._replace(context=b"")
-
-
-def _check_count(pending: Pending, position: int, parts: list[FeedbackRow]) -> None:
-    expected = pending.counts.of(position)
-    if min(len(parts), MOST) != expected:
-        raise FileError(
-            f"{pending.storage.location}: damaged: decision {position} has {expected} feedbacks, "
-            f"of which the database finds {len(parts)}: an index may be damaged; see `graphcb "
-            "log verify`"
-        )
 
 
 def _check(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.part_counts import MOST, PartCounts
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import (
     FORMAT,
@@ -127,8 +127,8 @@ def read_parts(storage: Storage, decisions: Sequence[int]) -> dict[int, list[Fee
     found: dict[int, list[FeedbackRow]] = {}
     for begin in range(0, len(decisions), PAGE):
         page = decisions[begin : begin + PAGE]
-        where = f"WHERE decision IN ({_marks(page)}) ORDER BY position"
-        for row in select(storage, FeedbackRow, where, *page):
+        where = f"WHERE decision IN ({_marks(page)})"
+        for row in _in_order(select(storage, FeedbackRow, where, *page)):
             found.setdefault(row.decision, []).append(row)
     return found
 
@@ -149,6 +149,18 @@ def count_parts(storage: Storage, until: int) -> PartCounts:
                 raise FileError(f"{storage.location}: damaged: a feedback for event {decision}")
             counts.add(decision)
     return counts
+
+
+def check_count(
+    storage: Storage, decision: int, counts: PartCounts, found: Sequence[FeedbackRow]
+) -> None:
+    """Refuse what an index found if that is not all there is."""
+    if min(len(found), MOST) != counts.of(decision):
+        raise FileError(
+            f"{storage.location}: damaged: decision {decision} has {counts.of(decision)} "
+            f"feedbacks, of which an index finds {len(found)}; restore an intact copy, or run "
+            "REINDEX on it"
+        )
 
 
 def read_events(storage: Storage, after: int, until: int) -> Iterator[DecisionRow | FeedbackRow]:
@@ -179,27 +191,35 @@ def read_events(storage: Storage, after: int, until: int) -> Iterator[DecisionRo
 def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list[FeedbackRow]]]:
     """Each decision with the feedbacks that came within the first `until` events.
 
-    At the end, every event must have been met exactly once.
+    An index finds them: there must be as many as in the table. At the end, every event must have
+    been met exactly once.
     """
-    begin, met = 0, bytearray(until + 1)
+    begin, met, counts = 0, bytearray(until + 1), count_parts(storage, until)
     page = f"WHERE position > ? AND position <= ? ORDER BY position LIMIT {PAGE}"
-    of_group = "WHERE decision > ? AND decision <= ? AND position <= ? ORDER BY position"
+    of_group = "WHERE decision > ? AND decision <= ? AND position <= ?"
     while sizes := _sizes(storage, DecisionRow, page, (begin, until)):
         for group in _groups(sorted(sizes), sizes):
             begin, end = group[0] - 1, group[-1]
             parts: dict[int, list[FeedbackRow]] = {}
-            for part in select(storage, FeedbackRow, of_group, begin, end, until):
+            for part in _in_order(select(storage, FeedbackRow, of_group, begin, end, until)):
                 _meet(storage, part.position, met)
                 parts.setdefault(part.decision, []).append(part)
             for decision in select(
                 storage, DecisionRow, _BETWEEN + " ORDER BY position", begin, end
             ):
                 _meet(storage, decision.position, met)
-                yield decision, parts.get(decision.position, [])
+                found = parts.get(decision.position, [])
+                check_count(storage, decision.position, counts, found)
+                yield decision, found
         begin = max(sizes)
     missing = met.find(0, 1)
     if missing > 0:
         raise _missing(storage, missing)
+
+
+def _in_order(rows: list[FeedbackRow]) -> list[FeedbackRow]:
+    """By position. A database asked for this order would leave the index on decisions aside."""
+    return sorted(rows, key=lambda row: row.position)
 
 
 def _meet(storage: Storage, position: int, met: bytearray) -> None:

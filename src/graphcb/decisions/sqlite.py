@@ -5,6 +5,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +94,11 @@ class SQLiteStorage:
 
     def back_up_to(self, path: Path) -> None:
         """Copy the log as it is now to a new file, by SQLite's online backup."""
-        target = sqlite3.connect(path)
         try:
-            self._usable().backup(target)
+            with closing(sqlite3.connect(path)) as target:
+                self._usable().backup(target)
         except sqlite3.Error as problem:
-            raise _explain(problem, self.location) from problem
-        finally:
-            target.close()
+            raise _explain(problem, f"{self.location} to {path}") from problem
 
     def close(self) -> None:
         """Close the file, then release the writer's lock; a forked child leaves both alone."""

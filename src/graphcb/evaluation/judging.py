@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphcb.checks import as_losses, as_probabilities, as_range
-from graphcb.decisions import LoggedDecision, LoggedFeedback
+from graphcb.decisions import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.evaluation.intervals import (
     Interval,
     check_confidence,
@@ -69,17 +69,19 @@ def evaluate(
     target: Target,
     *,
     oracle: Oracle | None = None,
-    loss_range: tuple[float, float] = (0.0, 1.0),
+    loss_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
 ) -> Evaluation:
     """Estimate the mean loss of `target` from the decisions of a log.
 
     `rows` is a `DecisionLog` or a part of one. An untrained `oracle` adds the doubly robust
     estimate: a copy of it predicts each round before learning from it. All losses must lie in
-    `loss_range`, which the anytime-valid intervals need. Decisions without feedback are left
-    out, which is right if feedback is missing at random, and so are those whose feedback lacks a
-    loss that the graph always reveals. An action that reveals nothing needs no feedback. A
-    policy that was trained on these rows looks better than it is: evaluate it on later ones.
+    `loss_range`, which the anytime-valid intervals need; left out, it is that of the log's
+    problem, else 0 to 1. If the problem has rewards, all losses here are rewards. Decisions
+    without feedback are left out, which is right if feedback is missing at random, and so are
+    those whose feedback lacks a loss that the graph always reveals. An action that reveals
+    nothing needs no feedback. A policy that was trained on these rows looks better than it is:
+    evaluate it on later ones.
 
     >>> import tempfile, pathlib, graphcb
     >>> from graphcb.evaluation import constant
@@ -93,6 +95,9 @@ def evaluate(
     0.75
     """
     check_confidence(confidence)
+    if loss_range is None:
+        problem = rows.problem if isinstance(rows, DecisionLog) else None
+        loss_range = (0.0, 1.0) if problem is None else problem.range
     low, high = as_range("loss_range", loss_range)
     judge = _Judge(target, None if oracle is None else copy.deepcopy(oracle), low, high)
     n_decisions = n_without_feedback = n_incomplete = 0

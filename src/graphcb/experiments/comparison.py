@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.experiments.progressive import Model, Played, Player, Points
+from graphcb.experiments.model import Model
+from graphcb.experiments.progressive import Played, Player, Points
 from graphcb.graphs.families import full_information
 from graphcb.streams import Examples
 
@@ -18,8 +19,7 @@ class Comparison:
 
     `rival` is an agent like the model's. It plays the same examples with the same draws, but sees
     the losses of all actions. Without one, only the model and the constant actions are scored.
-    `repeats` are players like the model's with draws of their own. Where the file has rewards,
-    all sums are of rewards.
+    `repeats` are players like the model's with draws of their own.
     """
 
     def __init__(
@@ -33,14 +33,8 @@ class Comparison:
         self.model = model
         self.rival: Player | None = None
         if rival is not None:
-            player = model.player
-            self.rival = Player(
-                rival,
-                full_information(len(model.reading.targets.actions)),
-                seed=seed,
-                loss_range=player.loss_range,
-                are_rewards=player.are_rewards,
-            )
+            graph = full_information(len(model.reading.targets.actions))
+            self.rival = Player(rival, graph, seed=seed, loss_range=model.player.loss_range)
         self.rival_total = 0.0
         self.repeats = repeats
         self.repeat_totals = np.zeros(len(repeats))
@@ -78,7 +72,7 @@ class Comparison:
     def best_constant(self) -> tuple[str, float]:
         """The name and the mean loss of the best constant action."""
         tally, actions = self.model.tally, self.model.reading.targets.actions
-        best = self._best_constant()
+        best = int(tally.constants.argmin())
         return actions[best], float(tally.constants[best] / tally.count)
 
     @property
@@ -96,12 +90,9 @@ class Comparison:
             rounds.append(self.model.tally.count)
             rows.append(self._last)
         values = np.array(rows)
+        best = int(self.model.tally.constants.argmin())
         return rounds, {
             "SquareCB.G": values[:, 0],
-            f"always {self.best_constant[0]}": values[:, 2 + self._best_constant()],
+            f"always {self.best_constant[0]}": values[:, 2 + best],
             "full information": values[:, 1],
         }
-
-    def _best_constant(self) -> int:
-        constants = self.model.tally.constants
-        return int(constants.argmax() if self.model.player.are_rewards else constants.argmin())

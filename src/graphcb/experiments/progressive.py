@@ -11,13 +11,13 @@ from graphcb.agents import Agent
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play
 from graphcb.graphs import FeedbackGraph
-from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
+from graphcb.streams import Examples
 
 Floats = NDArray[np.float64]
 
 
 class Played(NamedTuple):
-    """What was played in each row of some examples, and its loss or reward in the file's units."""
+    """What was played in each row of some examples, and what it cost in the file's units."""
 
     actions: NDArray[np.intp]
     probabilities: Floats
@@ -27,26 +27,19 @@ class Played(NamedTuple):
 class ExampleRounds:
     """Examples as an environment: one round per row, in order.
 
-    The agent sees losses as shares of `loss_range`; `loss` is in the file's units. With
-    `are_rewards` the file holds rewards in that range, and the best one is the share 0. `graph`
-    is that of all rounds; None where each row of the examples brings its own.
+    The agent sees losses as shares of `loss_range`; `loss` is in the file's units. `graph` is
+    that of all rounds; None where each row of the examples brings its own.
     """
 
     def __init__(
-        self,
-        examples: Examples,
-        graph: FeedbackGraph | None,
-        loss_range: tuple[float, float],
-        *,
-        are_rewards: bool = False,
+        self, examples: Examples, graph: FeedbackGraph | None, loss_range: tuple[float, float]
     ) -> None:
         if graph is None and examples.graphs is None:
             raise ValueError("`graph` must be given where the examples bring none")
         low, high = loss_range
-        from_best = high - examples.losses if are_rewards else examples.losses - low
         self.examples = examples
         self.graph = graph
-        self.shares = from_best / (high - low)
+        self.shares = (examples.losses - low) / (high - low)
         self.n_rounds = len(self.shares)
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
@@ -67,7 +60,7 @@ class ExampleRounds:
 class Player:
     """An agent on its way through examples, with its graph and the state of its draws.
 
-    `graph`, `loss_range` and `are_rewards` as in `ExampleRounds`.
+    `graph` and `loss_range` as in `ExampleRounds`.
     """
 
     def __init__(
@@ -77,20 +70,16 @@ class Player:
         *,
         seed: int,
         loss_range: tuple[float, float] = (0.0, 1.0),
-        are_rewards: bool = False,
     ) -> None:
         self.agent = agent
         self.graph = graph
         self.loss_range = loss_range
-        self.are_rewards = are_rewards
         # The second of two streams, as in `run`, where the first makes the world.
         self.draws = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
 
     def play(self, examples: Examples) -> Played:
         """Play one round per row and learn from it."""
-        environment = ExampleRounds(
-            examples, self.graph, self.loss_range, are_rewards=self.are_rewards
-        )
+        environment = ExampleRounds(examples, self.graph, self.loss_range)
         rounds = environment.rounds(self.draws)
         rows = list(play(self.agent, environment, rounds, self.draws))
         return Played(
@@ -105,7 +94,6 @@ class Player:
             "agent": self.agent,
             "graph": graph,
             "loss_range": self.loss_range,
-            "are_rewards": self.are_rewards,
             "draws": self.draws.bit_generator.state,
         }
 
@@ -113,15 +101,12 @@ class Player:
         self.agent = state["agent"]
         self.graph = None if state["graph"] is None else FeedbackGraph.from_json(state["graph"])
         self.loss_range = state["loss_range"]
-        self.are_rewards = state.get("are_rewards", False)  # not in files of 0.2.0
         self.draws = np.random.default_rng()
         self.draws.bit_generator.state = state["draws"]
 
 
 class Tally:
-    """Sums over all rows so far: of what was played, and of each constant action.
-
-    They are sums of losses or of rewards, as the file has them.
+    """Sums of losses over all rows so far: of what was played, and of each constant action.
 
     Rows are added one after the other, so the sums do not depend on how the file was split.
     """
@@ -148,18 +133,6 @@ class Tally:
         mean = (total - self.last_total) / (count - self.last_count)
         self.last_count, self.last_total = count, total
         return mean
-
-
-class Model:
-    """The content of a model file: how rows are read, the player, and the sums so far."""
-
-    def __init__(self, reading: TableExamples | SparseExamples, player: Player) -> None:
-        self.reading = reading
-        self.player = player
-        self.tally = Tally(len(reading.targets.actions))
-
-
-CLASSES = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)
 
 
 class Points:

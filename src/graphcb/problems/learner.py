@@ -48,6 +48,8 @@ class Learner:
     array([ True, False])
     """
 
+    progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
+
     def __init__(
         self, problem: Problem, agent: Agent | None = None, *, features: Features | None = None
     ) -> None:
@@ -76,22 +78,25 @@ class Learner:
         """Probabilities of this round's actions; the problem gives what is left out."""
         names = self._names(actions)
         graph = self.problem.graph_for(names, graph)
-        return self.agent.act(self.encoder.encode(context), graph, self._inner(context, actions))
+        inner = self._inner(actions, names, self._described(context, actions, names))
+        return self.agent.act(self.encoder.encode(context), graph, inner)
 
     def learn(self, context: Any, actions: Any, values: Any) -> None:
         """Learn the losses or rewards revealed for these actions; there may be none."""
         names = self._names(actions)
         losses = self.problem.as_losses(self.problem.check_values(values, names))
-        inner = self._inner(context, actions)
+        described = self._described(context, actions, names)
+        inner = self._inner(actions, names, described)
         self.agent.learn(self.encoder.encode(context), inner, losses)
         self.encoder.learn(context)
         if self.action_encoder is not None:
-            for described in self._described(context, actions):
-                self.action_encoder.learn(described)
+            for action in described:
+                self.action_encoder.learn(action)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """The losses or rewards that are expected of these actions."""
-        inner = self._inner(context, actions)
+        names = self._names(actions)
+        inner = self._inner(actions, names, self._described(context, actions, names))
         losses = self._oracle().predict(self.encoder.encode(context), inner)
         return self.problem.as_values(np.clip(losses, 0.0, 1.0))
 
@@ -135,21 +140,23 @@ class Learner:
             )
         return self.problem.names_of(actions)
 
-    def _inner(self, context: Any, actions: Any) -> Any:
-        """The actions in the terms of the agent inside: columns, or rows of features."""
-        if self.action_encoder is not None:
-            return [self.action_encoder.encode(row) for row in self._described(context, actions)]
-        if actions is None:
-            return None
-        return np.array([self.problem.index(action) for action in actions], dtype=np.intp)
-
-    def _described(self, context: Any, actions: Any) -> list[Any]:
+    def _described(self, context: Any, actions: Any, names: tuple[str, ...]) -> list[Any]:
         """What is known of each action: its name and features, or what `features` returns."""
+        if self.action_encoder is None:
+            return []
         given: Mapping[str, Any] = actions if isinstance(actions, Mapping) else {}
-        names = self._names(actions)
         if self.features is not None:
             return [self.features(context, name, given.get(name)) for name in names]
-        return [{"action": name, "features": given.get(name)} for name in names]
+        rows = [{"action": name, "features": given.get(name)} for name in names]
+        return [{"action": row["action"]} if row["features"] is None else row for row in rows]
+
+    def _inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
+        """The actions in the terms of the agent inside: columns, or rows of features."""
+        if self.action_encoder is not None:
+            return [self.action_encoder.encode(action) for action in described]
+        if actions is None:
+            return None
+        return np.array([self.problem.index(name) for name in names], dtype=np.intp)
 
     def _with_oracle(self, agent: Agent) -> Agent:
         """The agent; if it would make its oracle later, a copy that has the right one now."""

@@ -63,11 +63,12 @@ class Problem:
         name: str = "",
     ) -> None:
         names = read_actions(actions)
+        low, high = as_range("range", range)
         content = {
             "actions": names,
             "reveals": read_reveals(reveals, names),
             "feedback": as_one_of("feedback", feedback, ("losses", "rewards")),
-            "range": as_range("range", range),
+            "range": (low + 0.0, high + 0.0),  # -0.0 becomes 0.0
             "features": read_features(features) if features else None,
             "name": as_name("name", name) if name != "" else name,
         }

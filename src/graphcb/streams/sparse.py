@@ -59,13 +59,36 @@ class SparseExamples:
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
+        for rows, lines in self._rows(source, bad_rows, with_losses=True):
+            if self.encoder is None:
+                contexts = self._sparse(rows)
+            else:
+                contexts = self.encoder.encode_columns(self._dense(rows), [])
+            yield Examples(contexts, self._losses(rows), lines)
+
+    def contexts(
+        self, source: Source, bad_rows: BadRows
+    ) -> Iterator[tuple[list[Any], Sequence[int]]]:
+        """Contexts of rows that need no labels, with their lines; nothing is learned of them."""
+        for rows, lines in self._rows(source, bad_rows, with_losses=False):
+            if self.encoder is None:
+                found = [self._as_if_counted(row) for row in rows]
+            else:
+                names, encode = list(self.encoder.kinds), self.encoder.encode
+                dense = self._dense(rows).tolist()
+                found = [encode(dict(zip(names, row, strict=True))) for row in dense]
+            yield found, lines
+
+    def _rows(
+        self, source: Source, bad_rows: BadRows, *, with_losses: bool
+    ) -> Iterator[tuple[list[TextLine], list[int]]]:
         if source.format != self.format:
             raise ValueError(f"{source.name}: must be {self.format}, got {source.format}")
         self.report.name, self.report.place = source.name, source.place
         self.report.restart()
         parse = PARSERS[self.format]
         n_rows = max(16, min(4096, 2**21 // len(self.targets.actions)))
-        numbered = enumerate(source.lines(), start=1)
+        numbered = source.numbered_lines()
         while piece := list(islice(numbered, n_rows)):
             rows: list[TextLine] = []
             lines: list[int] = []
@@ -73,20 +96,18 @@ class SparseExamples:
                 try:
                     row = parse(line)
                     if row is not None:
-                        self._check(row)
+                        _check_values(row)
+                        if with_losses:
+                            self._check_losses(row)
                         rows.append(row)
                         lines.append(number)
                 except ValueError as reason:
                     bad_rows.report(number, str(reason))
             self.report.n_rows += len(rows)
-            contexts = self._sparse(rows) if self.encoder is None else self._dense(rows)
-            yield Examples(contexts, self._losses(rows), lines)
+            yield rows, lines
 
-    def _check(self, row: TextLine) -> None:
-        """Refuse values that are not finite, and labels or actions that are not known."""
-        for value in row.values:
-            if not -np.inf < value < np.inf:
-                raise ValueError(f"each value must be a finite number, got {value}")
+    def _check_losses(self, row: TextLine) -> None:
+        """Refuse labels or actions that are not known, and costs outside their range."""
         if self.format == "libsvm":
             _, unknown = self.targets.of_labels([row.labels])
             problem = unknown.get(0)
@@ -110,7 +131,7 @@ class SparseExamples:
         costs = [[row.costs[action] for action in self.targets.actions] for row in rows]
         return np.array(costs, dtype=np.float64).reshape(len(rows), n_actions)
 
-    def _dense(self, rows: list[TextLine]) -> Any:
+    def _dense(self, rows: list[TextLine]) -> NDArray[np.float64]:
         """Rows with a column for each feature, 0 where a line leaves it out."""
         columns = {feature: j for j, feature in enumerate(self.features)}
         width = len(columns)
@@ -122,19 +143,34 @@ class SparseExamples:
         at: Any = (np.repeat(np.arange(len(rows)), counts), np.array(found, dtype=np.int64))
         np.add.at(numbers, at, values)
         self.report.unknown += found.count(last)
-        encoder: Any = self.encoder
-        return encoder.encode_columns(np.ascontiguousarray(numbers[:, :last]), [])
+        return np.ascontiguousarray(numbers[:, :last])
 
-    def _sparse(self, rows: list[TextLine]) -> list[Any]:
-        starts = np.cumsum([0, *(len(row.features) for row in rows)])
+    def _as_if_counted(self, row: TextLine) -> Any:
+        places = self._places([row])
+        before = self.largest[places]
+        (context,) = self._sparse([row])
+        self.largest[places] = before
+        return context
+
+    def _places(self, rows: list[TextLine]) -> NDArray[np.int64]:
         found = (feature for row in rows for feature in row.features)
         if self.format == "libsvm":
-            places = np.array([index % self.n_places for index in found], dtype=np.int64)
-        else:
-            places = np.array([place_of(name, self.n_places) for name in found], dtype=np.int64)
+            return np.array([index % self.n_places for index in found], dtype=np.int64)
+        return np.array([place_of(name, self.n_places) for name in found], dtype=np.int64)
+
+    def _sparse(self, rows: list[TextLine]) -> list[Any]:
+        """Pairs of hashed places and scaled values."""
+        starts = np.cumsum([0, *(len(row.features) for row in rows)])
+        places = self._places(rows)
         values = np.array([value for row in rows for value in row.values], dtype=np.float64)
         shrink(starts, places, values, self.largest)
         places = np.insert(places, starts[1:], self.n_places)
         values = np.insert(HALF * values, starts[1:], HALF)
         starts += np.arange(starts.size)  # each row has one entry more, the constant
         return [(places[begin:end], values[begin:end]) for begin, end in pairwise(starts.tolist())]
+
+
+def _check_values(row: TextLine) -> None:
+    for value in row.values:
+        if not -np.inf < value < np.inf:
+            raise ValueError(f"each value must be a finite number, got {value}")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.streams import json_lines
+from graphcb.streams.shuffling import order_of, shuffled_columns
 from graphcb.streams.source import Source
 
 TABLES = ("csv", "parquet", "jsonl")
@@ -71,6 +72,15 @@ def read_batches(
     numbers. Parquet and JSON know the types of their cells and ignore `numbers`; Parquet can
     always be read again and ignores `first_look`.
     """
+    batches = _batches(source, columns, n_rows, numbers, first_look)
+    if source.shuffle_seed is None or first_look:
+        return batches
+    return _shuffle(list(batches), n_rows, source.shuffle_seed)
+
+
+def _batches(
+    source: Source, columns: Sequence[str], n_rows: int, numbers: Collection[str], first_look: bool
+) -> Iterator[ColumnBatch]:
     if source.format == "parquet":
         return _read_parquet(source, columns, n_rows)
     if source.format == "jsonl":
@@ -79,6 +89,21 @@ def read_batches(
             for rows, lines, broken in json_lines.read_rows(source, n_rows, first_look=first_look)
         )
     return _read_csv(source, columns, n_rows, numbers, first_look)
+
+
+def _shuffle(batches: list[ColumnBatch], n_rows: int, seed: int) -> Iterator[ColumnBatch]:
+    """The rows of all batches in a random order; broken lines are reported first."""
+    if not batches:
+        return
+    lines = np.concatenate([np.asarray(batch.lines, dtype=np.int64) for batch in batches])
+    order = order_of(lines.size, seed)
+    cells = shuffled_columns([batch.columns for batch in batches], order)
+    lines = lines[order]
+    broken = {line: text for batch in batches for line, text in batch.broken.items()}
+    for begin in range(0, max(lines.size, 1), n_rows):
+        part = slice(begin, begin + n_rows)
+        columns = tuple(column[part] for column in cells)
+        yield ColumnBatch(columns, lines[part].tolist(), broken if begin == 0 else {})
 
 
 def _read_csv(

@@ -1,6 +1,6 @@
 """Columns of a table as examples: contexts by an encoder, labels turned to losses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.contexts import Encoder
+from graphcb.contexts.values import is_missing
 from graphcb.graphs import FeedbackGraph
 from graphcb.streams.cells import as_labels, as_numbers, as_words, not_finite, why_not_finite
 from graphcb.streams.examples import BadRows, Examples
@@ -78,39 +79,54 @@ class TableExamples:
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
-        names, used = column_names(source), self.columns.used()
+        numbers = {*self.columns.numbers, *self.columns.losses}
+        for batch in self._batches(source, self.columns.used(), numbers):
+            yield self._examples(batch, bad_rows)
+
+    def contexts(
+        self, source: Source, bad_rows: BadRows
+    ) -> Iterator[tuple[list[Any], Sequence[int]]]:
+        """Contexts of rows that need no labels, with their lines; nothing is learned of them."""
+        names = (*self.columns.numbers, *self.columns.words)
+        for batch in self._batches(source, names, set(self.columns.numbers)):
+            wrong: dict[int, str] = {}
+            cells = dict(zip(names, batch.columns, strict=True))
+            numbers, words = self._features(cells, batch.lines, wrong)
+            bad_rows.report_all(batch.broken | {batch.lines[i]: wrong[i] for i in wrong})
+            kept = [row for row in range(len(batch.lines)) if row not in wrong]
+            found = []
+            for row in kept:
+                values = (*numbers[row].tolist(), *(column[row] for column in words))
+                context = dict(zip(names, values, strict=True))
+                for name, value in context.items():
+                    self.report.columns[name].missing += is_missing(value)
+                found.append(self.encoder.encode(context))
+            self.report.n_rows += len(kept)
+            yield found, [batch.lines[row] for row in kept]
+
+    def _batches(
+        self, source: Source, used: tuple[str, ...], numbers: set[str]
+    ) -> Iterator[ColumnBatch]:
+        names = column_names(source)
         missing = [name for name in used if name not in names]
         if missing and source.format != "jsonl":  # where a value may always be absent
             raise ValueError(
                 f"{source.name}: must have the columns {listed(used)}; {missing[0]!r} is not "
                 f"among {listed(names)}"
             )
-        width = max(len(self.targets.actions), len(used))
-        n_rows = max(16, min(4096, 2**21 // width))
-        numbers = {*self.columns.numbers, *self.columns.losses}
         self.report.name, self.report.place = source.name, source.place
         self.report.restart()
-        for batch in read_batches(source, used, n_rows, numbers=numbers):
-            yield self._examples(batch, bad_rows)
+        n_rows = max(16, min(4096, 2**21 // max(len(self.targets.actions), len(used))))
+        return read_batches(source, used, n_rows, numbers=numbers)
 
     def _examples(self, batch: ColumnBatch, bad_rows: BadRows) -> Examples:
-        columns, lines = self.columns, batch.lines
-        cells = dict(zip(columns.used(), batch.columns, strict=True))
+        lines = batch.lines
+        cells = dict(zip(self.columns.used(), batch.columns, strict=True))
         wrong: dict[int, str] = {}
-        odd: dict[str, dict[int, str]] = {}
-        numbers = np.empty((len(lines), len(columns.numbers)))
-        for j, name in enumerate(columns.numbers):
-            numbers[:, j], odd[name] = as_numbers(cells[name])
-            for row in np.flatnonzero(np.isinf(numbers[:, j])).tolist():
-                wrong.setdefault(row, f"the value of {name!r} {not_finite(cells[name][row])}")
-        words = [as_words(cells[name]) for name in columns.words]
         losses = self._losses(cells, len(lines), wrong)
         graphs = self._graphs(cells, wrong)
+        numbers, words = self._features(cells, lines, wrong)
         bad_rows.report_all(batch.broken | {lines[row]: text for row, text in wrong.items()})
-        for name, texts in odd.items():
-            for row, cell in texts.items():
-                if row not in wrong:
-                    self.report.columns[name].add_odd(cell, lines[row])
         if wrong:
             kept = [row for row in range(len(lines)) if row not in wrong]
             numbers, losses, lines = numbers[kept], losses[kept], [lines[i] for i in kept]
@@ -118,6 +134,23 @@ class TableExamples:
             graphs = graphs if graphs is None else [graphs[i] for i in kept]
         seen = None if graphs is None else [graph for graph in graphs if graph is not None]
         return Examples(self._contexts(numbers, words), losses, lines, seen)
+
+    def _features(
+        self, cells: Mapping[str, Cells], lines: Sequence[int], wrong: dict[int, str]
+    ) -> tuple[Floats, list[list[Any]]]:
+        """Numbers (n, d) and columns of words; odd cells of rows that are used are reported."""
+        names = self.columns.numbers
+        numbers = np.empty((len(lines), len(names)))
+        odd = []
+        for j, name in enumerate(names):
+            numbers[:, j], texts = as_numbers(cells[name])
+            odd += [(self.report.columns[name], row, text) for row, text in texts.items()]
+            for row in np.flatnonzero(np.isinf(numbers[:, j])).tolist():
+                wrong.setdefault(row, f"the value of {name!r} {not_finite(cells[name][row])}")
+        for column, row, text in odd:
+            if row not in wrong:
+                column.add_odd(text, lines[row])
+        return numbers, [as_words(cells[name]) for name in self.columns.words]
 
     def _contexts(self, numbers: Floats, words: list[list[Any]]) -> Any:
         before = self.encoder.missing
