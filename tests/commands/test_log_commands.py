@@ -80,7 +80,13 @@ def test_import_says_what_it_found_and_assumed(tmp_path, capsys):
         assert text in out
     for policy in ("uniform", "logged", "constant:2"):
         assert main(["evaluate", str(log), "--policy", policy]) == 0
-    assert "3 of 3 decisions" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "3 of 3 decisions" in out
+    assert "doubly robust: this log was imported without the probabilities of all" in out
+    assert main(["log", "verify", str(log)]) == 0
+    assert "6 events: nothing is damaged or missing; the decisions were imported" in (
+        capsys.readouterr().out
+    )
     assert main(["log", "summary", str(log)]) == 0
     assert "none recorded" in capsys.readouterr().out
     assert main(["replay", str(log)]) != 0
