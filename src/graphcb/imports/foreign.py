@@ -36,7 +36,7 @@ def read_foreign(
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "log.vw"
     >>> _ = file.write_text("2:0.5:0.25 | rainy price:3\\n")
     >>> next(read_foreign(file)).context
-    {'features': ['rainy'], 'price': 3.0}
+    {'price': 3.0, 'features': ['rainy']}
     """
     source = Source(os.fspath(path), format="vw")
     bad = BadRows(source.name) if bad is None else bad

@@ -33,7 +33,7 @@ class ActionFeatureOracle:
     >>> for price in (3.0, 9.0, 4.0, 8.0):
     ...     oracle.update([1.0, 0.0], [[price]], [price / 10])
     >>> oracle.predict([1.0, 0.0], [[5.0], [7.0]]).round(1)
-    array([0.4, 0.7])
+    array([0.4, 0.6])
     """
 
     def __init__(self, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
