@@ -104,7 +104,7 @@ def _read_block(block: list[tuple[int, str]], bad: BadRows) -> Iterator[ForeignD
 def read_features(text: str) -> dict[str, Any]:
     """The features after the first `|`, by name.
 
-    >>> read_features("a short |item price:3.5 genre^jazz new")
+    >>> read_features(" a short |item price:3.5 genre^jazz new")
     {'features': ['a', 'short'], 'item.price': 3.5, 'item.genre': 'jazz', 'item': ['new']}
     """
     features: dict[str, Any] = {}
