@@ -40,11 +40,15 @@ class Columns:
         edges = () if self.edges is None else (self.edges,)
         return (*self.numbers, *self.words, *target, *edges)
 
+    def kinds(self) -> dict[str, str]:
+        """The kinds of the features if nothing more is known of them, numbers first."""
+        return dict.fromkeys(self.numbers, "number") | dict.fromkeys(self.words, "text")
+
 
 class TableExamples:
     """Reads tables as examples; an encoder makes the contexts and keeps their scale.
 
-    `kinds` are those of the features, as an `Encoder` takes them. A missing value is no reason to
+    `kinds` says more of the features, as an `Encoder` takes it. A missing value is no reason to
     leave out a row; a word in a column of numbers counts as missing. `report` counts both.
     """
 
@@ -54,13 +58,13 @@ class TableExamples:
         targets: Targets,
         *,
         bits: int,
-        kinds: Mapping[str, str],
+        kinds: Mapping[str, str] | None = None,
         report: Report | None = None,
     ) -> None:
         self.columns = columns
         self.targets = targets
-        names = (*columns.numbers, *columns.words)
-        self.encoder = Encoder({name: kinds[name] for name in names}, bits=bits)
+        usual = columns.kinds()
+        self.encoder = Encoder({name: (kinds or usual)[name] for name in usual}, bits=bits)
         self.report = report or _new_report(self.encoder)
 
     @property
@@ -200,8 +204,7 @@ def _new_report(encoder: Encoder) -> Report:
 def _earlier_encoder(state: dict[str, Any]) -> Encoder:
     """The encoder of a file that was written before there was one."""
     columns, n_places = state["columns"], state["n_places"]
-    kinds = dict.fromkeys(columns.numbers, "number") | dict.fromkeys(columns.words, "text")
-    encoder = Encoder(kinds, bits=n_places.bit_length() - 1 if n_places else 18)
+    encoder = Encoder(columns.kinds(), bits=n_places.bit_length() - 1 if n_places else 18)
     encoder.known.means, encoder.known.squares = state["means"], state["squares"]
     encoder.known.counts = np.full(len(columns.numbers), float(state["count"]))
     return encoder
