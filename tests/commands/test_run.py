@@ -633,3 +633,15 @@ def test_a_log_of_decisions_is_no_file_of_examples(tmp_path, monkeypatch, capsys
     error = capsys.readouterr().err
     assert f"{name}: is a log of decisions" in error
     assert f"`graphcb log import {name} NEW.db`" in error
+
+
+def test_steps_that_diverge_with_another_seed(tmp_path, capsys, monkeypatch):
+    from graphcb.experiments.comparison import Comparison
+
+    def diverge(*_):
+        raise FloatingPointError("the predictions are no longer finite")
+
+    monkeypatch.setattr(Comparison, "add", diverge)
+    write(tmp_path, 20)
+    assert run(tmp_path, "--label", "topic", "--seeds", "2") == 2
+    assert capsys.readouterr().err == "graphcb: the predictions are no longer finite\n"
