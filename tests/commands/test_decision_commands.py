@@ -75,6 +75,37 @@ def test_export(log, tmp_path, capsys):
     assert parquet.read_table(tmp_path / "rows.parquet").num_rows == 80
 
 
+def test_verify(log, capsys):
+    path, _ = log
+    code, out, _ = run(capsys, "log", "verify", path)
+    assert code == 0
+    assert out == "150 events: nothing is damaged or missing, and every decision comes out the same"
+    code, out, _ = run(capsys, "log", "verify", path, "--no-replay")
+    assert (code, out) == (0, "150 events: nothing is damaged or missing")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DELETE FROM graphcb_decisions WHERE position = 5")
+        database.execute("UPDATE graphcb_decisions SET gamma = 6.0 WHERE position = 1")
+        database.commit()
+    code, out, _ = run(capsys, "log", "verify", path)
+    assert code == 1
+    assert "the checksum of graphcb_decisions, position 1, does not match" in out
+    code, out, error = run(capsys, "log", "verify", path.parent / "none.db")
+    assert code == 2
+    assert "a log must be a file that exists" in error
+
+
+def test_backup(log, tmp_path, capsys):
+    path, state = log
+    copy = tmp_path / "copy.db"
+    code, out, _ = run(capsys, "log", "backup", path, copy)
+    assert (code, out) == (0, f"150 events: {copy}")
+    with Policy(copy) as policy:
+        assert to_bytes(policy.agent) == state
+    code, _, error = run(capsys, "log", "backup", path, copy)
+    assert code == 2
+    assert "a backup must be a new file, got" in error
+
+
 def test_evaluate(log, tmp_path, capsys):
     path, _ = log
     code, out, _ = run(capsys, "evaluate", path, "--policy", "constant:1")

@@ -188,10 +188,41 @@ def test_all_forms_of_a_row_are_the_same():
             {"amount": Decimal(10), "age": 31.0, "country": " DE "},
         ):
             assert same(encoder.encode(row), expected)
-    assert same(
-        learned(Encoder(KINDS)).encode({**content, "age": "31"}),
-        learned(Encoder(KINDS)).encode(content),
-    )
+
+
+def test_rows_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS)
+    for features in (KINDS, None):
+        encoder = learned(Encoder(features))
+        for i, row in enumerate(ROWS):
+            full = {name: row.get(name) for name in KINDS}
+            assert same(encoder.encode(frame.iloc[i]), encoder.encode(full))
+    assert Encoder({"x": "number?"}).encode({"x": pandas.NA})[0] == 0.0
+    with pytest.raises(ValueError, match="must be one row, got a DataFrame of shape"):
+        encoder.encode(frame)
+
+
+def test_rows_of_polars():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame([{**row, "age": float(row["age"])} for row in ROWS], strict=False)
+    encoder = learned(Encoder(KINDS))
+    for i, row in enumerate(ROWS):
+        assert same(encoder.encode(frame.row(i, named=True)), encoder.encode(row))
+
+
+def test_an_array_of_another_package_passes_unchanged():
+    class Tensor:
+        def __array__(self):
+            return np.array([1.0])
+
+    tensor = Tensor()
+    assert Encoder().encode(tensor) is tensor
+
+
+def test_a_number_written_as_text_is_a_number_where_it_is_declared():
+    encoder = learned(Encoder(KINDS))
+    assert same(encoder.encode({**ROWS[0], "age": " 31 "}), encoder.encode(ROWS[0]))
 
 
 def test_dicts_in_dicts_and_lists_of_numbers_are_flat():
@@ -239,6 +270,7 @@ def test_rows_pass_unchanged(features):
         (None, {"age": -np.inf}, ValueError, r"`context\['age'\]` must be a finite number, got"),
         (KINDS, {"country": np.inf}, ValueError, r"`context\['country'\]` must be a finite number"),
         (KINDS, {"age": "old"}, ValueError, r"`context\['age'\]` must be a number, got 'old'"),
+        (KINDS, {"age": np.datetime64("2026-05-01")}, ValueError, r"must be a number, got np"),
         (KINDS, {"age": 10**400}, ValueError, r"`context\['age'\]` must be a number, got 1000"),
         (KINDS, {"country": object()}, TypeError, r"`context\['country'\]` must be a number, a"),
         (None, {"country": b"DE"}, TypeError, r"a list of texts or None, got bytes"),

@@ -61,3 +61,30 @@ def test_what_is_read_can_be_written_to():
 def test_an_unknown_letter_is_damage():
     with pytest.raises(ValueError, match="damaged: a value must begin with one of n, f, i, p, s"):
         decode(b"z" + json.dumps(1).encode())
+
+
+@pytest.mark.parametrize(
+    "values", [[2**63, 1], [2**64, 1], [2**63, -1], [2**60 + 1, 0.5], np.array([2**63, 1], "u8")]
+)
+def test_whole_numbers_that_no_int64_or_float_holds_are_kept(values):
+    assert list(decode(encode(values, "actions"))) == list(values)
+
+
+def test_indices_that_no_int64_holds_are_refused():
+    with pytest.raises(ValueError, match="must be a pair"):
+        encode((np.array([2**63], dtype="u8"), [1.0]), "context")
+
+
+@pytest.mark.parametrize(
+    "content", [b"f123", b"i1234567", b"p" + bytes(8), b"s" + bytes(8) + bytes(8), b"s12"]
+)
+def test_bytes_that_do_not_fit_are_damage(content):
+    with pytest.raises(ValueError, match=r"damaged: \d+ bytes are no value of kind"):
+        decode(content)
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_a_sparse_row_with_an_index_outside_is_damage(index):
+    content = b"s" + np.array([3, index]).tobytes() + np.ones(1).tobytes()
+    with pytest.raises(ValueError, match="damaged: an index of a sparse row is not below its"):
+        decode(content)

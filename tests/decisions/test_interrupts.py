@@ -93,14 +93,15 @@ def interrupt_everywhere(new_log, step, rooms=ROOMS):
     return counter.met
 
 
-def test_at_every_line(new_log, request):
-    is_file = "sqlite" in request.node.name
-    assert interrupt_everywhere(new_log, 37 if is_file else 31) > 500
+def test_at_lines_all_over_a_life(new_log, request):
+    step = 37 if "sqlite" in request.node.name else 499
+    assert interrupt_everywhere(new_log, step) > 500
 
 
 @pytest.mark.slow
-def test_at_every_line_one_by_one(new_log):
-    assert interrupt_everywhere(new_log, 1, ROOMS[:2]) > 500
+def test_at_lines_of_this_room_closer_together(new_log, request):
+    step = 29 if "sqlite" in request.node.name else 97
+    assert interrupt_everywhere(new_log, step, ROOMS[:2]) > 500
 
 
 def test_a_kept_traceback_does_not_keep_the_lock(tmp_path):

@@ -1,9 +1,12 @@
 """How policies and logs show themselves: as one would type them, and without a password."""
 
+import traceback
+
 import pytest
 
 import graphcb
 from graphcb import Decision, DecisionLog, Policy, graphs
+from graphcb.decisions import LogError
 from graphcb.decisions.storage import open_storage, without_password
 
 
@@ -55,3 +58,27 @@ def test_locations_without_the_password(location, shown):
 def test_an_unknown_kind_of_url_is_refused_without_its_password():
     with pytest.raises(ValueError, match="got 'mysql://me@host/db'"):
         open_storage("mysql://me:secret@host/db", writes=False)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgresql://me:hunter2/x@host/db",
+        "postgresql://me:hun%ter2@host/db",
+        "postgresql://me:hunter2%zz@host/db",
+        "postgresql://me:hunter2@127.0.0.1:port/db",
+        "postgresql://me:hunter2@127.0.0.1:1/db?nosuch=hunter2",
+        "postgresql://me@127.0.0.1:1/db?password=hunter2&port=hunter2",
+        "postgresql://me:hunter2@127.0.0.1:1/db",
+        "postgresql://me:hunter2@[::1/db",
+    ],
+)
+def test_no_error_of_an_address_shows_a_password(location):
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    with pytest.raises((LogError, ValueError)) as caught:
+        Policy(location, graphcb.Uniform())
+    text = "".join(traceback.format_exception(caught.value))
+    for secret in ("hunter2", "ter2", "hun%"):
+        assert secret not in str(caught.value)
+        assert secret not in text.split("Policy(location")[-1]
+    assert "the address cannot be read; it must be" in text or "cannot be reached" in text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphcb.agents import SquareCBG
-from graphcb.contexts import Encoder
+from graphcb.contexts import Encoder, look
 from graphcb.experiments.progressive import Player
 from graphcb.graphs import bandit
 from graphcb.oracles import DefaultOracle
@@ -98,6 +98,7 @@ def check(files, rows, path):
         same_rows(pieces[0].contexts, examples.contexts)
         np.testing.assert_array_equal(pieces[0].losses, examples.losses)
         np.testing.assert_array_equal(played(pieces), losses)
+    assert look(rows) == reading.encoder.kinds
     dicts = one_by_one(rows, reading.encoder.kinds, examples.losses)
     same_rows(dicts[0].contexts, examples.contexts)
     np.testing.assert_array_equal(played(dicts), losses)

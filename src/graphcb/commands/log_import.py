@@ -64,3 +64,5 @@ def _import(options: argparse.Namespace) -> None:
             "the file has the probability of the chosen action alone: the rest is spread evenly "
             "over the others, and evaluation uses no estimate that depends on it"
         )
+    if not report.has_times:
+        print("the file has no times: the log has that of its import")

@@ -77,7 +77,7 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
         [
             (
                 f"{window.first:,} to {window.last:,}",
-                _time(window.begins_at),
+                _time(window.begins_at)[5:-3],
                 f"{window.feedback_share:.1%}",
                 _value(window.mean),
                 _interval(window.interval),

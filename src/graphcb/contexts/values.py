@@ -28,6 +28,8 @@ def passes(context: Any) -> bool:
         return False
     if kind in (np.ndarray, list, tuple):
         return True
+    if hasattr(context, "__array__") and not hasattr(context, "to_dict"):  # of another package
+        return True
     sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
     return sparse is not None and bool(sparse.issparse(context))
 
@@ -112,7 +114,7 @@ def as_number(name: str, value: Any) -> float:
             number = float(value)
             if number == number:
                 return number
-    except (ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(
         f"`context[{name!r}]` must be a number, got {value!r}; words are for features declared "

@@ -1,8 +1,8 @@
 """What a policy returns: a decision, and the receipt for its feedback."""
 
 import json
+import os
 import re
-import secrets
 from dataclasses import asdict, dataclass, fields
 
 from graphcb.decisions.identifiers import Identifier, as_identifier
@@ -67,7 +67,7 @@ class Acknowledgement:
 
 def new_token() -> str:
     """Sixteen random digits that no other decision has, in this log or in a copy of it."""
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()
 
 
 def decision_id(log_name: str, position: int, token: str | None) -> str:

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
+# A kind's bytes are a multiple of these, and a rest: its letter, and the width of a sparse row.
+_UNIT = {b"f": 8, b"i": 8, b"p": 16, b"s": 16}
+_REST = {b"f": 1, b"i": 1, b"p": 1, b"s": 9}
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
 
 
@@ -33,14 +36,18 @@ def encode(value: Any, name: str) -> bytes:
     if isinstance(value, np.ndarray | list):
         array = np.asarray(value) if _is_flat(value) else None
         if array is not None and array.ndim == 1 and array.dtype.kind in "fiub":
-            letter, dtype = (b"f", FLOAT) if array.dtype.kind == "f" else (b"i", WHOLE)
-            return letter + array.astype(dtype).tobytes()
+            if array.dtype.kind != "f" and not _is_too_large(array):
+                return b"i" + array.astype(WHOLE).tobytes()
+            if array.dtype.kind == "f" and not _has_rounded(value, array):
+                return b"f" + array.astype(FLOAT).tobytes()
     return b"j" + _json_bytes(value, name)
 
 
 def decode(content: bytes) -> Any:
     """What `encode` was given, with lists of numbers as int64 or float64 arrays."""
     kind = content[:1]
+    if len(content) % _UNIT.get(kind, 1) != _REST.get(kind, 0):
+        raise ValueError(f"damaged: {len(content)} bytes are no value of kind {kind!r}")
     if kind == b"f":
         return numbers(content, FLOAT, 1)
     if kind == b"i":
@@ -66,10 +73,22 @@ def _is_flat(value: Any) -> bool:
     return isinstance(value, np.ndarray) or not any(isinstance(v, list | str | dict) for v in value)
 
 
+def _is_too_large(array: NDArray[Any]) -> bool:
+    """Whether a number has no int64."""
+    return array.dtype == np.uint64 and bool((array > np.iinfo(np.int64).max).any())
+
+
+def _has_rounded(value: Any, array: NDArray[Any]) -> bool:
+    """Whether a list with whole numbers beyond 2**53 lost digits when it became an array."""
+    if isinstance(value, np.ndarray) or array.size == 0 or not np.abs(array).max() > 2.0**53:
+        return False
+    return any(isinstance(v, int) and int(f) != v for v, f in zip(value, array, strict=True))
+
+
 def _pair_bytes(value: tuple[Any, ...], name: str) -> bytes:
     if len(value) == 2:
         indices, values = np.asarray(value[0]), np.asarray(value[1])
-        whole = indices.dtype.kind in "iu" or indices.size == 0
+        whole = (indices.dtype.kind in "iu" and not _is_too_large(indices)) or indices.size == 0
         if indices.ndim == 1 and indices.shape == values.shape and whole:
             return indices.astype(WHOLE).tobytes() + values.astype(FLOAT).tobytes()
     raise ValueError(
@@ -96,6 +115,8 @@ def _sparse_row(content: bytes) -> Any:
 
     width = int(numbers(content, WHOLE, 1, 9)[0])
     indices, values = _pair(content, 9)
+    if indices.size and not (indices.min() >= 0 and indices.max() < width):
+        raise ValueError(f"damaged: an index of a sparse row is not below its width, {width}")
     return csr_array((values, indices, [0, indices.size]), shape=(1, width))
 
 

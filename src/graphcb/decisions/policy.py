@@ -27,12 +27,19 @@ class Policy:
 
     `log` is the path of a SQLite file or a URL postgresql://user@host/database. The log is
     created with `agent` and `seed` (random if left out), or continued where it stopped, however
-    it stopped; `agent` may then be left out. Whatever was returned stays in the log: with
-    `durability="power-loss"` even if the machine loses power, with the faster "process-kill" if
-    only the process dies. One process writes a log; several threads may share one policy. Every
-    `checkpoint_every` events the agent is stored as well, which only makes the next start
-    faster. `classes` are those of your own that the agent contains, as in `graphcb.load`. With
-    `check_replay=False` a log continues even if its decisions no longer come out the same.
+    it stopped; `agent` may then be left out.
+
+    Whatever was returned stays in the log: with `durability="power-loss"` even if the machine
+    loses power, with the faster "process-kill" if only the process dies; a power cut, or a crash
+    of PostgreSQL's server, may then lose the last moments. If a call raises, it is unknown
+    whether its event is in the log: call again, and the policy rebuilds itself from the log. To
+    copy a log, use `graphcb log backup`: its file alone lacks the latest events.
+
+    One process writes a log, and a forked child is refused; several threads may share one
+    policy. Every `checkpoint_every` events the agent is stored as well, which only makes the
+    next start faster. `classes` are those of your own that the agent contains, as in
+    `graphcb.load`. With `check_replay=False` a log continues even if its decisions no longer
+    come out the same.
 
     With a `problem`, the log is created with a `graphcb.Learner` for it, and `agent` may be the
     agent inside. Decisions, feedback and errors then use its names and its losses or rewards,

@@ -65,7 +65,7 @@ class PostgreSQLStorage:
     def __repr__(self) -> str:
         return f"PostgreSQLStorage({self.location!r})"
 
-    def begin(self, question: str = "") -> list[Any]:
+    def begin(self, question: str = "", *, anyway: bool = True) -> list[Any] | None:
         return self.execute(f"BEGIN; {question}" if question else "BEGIN")
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:

@@ -145,7 +145,7 @@ def count_parts(storage: Storage, until: int) -> PartCounts:
     sql = f"SELECT decision, checksum FROM graphcb_feedbacks {_BETWEEN}"
     for begin in range(0, until, 100 * PAGE):
         for decision, _ in storage.execute(sql, (begin, min(begin + 100 * PAGE, until))):
-            if not 0 < decision <= until:
+            if not isinstance(decision, int) or not 0 < decision <= until:
                 raise FileError(f"{storage.location}: damaged: a feedback for event {decision}")
             counts.add(decision)
     return counts

@@ -39,8 +39,12 @@ class Storage(Protocol):
         """
         ...
 
-    def begin(self, question: str = "") -> list[Any]:
-        """Begin a transaction, and return the rows that answer a question asked in it."""
+    def begin(self, question: str = "", *, anyway: bool = True) -> list[Any] | None:
+        """Begin a transaction, and return the rows that answer a question asked in it.
+
+        Unless it is to be asked anyway, None stands for an answer that no other connection can
+        have changed since the last time.
+        """
         ...
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:

@@ -135,6 +135,15 @@ _INSERT = {
     for kind, table in TABLE_OF.items()
 }
 
+_DOUBLE = struct.Struct("<d").pack
+_SELECT = {
+    (is_old, kind): "SELECT "
+    + ", ".join("NULL" if is_old and c in _SINCE_FORMAT_2 else c for c in kind._fields)
+    + f" FROM {table}"
+    for is_old in (False, True)
+    for kind, table in TABLE_OF.items()
+}
+
 
 def create_tables(storage: Storage, epoch: str) -> None:
     """Create the empty tables; call it inside a transaction."""
@@ -157,7 +166,11 @@ def _run(storage: Storage, statements: Sequence[str]) -> None:
 
 def insert(storage: Storage, rows: Sequence[StoredRow]) -> None:
     """Add rows of one kind with their checksums."""
-    storage.execute_many(_INSERT[type(rows[0])], [(*row[:-1], checksum(row)) for row in rows])
+    values = [(*row[:-1], checksum(row)) for row in rows]
+    if len(values) == 1:
+        storage.execute(_INSERT[type(rows[0])], values[0])
+    else:
+        storage.execute_many(_INSERT[type(rows[0])], values)
 
 
 def select(storage: Storage, kind: type[Any], where: str = "", *parameters: Any) -> list[Any]:
@@ -173,10 +186,7 @@ def select_unchecked(
     storage: Storage, kind: type[Any], where: str = "", *parameters: Any
 ) -> list[Any]:
     """Rows of one kind as they are stored, damaged or not."""
-    columns = [
-        "NULL" if storage.format == 1 and name in _SINCE_FORMAT_2 else name for name in kind._fields
-    ]
-    sql = f"SELECT {', '.join(columns)} FROM {TABLE_OF[kind]} {where}"
+    sql = f"{_SELECT[storage.format == 1, kind]} {where}"
     return [kind(*values) for values in storage.execute(sql, parameters)]
 
 
@@ -193,12 +203,13 @@ def checksum(row: StoredRow) -> int:
     values: Sequence[Any] = row[:-1]
     if values[-1] is None and row._fields[-2] in _SINCE_FORMAT_2:
         values = values[:-1]  # as in format 1
-    total = 0
+    pieces: list[bytes] = []
     for value in values:
-        if isinstance(value, bytes):
-            total = zlib.crc32(value, zlib.crc32(b"%d" % len(value), total))
-        elif isinstance(value, float):
-            total = zlib.crc32(struct.pack("<d", value), total)
+        kind = type(value)
+        if kind is bytes:
+            pieces += b"%d" % len(value), value
+        elif kind is float:
+            pieces.append(_DOUBLE(value))
         else:
-            total = zlib.crc32(f"|{value}".encode(errors="replace"), total)
-    return total
+            pieces.append(f"|{value}".encode(errors="replace"))
+    return zlib.crc32(b"".join(pieces))

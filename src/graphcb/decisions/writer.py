@@ -179,7 +179,10 @@ class LogWriter:
 
     def _begin(self, storage: Storage, position: int) -> None:
         """Begin a transaction on a log that is where this writer left it."""
-        standing = records.as_standing(storage.begin(records.STANDING), self.shown)
+        answer = storage.begin(records.STANDING, anyway=self._found != self._mine)
+        if answer is None:
+            return
+        standing = records.as_standing(answer, self.shown)
         if standing != (self._found, position):
             raise LogError(
                 f"{self.shown}: another policy has written to this log, which is at event "

@@ -64,12 +64,12 @@ def format_of(source: Source) -> LogFormat:
         raise ValueError(f"{source.name}: must have decisions, got an empty file")
     if filled[0].startswith("{"):
         return "dsjson"
-    if not any("|" in line for line in filled):
+    labels = [line.partition("|")[0] for line in filled if "|" in line]
+    if not labels:
         raise ValueError(
             f"{source.name}: must be DSJSON, or text of Vowpal Wabbit with features after a `|`; "
             f"got {filled[0][:60]!r}"
         )
-    labels = [line.partition("|")[0] for line in filled]
     is_adf = any(":" not in label for label in labels)  # a shared line, or an action not chosen
     has_blocks = "" in "\n".join(head).strip().split("\n")
     return "cb_adf" if is_adf or has_blocks else "cb"

@@ -30,6 +30,7 @@ class ImportReport:
     n_odd: int  # lines, left out
     first_odd: tuple[str, ...]
     all_probabilities: bool
+    has_times: bool
     problem: Problem
 
 
@@ -43,6 +44,7 @@ class _Found:
     names: tuple[str, ...] | None = None
     has_fixed_actions: bool = True
     all_probabilities: bool = True
+    has_times: bool = True
     smallest: float = 0.0
     largest: float = 0.0
 
@@ -53,6 +55,7 @@ class _Found:
         self.n_decisions += 1
         self.n_without_outcome += value is None
         self.all_probabilities &= one.probabilities is not None
+        self.has_times &= one.made_at is not None
         if self.has_fixed_actions:
             names = tuple(one.actions)
             self.names = names if self.names is None else self.names
@@ -101,8 +104,8 @@ def import_log(
     again = read_foreign(path, format=kind, n_actions=n_actions, bad=BadRows("", skip=skip_odd))
     record(os.fspath(log), agent, _past(again, problem, sign))
     return ImportReport(
-        kind, found.n_decisions, found.n_without_outcome, found.n_without_choice,
-        bad.count, tuple(bad.shown), found.all_probabilities, problem,
+        kind, found.n_decisions, found.n_without_outcome, found.n_without_choice, bad.count,
+        tuple(bad.shown), found.all_probabilities, found.has_times, problem,
     )  # fmt: skip
 
 

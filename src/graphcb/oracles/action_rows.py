@@ -16,7 +16,7 @@ from graphcb.compilation import compiled
 from graphcb.oracles.features import CLIP, LARGEST_INDEX, SparseFeatures, count_dense, find_key
 from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
 
-CONSTANT = 0.5  # of an action, beside features of norm 1: how much all actions have in common
+CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
 UNSEEN = -1  # in place of a feature that was never learned
 
 

@@ -71,7 +71,10 @@ def first_look(source: Source, options: ReadOptions) -> TableExamples | SparseEx
 
 
 def _few_features(source: Source) -> list[Any]:
-    """The features of a file if they are few and all have values; else none."""
+    """The features of a file if they are few and all have values; else none.
+
+    Those of libsvm include indices in between that are 0 in every line, as a table would.
+    """
     found: dict[Any, None] = {}
     parse = PARSERS[source.format]
     for line in source.lines(first_look=True):
@@ -83,7 +86,10 @@ def _few_features(source: Source) -> list[Any]:
             found |= dict.fromkeys(row.features)
             if row.has_words or len(found) > MANY_FEATURES:
                 return []
-    return sorted(found) if source.format == "libsvm" else list(found)
+    if source.format == "libsvm" and found:
+        last = max(found)
+        return list(range(min(1, *found), last + 1)) if last <= MANY_FEATURES else sorted(found)
+    return list(found)
 
 
 def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
