@@ -80,7 +80,13 @@ def test_import_says_what_it_found_and_assumed(tmp_path, capsys):
         assert text in out
     for policy in ("uniform", "logged", "constant:2"):
         assert main(["evaluate", str(log), "--policy", policy]) == 0
-    assert "3 of 3 decisions" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "3 of 3 decisions" in out
+    assert "doubly robust: this log was imported without the probabilities of all" in out
+    assert main(["log", "verify", str(log)]) == 0
+    assert "6 events: nothing is damaged or missing; the decisions were imported" in (
+        capsys.readouterr().out
+    )
     assert main(["log", "summary", str(log)]) == 0
     assert "none recorded" in capsys.readouterr().out
     assert main(["replay", str(log)]) != 0
@@ -93,3 +99,24 @@ def test_import_refuses_a_log_that_exists(log, tmp_path, capsys):
     assert main(["log", "import", str(tmp_path / "log.vw"), str(log)]) != 0
     assert "must not exist yet" in capsys.readouterr().err
     assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.vw", CB),
+        ("log.vw", "ca 1:0:0.5 'tag| x\n"),
+        ("log.ldf", "shared | s\n0:1:0.5 | x\n| y\n"),
+        ("log.json", '{"_label_cost": 0, "c": {"_multi": []}}\n'),
+    ],
+)
+def test_a_run_on_decisions_is_refused(tmp_path, capsys, name, text):
+    (tmp_path / name).write_text(text)
+    assert main(["run", str(tmp_path / name)]) != 0
+    assert "each with the outcome of the chosen action alone" in capsys.readouterr().err
+
+
+def test_a_run_on_costs_of_all_actions_is_not(tmp_path, capsys):
+    (tmp_path / "costs.vw").write_text("1:0.5 2:0.1 | x\n1:0.2 2:0.9 | y\n" * 5)
+    assert main(["run", str(tmp_path / "costs.vw")]) == 0
+    assert "average loss" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graphcb
-from graphcb.decisions import replay
+from graphcb.decisions import replay, verify
 from graphcb.evaluation import as_saved, constant, evaluate, logged, uniform
 from graphcb.imports import import_log
 from graphcb.problems import Learner, Problem, Recorded
@@ -151,6 +151,8 @@ class TestRefusals:
             graphcb.Policy(tmp_path / "log.db")
         with graphcb.DecisionLog(tmp_path / "log.db") as log:
             assert log.n_decisions == 3
+            assert log.is_imported
+        assert verify(tmp_path / "log.db") == []
 
     def test_a_log_that_exists_is_refused(self, tmp_path):
         path = write(tmp_path, CB)

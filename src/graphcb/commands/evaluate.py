@@ -54,7 +54,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
     target = read_target(options.policy)
     with DecisionLog(options.log) as log:
-        problem = log.problem
+        problem, is_imported = log.problem, log.is_imported
         if problem is not None and options.loss_range is not None:
             low, high = problem.range
             raise ValueError(
@@ -68,6 +68,11 @@ def _evaluate(options: argparse.Namespace) -> None:
             confidence=options.confidence,
         )
     _print(found, options, problem)
+    if found.doubly_robust is None:
+        lacks = "the agent of this log has no oracle that graphcb can read"
+        if is_imported:
+            lacks = "this log was imported without the probabilities of all actions"
+        print(f"doubly robust: {lacks}")
 
 
 def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
@@ -107,8 +112,6 @@ def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem |
         )
     elif found.plain is None:
         print(f"plain: {_why_not_plain(found, unit)}")
-    if found.doubly_robust is None:
-        print("doubly robust: the agent of this log has no oracle that graphcb can read")
 
 
 def _why_not_plain(found: "Evaluation", unit: str) -> str:

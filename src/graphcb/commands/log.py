@@ -66,6 +66,8 @@ def _verify(options: argparse.Namespace) -> int:
         return 1
     with DecisionLog(options.log) as log:
         replayed = "" if options.no_replay else ", and every decision comes out the same"
+        if log.is_imported:
+            replayed = "; the decisions were imported and are not made again"
         print(f"{log.n_events:,} events: nothing is damaged or missing{replayed}")
     return 0
 

@@ -48,6 +48,10 @@ def add_to(commands: Commands) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     _check(options)
+    if options.data != "-":
+        from graphcb.imports.foreign import refuse_decisions
+
+        refuse_decisions(options.data)
     source = Source(
         options.data,
         format=options.format,

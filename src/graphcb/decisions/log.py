@@ -12,7 +12,7 @@ from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
-from graphcb.decisions.start import stored_problem
+from graphcb.decisions.start import stored_problem, was_imported
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
@@ -94,6 +94,11 @@ class DecisionLog:
     def problem(self) -> Problem | None:
         """The problem that the log was created with, if there is one."""
         return stored_problem(self.start.agent, self.storage.location)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another program made the decisions: they cannot be made again."""
+        return was_imported(self.start.agent, self.storage.location)
 
     @property
     def n_events(self) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 from graphcb.agents import Agent
 from graphcb.decisions.tables import LogStart
-from graphcb.problems import Learner, Problem, problem_of
+from graphcb.problems import Learner, Problem, Recorded, problem_of
 from graphcb.saving import from_bytes, to_bytes
 
 
@@ -27,6 +27,14 @@ def stored_problem(agent: bytes, location: str) -> Problem | None:
     """The problem of a stored agent; its other parts, which may need classes, are not built."""
     found: Any = from_bytes(agent, where=location, part="problem")
     return found if isinstance(found, Problem) else None
+
+
+def was_imported(agent: bytes, location: str) -> bool:
+    """Whether another program made the decisions of a log."""
+    try:
+        return isinstance(from_bytes(agent, where=location), Recorded)
+    except ValueError:  # a class that is not part of graphcb
+        return False
 
 
 def check_same_problem(agent: bytes, start: LogStart, location: str) -> None:

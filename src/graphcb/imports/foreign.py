@@ -1,6 +1,7 @@
 """A file of decisions that another program wrote, whatever its format."""
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, get_args
@@ -13,6 +14,7 @@ from graphcb.streams import BadRows, Source
 
 LogFormat = Literal["cb", "cb_adf", "dsjson"]
 LOOKED_AT = 1000  # lines that tell the format
+_DECISION = re.compile(r"\s*(shared\s.*|(ca\s+)?\d+:[^:|\s]+:[^:|\s]+\s*('\S*\s*)?)\|")
 
 __all__ = ["ForeignDecision", "LogFormat", "format_of", "read_foreign"]
 
@@ -73,3 +75,19 @@ def format_of(source: Source) -> LogFormat:
     is_adf = any(":" not in label for label in labels)  # a shared line, or an action not chosen
     has_blocks = "" in "\n".join(head).strip().split("\n")
     return "cb_adf" if is_adf or has_blocks else "cb"
+
+
+def refuse_decisions(path: str) -> None:
+    """Refuse a file of decisions where every outcome of a row must be known."""
+    try:
+        with Source(path, format="vw").explained():
+            lines = islice(Source(path, format="vw").lines(), LOOKED_AT)
+            first = next((line for line in lines if not line.isspace()), "")
+    except (OSError, ValueError):
+        return  # said by whoever reads it
+    if _DECISION.match(first) or (first.lstrip().startswith("{") and '"_multi"' in first):
+        raise ValueError(
+            f"{path}: holds decisions, each with the outcome of the chosen action alone, and a run "
+            "needs the outcomes of all; turn it into a log with `graphcb log import`, and judge "
+            "policies on that with `graphcb evaluate`"
+        )

@@ -24,9 +24,10 @@ class ActionFeatureOracle:
     features, add one that marks the action itself. Contexts are dense or sparse. Neither needs to
     be scaled. Losses lie in `loss_range`.
 
-    One `pairs.PairPosterior` serves all actions: Bayesian logistic regression on the features of
-    the action, those of the context, and their products. The first 256 pairs learned have a full
-    covariance. A round costs the features of the context times the distinct ones of its actions.
+    One Bayesian logistic regression serves all actions, on their features, those of the context,
+    and the products of both. The first 256 such pairs have a full covariance, with dense contexts
+    more (`oracles/pairs.py`). A round costs about the features of the context times those of all
+    actions.
 
     >>> oracle = ActionFeatureOracle()
     >>> for price in (3.0, 9.0, 4.0, 8.0):
