@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         package = (missing.name or "").partition(".")[0]
         print(f"graphcb: this command needs {package}: {install(package)}", file=sys.stderr)
         return 2
-    except (ValueError, IndexError, TypeError, OSError, MemoryError) as mistake:
+    except (ValueError, IndexError, TypeError, ArithmeticError, OSError, MemoryError) as mistake:
         print(f"graphcb: {mistake}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -618,18 +618,13 @@ def test_the_problem_is_an_input(fraud, capsys):
     assert "problem.toml is the problem" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("d.vw", "1:0.5:0.25 | a b\n"),
-        ("d.vw", "shared | s_1\n0:1.0:0.5 | a_1\n | a_2\n"),
-        ("d.jsonl", '{"_label_cost": -1.0, "_label_probability": 0.5, "_labelIndex": 0}\n'),
-    ],
-)
-def test_a_log_of_decisions_is_no_file_of_examples(tmp_path, monkeypatch, capsys, name, text):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / name).write_text(text)
-    assert main(["run", name]) == 2
-    error = capsys.readouterr().err
-    assert f"{name}: is a log of decisions" in error
-    assert f"`graphcb log import {name} NEW.db`" in error
+def test_steps_that_diverge_with_another_seed(tmp_path, capsys, monkeypatch):
+    from graphcb.experiments.comparison import Comparison
+
+    def diverge(*_):
+        raise FloatingPointError("the predictions are no longer finite")
+
+    monkeypatch.setattr(Comparison, "add", diverge)
+    write(tmp_path, 20)
+    assert run(tmp_path, "--label", "topic", "--seeds", "2") == 2
+    assert capsys.readouterr().err == "graphcb: the predictions are no longer finite\n"

@@ -5,7 +5,6 @@ import csv
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
 from graphcb.streams.rounds import brings_actions
 
-LOOKED_AT = 100  # lines
 OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "picture"}
 
 
@@ -64,8 +62,6 @@ def _run(options: argparse.Namespace) -> None:
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     progress = Progress(options)
     with source.explained():
-        if source.format in ("vw", "jsonl"):
-            _refuse_log(source)
         if brings_actions(source):
             run_rounds(source, options, bad_rows)
             return
@@ -121,20 +117,6 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             outputs = asked(options, {name: OUTPUTS[name]})
             check_outputs(outputs, {"the model": options.load}, force=options.force)
-
-
-def _refuse_log(source: Source) -> None:
-    """Refuse a log of decisions, which shows the outcome of one action alone."""
-    for line in islice(source.lines(first_look=True), LOOKED_AT):
-        label = line.partition("|")[0].split() if source.format == "vw" else []
-        is_text = "shared" in label[:1] or any(cell.count(":") == 2 for cell in label)
-        if is_text or (source.format == "jsonl" and '"_label_' in line):
-            what = "DSJSON" if source.format == "jsonl" else "cb or cb_adf text"
-            raise ValueError(
-                f"{source.name}: is a log of decisions ({what}), with the outcome of the chosen "
-                f"action alone; `graphcb log import {source.name} NEW.db`, then `graphcb evaluate "
-                "NEW.db`, say how other policies would have done"
-            )
 
 
 def _graph_file(options: argparse.Namespace) -> str | None:
