@@ -1,4 +1,4 @@
-"""The contest in each example: SquareCB.G beside greedy, epsilon-greedy and itself without the graph."""
+"""The contest of an example: SquareCB.G beside greedy and itself without the graph."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -46,7 +46,7 @@ def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
     before = np.concatenate(([limits[0]] * 3, limits))[: len(limits) + 2]
     recent = np.convolve(before, np.ones(3) / 3.0, mode="valid")
     contexts = np.column_stack((rates, np.log(rates), recent))
-    earned = np.where(PRICES <= limits[:, None], PRICES, 0.0)
+    earned = np.where(limits[:, None] >= PRICES, PRICES, 0.0)
     losses = 1.0 - earned / PRICES[-1]
     graph, alone = graphs.posted_price(len(PRICES)), graphs.bandit(len(PRICES))
     print(f"{len(limits):,} {source}, {n_seeds} seeds; {SquareCBG().explain(graph)}")

@@ -2,8 +2,10 @@
 
 A message goes to one of eight teams. A wrong team sends it back: that costs 1 and shows only that
 it was wrong. A person at the desk costs 0.3, always finds the right team, and so shows what every
-team would have cost. The contexts are the words. Greedy asks the desk a lot at first, since nothing is
-known of the teams, and so learns as much as anybody: it is level here.
+team would have cost. The contexts are the words.
+
+Greedy asks the desk often while nothing is known of the teams, and so it learns, too: on the real
+stories it costs 4 % more, and the learner that ignores the graph costs 14 % more.
 
     python docs/examples/text_routing.py [figure.png]
 
