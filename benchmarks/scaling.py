@@ -7,6 +7,7 @@ for the table in docs/decisions/0016. Needs the extra `sklearn`.
 from collections.abc import Callable
 
 import numpy as np
+from graphcb.streams.scaling import standardise
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
@@ -14,7 +15,6 @@ from graphcb import SquareCBG, SquareRoot, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, Oracle
-from graphcb.streams.scaling import standardise
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -10,19 +10,21 @@ import os
 import zipfile
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphcb import agents, exploration, oracles
+from graphcb import agents, contexts, exploration, oracles, problems
 from graphcb.files import atomic_write
-from graphcb.oracles import blends, features
+from graphcb.oracles import action_rows, blends, features, pairs
 
 FORMAT = 1
+_PARTS = (action_rows, blends, features, pairs)  # of oracles
 _OURS = [
     thing
-    for room in (agents, exploration, oracles, blends, features)
+    for room in (agents, contexts, exploration, oracles, problems, *_PARTS)
     for thing in vars(room).values()
     if isinstance(thing, type) and not getattr(thing, "_is_protocol", False)
 ]
@@ -61,8 +63,13 @@ def to_bytes(thing: Any) -> bytes:
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> Any:
-    """Rebuild what `to_bytes` wrote; `where` names the source in errors."""
+def from_bytes(
+    content: bytes, *, where: str, classes: Iterable[type] = (), part: str | None = None
+) -> Any:
+    """Rebuild what `to_bytes` wrote; `where` names the source in errors.
+
+    With `part`, only the object in this attribute is rebuilt; None if it is not a known one.
+    """
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -78,7 +85,12 @@ def from_bytes(content: bytes, *, where: str, classes: Iterable[type] = ()) -> A
             "it was written by another version of graphcb"
         )
     try:
-        return _decode(description["content"], arrays, known)
+        found = description["content"]
+        if part is not None:
+            found = found["attributes"].get(part)
+            if not isinstance(found, dict) or found.get("class") not in known:
+                return None
+        return _decode(found, arrays, known)
     except (KeyError, TypeError) as reason:
         raise ValueError(f"{where}: damaged: {reason!r}") from None
 
@@ -99,7 +111,13 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
             _encode(list(pair), f"{where}.{i}", arrays) for i, pair in enumerate(value.items())
         ]
         return {"dict": pairs}
-    if callable(value) or not (is_dataclass(value) or hasattr(value, "__dict__")):
+    if callable(value) and not isfunction(vars(type(value)).get("__call__")):
+        raise TypeError(
+            f"`{where}` must be made of numbers, strings, arrays and the like to be saved, got the "
+            f"function {_name_of(value)}; make it an object of a class of your own with __call__, "
+            "and name the class on load: load(path, classes=[...])"
+        )
+    if not (is_dataclass(value) or hasattr(value, "__dict__")):
         raise TypeError(
             f"`{where}` must be made of numbers, strings, arrays and the like to be saved, "
             f"got {type(value).__name__}; pickle the whole if you trust the file"
@@ -109,6 +127,10 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
         for name, attribute in _attributes(value).items()
     }
     return {"class": type(value).__name__, "attributes": attributes}
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _attributes(thing: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 
 from graphcb import DecisionLog, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, replay
+from graphcb.decisions.sqlite import SQLiteStorage
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 
@@ -69,12 +70,18 @@ def without_rights(*paths):
 
 
 class TestFullDisk:
-    def test_nothing_half_written_and_on_it_goes_once_there_is_room(self, tmp_path):
+    def test_nothing_half_written_and_on_it_goes_once_there_is_room(self, tmp_path, monkeypatch):
         whole = begin(tmp_path / "whole.db", 60)
         with Policy(tmp_path / "full.db", new_agent(), seed=1) as policy:
-            connection = policy._log.storage._connection
-            (pages,) = connection.execute("PRAGMA page_count").fetchone()
-            connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+            (pages,) = policy._log.storage.execute("PRAGMA page_count")[0]
+        connect = SQLiteStorage._connect_to_write
+
+        def connect_to_little_room(storage):
+            connect(storage)
+            storage._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+
+        monkeypatch.setattr(SQLiteStorage, "_connect_to_write", connect_to_little_room)
+        with Policy(tmp_path / "full.db") as policy:
             played = []
             with pytest.raises(
                 LogError, match=r"full.db: the disk is full; make room and continue"
@@ -88,7 +95,7 @@ class TestFullDisk:
             with DecisionLog(tmp_path / "full.db") as log:
                 assert log.n_events == events
                 assert replay(log).position == events
-            connection.execute("PRAGMA max_page_count = 100000")
+            policy._log.storage._connection.execute("PRAGMA max_page_count = 100000")
             if events % 2:  # the decision was written, its feedback not
                 with DecisionLog(tmp_path / "full.db") as log:
                     row = list(log)[-1]
@@ -211,7 +218,7 @@ class TestDamage:
         change(tmp_path / "a.db", "UPDATE graphcb_log SET format = 99")
         for call in (DecisionLog, Policy):
             with pytest.raises(
-                ValueError, match="must have format 1, got 99; it was written by an"
+                ValueError, match="must have a format from 1 to 2, got 99; it was written by an"
             ):
                 call(tmp_path / "a.db")
 
@@ -227,7 +234,7 @@ class TestDamage:
                 "the checksum of graphcb_decisions, position 5, does not match",
             ),
             ("UPDATE graphcb_graphs SET description = '{}'", "the checksum of graphcb_graphs"),
-            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 1"),
+            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 2"),
             ("DELETE FROM graphcb_log", "graphcb_log must have one row, got 0"),
             ("DELETE FROM graphcb_feedbacks WHERE position = 4", "event 4 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position = 5", "event 5 is missing"),

@@ -12,7 +12,7 @@ import pytest
 
 from graphcb import DecisionLog, Policy, SquareCBG, SquareRoot
 from graphcb.cli import main
-from graphcb.decisions import replay
+from graphcb.decisions import replay, verify
 from graphcb.oracles import LinearOGD, NewsvendorOGD
 
 DUMPS = Path(__file__).parent / "data"
@@ -86,3 +86,72 @@ def test_it_continues_with_its_agent_and_takes_late_feedback_by_identifier(old):
         np.testing.assert_array_equal(policy.agent.oracle.weights, twin.oracle.weights)
         assert log.n_feedbacks == log.n_decisions
         np.testing.assert_array_equal(replay(log).agent.oracle.weights, twin.oracle.weights)
+
+
+def test_reading_leaves_it_as_it_is_and_a_policy_brings_it_up_to_date(old):
+    path, _ = old
+    before = path.read_bytes()
+    with DecisionLog(path) as log:
+        assert log.start.format == 1
+        rows = list(log)
+        assert path.read_bytes() == before
+        with Policy(path) as policy:
+            made = policy.decide(
+                [0.5] * np.size(rows[-1].context), rows[-1].graph, rows[-1].actions
+            )
+            assert log.start.format == 1  # this reader has not looked again yet
+            again = list(log)
+            assert log.start.format == 2
+    name = log.start.name
+    assert [row.decision_id for row in again[:-1]] == [f"{name}-{row.position}" for row in rows]
+    assert again[-1].decision_id == made.decision_id
+    assert made.decision_id.count("-") == 2
+    for row, same in zip(rows, again, strict=False):
+        assert same.probabilities.tobytes() == row.probabilities.tobytes()
+        assert (same.feedback is None) == (row.feedback is None)
+    assert verify(path) == []
+
+
+def test_old_names_are_taken_for_old_decisions_alone(old):
+    path, _ = old
+    with DecisionLog(path) as log:
+        waiting = [row for row in log if row.feedback is None]
+        name = log.start.name
+        last = list(log)[-1]
+    with Policy(path) as policy:
+        with pytest.raises(LookupError, match="is another one"):
+            policy.feedback(f"{name}-{waiting[0].position}-{'0' * 16}", {})
+        assert policy.feedback(f"{name}-{waiting[0].position}", {}).counted
+        made = policy.decide([0.5] * np.size(last.context), last.graph, last.actions)
+        with pytest.raises(LookupError, match="where the names have 16 more digits; give the"):
+            policy.feedback(made.decision_id.rpartition("-")[0], {})
+        assert policy.feedback(made.decision_id, {}).counted
+
+
+def test_an_upgrade_that_is_interrupted_has_not_happened(old, monkeypatch):
+    path, _ = old
+    from graphcb.decisions import tables
+
+    plain = tables.insert
+    monkeypatch.setattr(tables, "insert", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Policy(path)
+    monkeypatch.setattr(tables, "insert", plain)
+    with DecisionLog(path) as log:
+        assert log.start.format == 1
+        assert replay(log).position == log.n_events
+    with Policy(path):
+        pass
+    assert verify(path) == []
+
+
+def test_a_second_feedback_after_the_upgrade_does_not_count_twice(old):
+    """The checkpoint of 0.1.0 does not say which decisions have feedback."""
+    path, _ = old
+    with DecisionLog(path) as log:
+        row = next(row for row in log if row.feedback is not None)
+    seen = dict(zip(list(row.feedback.actions), row.feedback.losses.tolist(), strict=True))
+    with Policy(path) as policy:
+        events = policy.n_events
+        assert not policy.feedback(row.decision_id, seen).counted
+        assert policy.n_events == events

@@ -116,11 +116,11 @@ class TestFeedback:
             assert (first.counted, first.message) == (True, "counted")
             state, events = to_bytes(policy.agent), policy.n_events
             again = policy.feedback(decision.decision_id, seen)
-            other = policy.feedback(decision.decision_id, dict.fromkeys(seen, 0.0))
             assert not again.counted
-            assert not other.counted
             assert "already has its feedback (event 2), with the same losses" in again.message
-            assert "with other losses; this one changes nothing" in other.message
+            text = r"must agree with what is known .* has loss 0\.\d+ \(event 2\), got 0\.0"
+            with pytest.raises(ValueError, match=text):
+                policy.feedback(decision.decision_id, dict.fromkeys(seen, 0.0))
             assert (to_bytes(policy.agent), policy.n_events) == (state, events)
 
     def test_nothing_revealed_is_a_feedback(self, tmp_path):
@@ -181,16 +181,22 @@ class TestFeedback:
     def test_unknown_identifiers(self, new_log):
         with Policy(new_log(), graphcb.Uniform()) as policy:
             made = policy.decide(None, COPS).decision_id
-            name = made.split("-")[0]
-            with pytest.raises(LookupError, match=f"decision '{name}-2' is not in the log"):
-                policy.feedback(f"{name}-2", {})
+            name, _, token = made.split("-")
+            beyond = f"decision '{name}-2-{token}' is not in the log .*, which ends at event 1: it"
+            with pytest.raises(LookupError, match=beyond):
+                policy.feedback(f"{name}-2-{token}", {})
             with pytest.raises(LookupError, match="decision '00000000-1' is from another log"):
                 policy.feedback("00000000-1", {})
-            for wrong in ("seven", f"{name}-07", f"{name}-1 ", 1, None):
-                with pytest.raises(LookupError, match=f"such as '{name}-7', got {wrong!r}"):
+            example = f"such as '{name}-7-0123456789abcdef'"
+            for wrong in ("seven", f"{name}-07", f"{name}-1 ", f"{made}0", 1, None):
+                with pytest.raises(LookupError, match=f"{example}, got {wrong!r}"):
                     policy.feedback(wrong, {})
+            with pytest.raises(LookupError, match="where the names have 16 more digits"):
+                policy.feedback(f"{name}-1", {})
+            with pytest.raises(LookupError, match="where event 1 is another one: the log was"):
+                policy.feedback(f"{name}-1-{'0' * 16}", {})
             assert policy.feedback(made, {}).counted
-            with pytest.raises(LookupError, match=f"decision '{name}-2' is not in the log"):
+            with pytest.raises(LookupError, match="where event 2 is no decision"):
                 policy.feedback(f"{name}-2", {})  # event 2 is a feedback
 
 
@@ -273,7 +279,7 @@ class TestRestart:
             pass
 
     def test_a_new_log_needs_an_agent_that_can_be_saved(self, new_log, tmp_path):
-        with pytest.raises(ValueError, match="`agent` must be given to create a log"):
+        with pytest.raises(ValueError, match="`agent` must be given to create a log, or a problem"):
             Policy(new_log())
         oracle = SharedLinearOGD(1, lambda context, actions: np.ones((len(actions), 1)))
         with pytest.raises(TypeError, match=r"`Greedy.oracle.features` must be made of numbers"):

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from graphcb.commands.command import Commands
+from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 
 
 def add_to(commands: Commands) -> None:
@@ -14,14 +15,18 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
     parser.add_argument("--save", type=Path, metavar="MODEL", help="write the model to a file")
+    add_force(parser)
     parser.set_defaults(command=_replay)
 
 
 def _replay(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog, replay
     from graphcb.decisions.records import read_checkpoints
-    from graphcb.saving import from_bytes, save, to_bytes
+    from graphcb.decisions.verifying import differs
+    from graphcb.files import FileError
+    from graphcb.saving import from_bytes, save
 
+    check_outputs(asked(options, {"save": "model"}), log_files(options.log), force=options.force)
     with DecisionLog(options.log) as log:
         start = time.perf_counter()
         state = replay(log)
@@ -34,11 +39,8 @@ def _replay(options: argparse.Namespace) -> None:
         for checkpoint in read_checkpoints(log.storage):
             if checkpoint.position == state.position:
                 stored = from_bytes(checkpoint.agent, where=log.storage.location)
-                # An older version may have stored fewer attributes: those it has must agree.
-                newer = vars(state.agent).keys() - vars(stored).keys()
-                vars(stored).update((k, v) for k, v in vars(state.agent).items() if k in newer)
-                if to_bytes(stored) != to_bytes(state.agent):
-                    raise ValueError(
+                if differs(state, checkpoint, stored):
+                    raise FileError(
                         f"{log.storage.location}: the checkpoint at event {state.position} differs "
                         "from what the log leads to; the log is right: run DELETE FROM "
                         "graphcb_checkpoints on it"

@@ -6,6 +6,7 @@ from graphcb.decisions.policy import Policy
 from graphcb.decisions.replaying import ReplayError, replay
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.transition import PolicyState
+from graphcb.decisions.verifying import back_up, verify
 
 __all__ = [
     "Acknowledgement",
@@ -17,5 +18,7 @@ __all__ = [
     "Policy",
     "PolicyState",
     "ReplayError",
+    "back_up",
     "replay",
+    "verify",
 ]

@@ -2,9 +2,11 @@
 
 import json
 import re
+import secrets
 from dataclasses import asdict, dataclass, fields
 
 from graphcb.decisions.identifiers import Identifier, as_identifier
+from graphcb.decisions.tables import DecisionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,8 @@ class Decision:
     the action stands in the graph and in `probabilities`. `gamma` is None for an agent without
     one, and `model_version` counts the feedbacks that the model had learned from.
 
-    >>> decision = Decision("5f3a90c1-7", "b", 1, 0.75, ("a", "b"), (0.25, 0.75), 32.0, 4)
+    >>> name = "5f3a90c1-7-d2c4018e66a1f3b7"
+    >>> decision = Decision(name, "b", 1, 0.75, ("a", "b"), (0.25, 0.75), 32.0, 4)
     >>> Decision.from_json(decision.to_json()) == decision
     True
     """
@@ -54,7 +57,7 @@ class Decision:
 class Acknowledgement:
     """The receipt for a feedback, which is durably in the log.
 
-    `counted` is False for a second feedback, which changes nothing; `message` says so.
+    `counted` is False if all of it was known, so that it changes nothing; `message` says so.
     """
 
     decision_id: str
@@ -62,22 +65,54 @@ class Acknowledgement:
     message: str
 
 
-def decision_id(log_name: str, position: int) -> str:
-    """The identifier of a decision: the log's name and the event's number."""
-    return f"{log_name}-{position}"
+def new_token() -> str:
+    """Sixteen random digits that no other decision has, in this log or in a copy of it."""
+    return secrets.token_hex(8)
 
 
-def position_of(decision: str, log_name: str, location: str) -> int:
-    """The number of the event that an identifier of this log names."""
-    parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})", str(decision))
+def decision_id(log_name: str, position: int, token: str | None) -> str:
+    """The identifier of a decision: the log's name, the event's number, and its token.
+
+    Decisions that were made with graphcb 0.2 or earlier have no token.
+    """
+    return f"{log_name}-{position}" if token is None else f"{log_name}-{position}-{token}"
+
+
+def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, str | None]:
+    """The number of the event that an identifier of this log names, and its token."""
+    parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})(?:-([0-9a-f]{16}))?", str(decision))
     if parts is None:
         raise LookupError(
             "`decision_id` must be one that `decide` returned, such as "
-            f"{decision_id(log_name, 7)!r}, got {decision!r}"
+            f"{decision_id(log_name, 7, '0123456789abcdef')!r}, got {decision!r}"
         )
     if parts[1] != log_name:
         raise LookupError(
             f"decision {decision!r} is from another log: those of {location} begin with "
             f"{log_name!r}"
         )
-    return int(parts[2])
+    return int(parts[2]), parts[3]
+
+
+def check_decision_id(
+    decision: str, token: str | None, row: DecisionRow | None, until: int, location: str
+) -> None:
+    """Refuse the identifier of a decision that this log, with `until` events, does not hold."""
+    if row is not None and row.token == token:
+        return
+    position = int(decision.split("-")[1])
+    if position > until:
+        reason = (
+            f"which ends at event {until}: it has lost its tail, such as by restoring a backup or "
+            'by a power cut with durability "process-kill"'
+        )
+    elif row is not None and token is None:
+        reason = "where the names have 16 more digits; give the whole name"
+    elif token is None:
+        reason = f"where event {position} is no decision"
+    else:
+        reason = (
+            f"where event {position} is another one: the log was continued from a copy, such as a "
+            "backup, in which this decision was not made"
+        )
+    raise LookupError(f"decision {decision!r} is not in the log {location}, {reason}")

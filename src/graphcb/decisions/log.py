@@ -9,19 +9,24 @@ from numpy.typing import NDArray
 
 from graphcb.decisions import records
 from graphcb.decisions.decision import decision_id
-from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
-from graphcb.decisions.identifiers import Identifier, as_identifier, pick
-from graphcb.decisions.storage import open_storage, without_password
+from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
+from graphcb.decisions.identifiers import Identifier, identifier_at, pick
+from graphcb.decisions.parts import merge, read_decision, read_part
+from graphcb.decisions.start import stored_problem
+from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
 
 
 class LoggedFeedback(NamedTuple):
-    """The losses that came back for a decision.
+    """The losses that came back for a decision, all parts together.
 
-    `actions` are identifiers, in the form that `agent.learn` takes; `action_indices` are where
-    these actions stand in the graph.
+    They are rewards if the log's problem has these. `actions` are identifiers, in the form that
+    `agent.learn` takes; `action_indices` are where these actions stand in the graph, in increasing
+    order. `position` and `received_at` are those of the last part. `parts` are the feedbacks as
+    they came, which have no parts of their own.
     """
 
     position: int
@@ -29,12 +34,14 @@ class LoggedFeedback(NamedTuple):
     actions: Any
     action_indices: NDArray[np.int64]
     losses: NDArray[np.float64]
+    parts: tuple["LoggedFeedback", ...] = ()
 
 
 class LoggedDecision(NamedTuple):
     """A decision with everything it was made from, and its feedback if there is one.
 
-    `actions` are the identifiers that `decide` was given, None for 0, 1, ...; `action` is the
+    `actions` are the identifiers that `decide` was given, None for 0, 1, ..., a dict where they
+    have features; in a log that was created with a problem they are names. `action` is the
     identifier that was drawn, and `action_index` where it stands in the graph.
     """
 
@@ -56,8 +63,9 @@ class DecisionLog:
     """The decisions of a policy, read from a SQLite file or a PostgreSQL URL.
 
     Iterating gives each `LoggedDecision` in turn, as of the moment the iteration started. The
-    policy may continue to write. `start` says how the log began: agent, seed, version of graphcb.
-    A file on a network drive is not safe: SQLite needs its locks.
+    policy may continue to write. A row that is damaged, or an event that is missing, is a
+    `FileError`, at the end of the iteration at the latest. `start` says how the log began: agent,
+    seed, version of graphcb. A file on a network drive is not safe: SQLite needs its locks.
 
     >>> import tempfile, pathlib, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
@@ -70,8 +78,9 @@ class DecisionLog:
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         self.location = os.fspath(location)
-        self.storage = open_storage(self.location, writes=False)
+        self.storage = new_storage(self.location, writes=False)
         try:
+            self.storage.open()
             self.start = records.read_start(self.storage)
         except BaseException:
             self.storage.close()
@@ -80,6 +89,11 @@ class DecisionLog:
 
     def __repr__(self) -> str:
         return f"DecisionLog({without_password(self.location)!r})"
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem that the log was created with, if there is one."""
+        return stored_problem(self.start.agent, self.storage.location)
 
     @property
     def n_events(self) -> int:
@@ -93,28 +107,35 @@ class DecisionLog:
 
     @property
     def n_feedbacks(self) -> int:
-        """The number of decisions that have feedback."""
+        """The number of feedbacks, each part of one counted."""
         return records.count(self.storage, FeedbackRow, self.n_events)
 
     def __iter__(self) -> Iterator[LoggedDecision]:
-        for decision, feedback in records.read_pairs(self.storage, self.n_events):
-            yield self._logged(decision, feedback)
+        self.refresh()
+        for decision, parts in records.read_pairs(self.storage, records.read_end(self.storage)):
+            yield self._logged(decision, parts)
 
-    def _logged(self, row: DecisionRow, feedback: FeedbackRow | None) -> LoggedDecision:
-        actions = decode(row.actions)
+    def refresh(self) -> None:
+        """Look again how the log began: a policy may have brought its tables up to date."""
+        self.start = records.read_start(self.storage)
+
+    def _logged(self, row: DecisionRow, parts: list[FeedbackRow]) -> LoggedDecision:
+        location = self.storage.location
+        graph = self._graphs.read(row.graph)
+        context, actions = read_decision(row, graph, location)
         return LoggedDecision(
             row.position,
-            decision_id(self.start.name, row.position),
+            decision_id(self.start.name, row.position, row.token),
             row.made_at,
-            decode(row.context),
-            self._graphs.read(row.graph),
+            context,
+            graph,
             actions,
-            row.action if actions is None else as_identifier(actions[row.action]),
+            identifier_at(actions, row.action),
             row.action,
             numbers(row.probabilities, FLOAT),
             row.gamma,
             row.model_version,
-            None if feedback is None else _logged_feedback(feedback, actions),
+            _logged_feedback(parts, actions, graph, location) if parts else None,
         )
 
     def close(self) -> None:
@@ -128,7 +149,20 @@ class DecisionLog:
         self.close()
 
 
-def _logged_feedback(row: FeedbackRow, actions: Any) -> LoggedFeedback:
-    indices = numbers(row.actions, WHOLE)
-    losses = numbers(row.losses, FLOAT)
-    return LoggedFeedback(row.position, row.received_at, pick(actions, indices), indices, losses)
+def _logged_feedback(
+    rows: list[FeedbackRow], actions: Any, graph: FeedbackGraph, location: str
+) -> LoggedFeedback:
+    known = merge(rows, graph, location)
+    parts = []
+    for row in rows:
+        indices, losses = read_part(row, graph, location)
+        chosen = pick(actions, indices)
+        parts.append(LoggedFeedback(row.position, row.received_at, chosen, indices, losses))
+    if len(parts) == 1:
+        return parts[0]._replace(parts=(parts[0],))
+    ordered = sorted(known)
+    indices = np.array(ordered, dtype=WHOLE)
+    losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)
+    last = rows[-1]
+    chosen = pick(actions, indices)
+    return LoggedFeedback(last.position, last.received_at, chosen, indices, losses, tuple(parts))

@@ -6,25 +6,20 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.agents import Agent
-from graphcb.decisions import records
-from graphcb.decisions.decision import Acknowledgement, Decision, decision_id, position_of
+from graphcb.decisions.decision import Acknowledgement, Decision, decision_id, new_token
 from graphcb.decisions.encoding import FLOAT, decode, encode
 from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
-from graphcb.decisions.revealed import read_losses
-from graphcb.decisions.storage import Durability, without_password
+from graphcb.decisions.incoming import Losses, NewFeedback, check_feedbacks, read_whole
+from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
 from graphcb.decisions.transition import Drawn, draw, learn
-from graphcb.decisions.writer import LogWriter
+from graphcb.decisions.writer import LogWriter, Pending
 from graphcb.graphs import FeedbackGraph, as_graph
-
-Losses = Mapping[Any, float]
-NewFeedback = tuple[DecisionRow, NDArray[np.int64], NDArray[np.float64]]
+from graphcb.problems import Problem, plain_actions, plain_context, problem_of
 
 
 class Policy:
@@ -38,6 +33,10 @@ class Policy:
     `checkpoint_every` events the agent is stored as well, which only makes the next start
     faster. `classes` are those of your own that the agent contains, as in `graphcb.load`. With
     `check_replay=False` a log continues even if its decisions no longer come out the same.
+
+    With a `problem`, the log is created with a `graphcb.Learner` for it, and `agent` may be the
+    agent inside. Decisions, feedback and errors then use its names and its losses or rewards,
+    contexts may be dicts, and `graph` and `actions` are those of the problem.
 
     >>> import tempfile, pathlib, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
@@ -56,6 +55,7 @@ class Policy:
         log: str | os.PathLike[str],
         agent: Agent | None = None,
         *,
+        problem: Problem | None = None,
         seed: int | None = None,
         durability: Durability = "power-loss",
         checkpoint_every: int = 10_000,
@@ -70,86 +70,103 @@ class Policy:
             "classes": tuple(classes),
             "check_replay": check_replay,
         }
-        self._log = LogWriter(self.location, agent, seed, **self._settings)
+        self._log = LogWriter(self.location, agent, seed, problem, **self._settings)
+        try:
+            self.problem = problem_of(self._log.state().agent)
+        except BaseException:
+            self._log.storage.close()
+            raise
 
-    def decide(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Decision:
+    def decide(
+        self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
+    ) -> Decision:
         """Draw an action; the decision is in the log when it is returned.
 
         `actions` are today's identifiers in the oracle's terms, as in `agent.act`; they must be
-        distinct, because feedback is keyed by them.
+        distinct, because feedback is keyed by them. With a problem they are names, or a mapping
+        from names to features; the problem gives what is left out. Without one, `graph` is needed.
         """
         return self.decide_many([context], graph, actions)[0]
 
     def decide_many(
-        self, contexts: Iterable[Any], graph: FeedbackGraph, actions: Any = None
+        self, contexts: Iterable[Any], graph: FeedbackGraph | None = None, actions: Any = None
     ) -> list[Decision]:
         """One decision per context, as by `decide` in turn, but in one transaction."""
-        encoded_actions = encode(as_list(actions), "actions")
-        identifiers = read_identifiers(encoded_actions, as_graph(graph).n_actions)
+        graph, actions = self._round(graph, actions)
+        encoded_actions = encode(actions, "actions")
+        identifiers = read_identifiers(encoded_actions, graph.n_actions)
+        if self.problem is not None:
+            contexts = map(plain_context, contexts)
         encoded = [encode(context, "context") for context in contexts]
-        with self._guard:
-            state, seed = self._log.state(), self._log.start.seed
-            known = self._log.graphs.as_read(graph)
-            drawn: list[Drawn] = []
+        if not encoded:
+            return []
+        with self._alone(), self._log.transaction() as pending:
+            number, known = pending.graphs.write(graph)
+            pending.asked = True
+            rows, made = [], []
             for context in encoded:
-                drawn.append(draw(state, seed, decode(context), known, decode(encoded_actions)))
-                state = drawn[-1].after
-            if drawn:
-                with self._log.transaction() as pending:
-                    number = self._log.graphs.write(graph)
-                    both = zip(drawn, encoded, strict=True)
-                    rows = [_as_row(one, x, encoded_actions, number) for one, x in both]
-                    insert(pending.storage, rows)
-                    pending.state = state
-            return [self._as_decision(one, identifiers) for one in drawn]
+                given = decode(context), known, decode(encoded_actions)
+                one = draw(pending.state, self._log.start.seed, *given)
+                row = _as_row(one, context, encoded_actions, number)
+                rows.append(row)
+                made.append(self._as_decision(one, row, identifiers))
+                pending.state = one.after
+            insert(pending.storage, rows)
+        return made
 
     def feedback(self, decision_id: str, losses: Losses) -> Acknowledgement:
         """Learn what a decision revealed: {action: loss, ...}, keyed by identifiers.
 
-        The keys are elements of `decision.actions`, or their texts as in JSON ("2" for 2). The
-        feedback is durable when this returns. A second one for the same decision changes
-        nothing, and the receipt says so. Losses may be missing: {} means that nothing was seen.
+        The keys are elements of `decision.actions`, or their texts as in JSON ("2" for 2). If the
+        policy has a problem, its values are losses or rewards as the problem says, within its
+        range. The feedback is durable when this returns. It may come in parts: each action
+        counts once. A part that was received before changes nothing, and the receipt says so; one
+        that gives an action another loss is refused. {} means that nothing was seen.
         """
         return self.feedback_many({decision_id: losses})[0]
 
     def feedback_many(self, losses: Mapping[str, Losses]) -> list[Acknowledgement]:
         """Feedback for many decisions, as by `feedback` in turn, but in one transaction."""
-        with self._guard:
-            self._log.state()
-            new, receipts = self._check(losses)
-            if new:
-                with self._log.transaction() as pending:
-                    rows = []
-                    for row, indices, values in new:
-                        pending.state = learn(pending.state, row, indices, values)
-                        content = row.position, indices.tobytes(), values.tobytes()
-                        rows.append(FeedbackRow(pending.state.position, time.time(), *content))
-                    insert(pending.storage, rows)
-            return receipts
+        if not losses:
+            return []
+        with self._alone(), self._log.transaction() as pending:
+            checked = check_feedbacks(pending, self._log.start.name, losses)
+            rows = []
+            for new in checked:
+                if new.receipt.counted:
+                    rows.append(_learn(pending, new))
+            if rows:
+                insert(pending.storage, rows)
+        return [new.receipt for new in checked]
 
     @property
     def n_events(self) -> int:
         """The number of decisions and counted feedbacks, which is that of the last event."""
-        with self._guard:
+        with self._alone():
             return self._log.state().position
 
     @property
     def model_version(self) -> int:
-        """The number of feedbacks that the model has learned from."""
-        with self._guard:
+        """The number of feedbacks that the model has learned from, each part of one counted."""
+        with self._alone():
             return self._log.state().n_feedbacks
 
     @property
     def agent(self) -> Agent:
         """A copy of the agent as it is now, to look at or to save."""
-        with self._guard:
+        with self._alone():
             agent: Agent = copy.deepcopy(self._log.state().agent)
             return agent
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next writer; may be called again."""
-        with self._guard:
+        with suppress(LogError), self._alone():
             self._log.close()
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """One thread at a time; a forked child is refused before it could wait for another's."""
+        self._log.check_process()
+        return self._guard
 
     def __enter__(self) -> "Policy":
         return self
@@ -167,10 +184,24 @@ class Policy:
                 shown.append(f"{name}={text}")
         return f"Policy({', '.join(shown)})"
 
-    def _as_decision(self, one: Drawn, identifiers: Identifiers) -> Decision:
+    def _round(self, graph: FeedbackGraph | None, actions: Any) -> tuple[FeedbackGraph, Any]:
+        """The graph of a round and its actions, as they are logged."""
+        if self.problem is None:
+            if graph is None:
+                raise TypeError(
+                    "`graph` must be given, as this log was created without a problem that says "
+                    "what actions reveal"
+                )
+            return as_graph(graph), as_list(actions)
+        names = self.problem.names_of(actions)
+        is_mapping = isinstance(actions, Mapping)
+        listed = plain_actions(actions) if is_mapping else list(names)
+        return self.problem.graph_for(names, graph), listed
+
+    def _as_decision(self, one: Drawn, row: DecisionRow, identifiers: Identifiers) -> Decision:
         probabilities = tuple(one.probabilities.tolist())
         return Decision(
-            decision_id(self._log.start.name, one.after.position),
+            decision_id(self._log.start.name, row.position, row.token),
             identifiers.values[one.action_index],
             one.action_index,
             probabilities[one.action_index],
@@ -180,39 +211,17 @@ class Policy:
             one.after.n_feedbacks,
         )
 
-    def _check(
-        self, losses: Mapping[str, Losses]
-    ) -> tuple[list[NewFeedback], list[Acknowledgement]]:
-        """The feedbacks that are new, and the receipts of all; nothing has changed yet."""
-        name, shown = self._log.start.name, self._log.shown
-        positions = [position_of(text, name, shown) for text in losses]
-        rows = records.read_decisions(self._log.storage, positions)
-        known = records.read_feedbacks(self._log.storage, positions)
-        new, receipts = [], []
-        for position, (text, given) in zip(positions, losses.items(), strict=True):
-            if position not in rows:
-                raise LookupError(f"decision {text!r} is not in the log {shown}")
-            row = rows[position]
-            graph = self._log.graphs.read(row.graph)
-            identifiers = read_identifiers(row.actions, graph.n_actions)
-            indices, values = read_losses(given, identifiers, graph, row.action)
-            if position in known:
-                receipts.append(_second(text, known[position], indices, values))
-            else:
-                new.append((row, indices, values))
-                receipts.append(Acknowledgement(text, True, "counted"))
-        return new, receipts
 
-
-def _second(
-    text: str, first: FeedbackRow, indices: NDArray[np.int64], losses: NDArray[np.float64]
-) -> Acknowledgement:
-    same = (indices.tobytes(), losses.tobytes()) == (first.actions, first.losses)
-    message = (
-        f"decision {text} already has its feedback (event {first.position}), with "
-        f"{'the same' if same else 'other'} losses; this one changes nothing"
-    )
-    return Acknowledgement(text, False, message)
+def _learn(pending: Pending, new: NewFeedback) -> FeedbackRow:
+    """Teach the agent, which learns in place, and return the row to be stored."""
+    decision = read_whole(pending, new.decision)
+    pending.asked = True
+    context, actions = decode(decision.context), decode(decision.actions)
+    pending.state = learn(pending.state, context, actions, new.indices, new.losses)
+    pending.learned = True
+    pending.answered.append(decision.position)
+    content = decision.position, new.indices.tobytes(), new.losses.tobytes()
+    return FeedbackRow(pending.state.position, time.time(), *content)
 
 
 def _as_row(one: Drawn, context: bytes, actions: bytes, graph: int) -> DecisionRow:
@@ -226,4 +235,5 @@ def _as_row(one: Drawn, context: bytes, actions: bytes, graph: int) -> DecisionR
         one.probabilities.astype(FLOAT).tobytes(),
         one.gamma,
         one.after.n_feedbacks,
+        new_token(),
     )

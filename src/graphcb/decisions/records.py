@@ -1,12 +1,14 @@
 """Questions that are asked of a log, and the rows that answer them.
 
 Events, that is decisions and feedbacks, are numbered without a gap. A reader that knows the number
-of the last event sees a log that stands still.
+of the last event sees a log that stands still. Rows are read in groups of a few megabytes.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
+from graphcb.decisions.part_counts import MOST, PartCounts
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import (
     FORMAT,
@@ -15,99 +17,247 @@ from graphcb.decisions.tables import (
     DecisionRow,
     FeedbackRow,
     LogStart,
+    checksum,
     select,
+    select_unchecked,
 )
+from graphcb.files import FileError
 
 PAGE = 1000
+BYTES_AT_ONCE = 8_000_000
+
+_LAST = (
+    "(SELECT coalesce(max(position), 0) FROM graphcb_decisions), "
+    "(SELECT coalesce(max(position), 0) FROM graphcb_feedbacks)"
+)
+# The writer's epoch, and the last position in each table.
+STANDING = f"SELECT epoch, {_LAST} FROM graphcb_writer"
+_SIZE = {
+    DecisionRow: "length(context) + length(actions) + length(probabilities)",
+    FeedbackRow: "length(actions) + length(losses)",
+}
+_BETWEEN = "WHERE position > ? AND position <= ?"
+
+
+class Standing(NamedTuple):
+    """Who wrote last, and the number of the last event."""
+
+    epoch: str
+    position: int
 
 
 def read_start(storage: Storage) -> LogStart:
-    """How the log began; refuses anything but a log of this format."""
+    """How the log began; refuses anything but a log of this format or an earlier one."""
     if not storage.has_log():
-        raise ValueError(f"{storage.location}: holds no decision log")
+        raise FileError(f"{storage.location}: holds no decision log")
     formats = storage.execute("SELECT format FROM graphcb_log")
     if len(formats) != 1:
-        raise ValueError(
+        raise FileError(
             f"{storage.location}: damaged: graphcb_log must have one row, got {len(formats)}"
         )
     (found,) = formats[0]
-    if found != FORMAT:
-        raise ValueError(
-            f"{storage.location}: must have format {FORMAT}, got {found}; it was written by "
-            "another version of graphcb"
+    if found not in range(1, FORMAT + 1):
+        raise FileError(
+            f"{storage.location}: must have a format from 1 to {FORMAT}, got {found}; it was "
+            "written by another version of graphcb"
         )
+    storage.format = int(found)
     start: LogStart = select(storage, LogStart)[0]
     return start
 
 
-def read_decisions(storage: Storage, positions: Sequence[int]) -> dict[int, DecisionRow]:
-    """Those of some decisions that exist, by position."""
-    return {row.position: row for row in _where_in(storage, DecisionRow, "position", positions)}
-
-
-def read_feedbacks(storage: Storage, decisions: Sequence[int]) -> dict[int, FeedbackRow]:
-    """The feedbacks that exist for some decisions, by the decision's position."""
-    return {row.decision: row for row in _where_in(storage, FeedbackRow, "decision", decisions)}
-
-
-def _where_in(
-    storage: Storage, kind: type[Any], column: str, values: Sequence[int]
-) -> Iterator[Any]:
-    for begin in range(0, len(values), PAGE):
-        page = values[begin : begin + PAGE]
-        yield from select(
-            storage, kind, f"WHERE {column} IN ({', '.join('?' for _ in page)})", *page
-        )
-
-
-def read_checkpoints(storage: Storage) -> list[CheckpointRow]:
-    """The checkpoints that are intact, newest first."""
-    return select(storage, CheckpointRow, "ORDER BY position DESC")
+def as_standing(rows: Sequence[Any], location: str) -> Standing:
+    """The answer to the question `STANDING`."""
+    if len(rows) != 1:
+        raise FileError(f"{location}: damaged: graphcb_writer must have one row, got {len(rows)}")
+    epoch, decision, feedback = rows[0]
+    return Standing(str(epoch), max(int(decision), int(feedback)))
 
 
 def last_position(storage: Storage) -> int:
     """The number of the last event, 0 if there is none."""
-    return max(
-        int(storage.execute(f"SELECT coalesce(max(position), 0) FROM {TABLE_OF[kind]}")[0][0])
-        for kind in (DecisionRow, FeedbackRow)
-    )
+    return max(map(int, storage.execute(f"SELECT {_LAST}")[0]))
+
+
+def read_end(storage: Storage) -> int:
+    """The number of the last event; a checkpoint that is further on proves that events are lost."""
+    further = newest_checkpoint(storage)  # first, as the writer may continue
+    until = last_position(storage)
+    if further > until and any(row.position > until for row in read_checkpoints(storage)):
+        raise FileError(
+            f"{storage.location}: damaged: the log ends at event {until}, but has a checkpoint of "
+            f"event {further}: it has lost its tail; restore an intact copy, or run DELETE FROM "
+            "graphcb_checkpoints on it to continue without the lost events"
+        )
+    return until
+
+
+def newest_checkpoint(storage: Storage) -> int:
+    """The event after which the last checkpoint was stored, 0 if there is none to be read."""
+    with suppress(FileError):
+        sql = "SELECT coalesce(max(position), 0) FROM graphcb_checkpoints"
+        return int(storage.execute(sql)[0][0])
+    return 0
+
+
+def read_checkpoints(storage: Storage) -> list[CheckpointRow]:
+    """The checkpoints that are intact, newest first; any others are passed over."""
+    try:
+        rows = select_unchecked(storage, CheckpointRow, "ORDER BY position DESC")
+    except FileError:
+        return []
+    return [row for row in rows if checksum(row) == row.checksum]
+
+
+def read_decisions(storage: Storage, positions: Sequence[int]) -> Iterator[DecisionRow]:
+    """Those of some decisions that exist."""
+    if len(positions) == 1:
+        yield from select(storage, DecisionRow, "WHERE position = ?", positions[0])
+        return
+    for begin in range(0, len(positions), PAGE):
+        page = positions[begin : begin + PAGE]
+        sizes = _sizes(storage, DecisionRow, f"WHERE position IN ({_marks(page)})", page)
+        for group in _groups(sorted(sizes), sizes):
+            where = f"WHERE position IN ({_marks(group)})"
+            yield from select(storage, DecisionRow, where, *group)
+
+
+def read_parts(storage: Storage, decisions: Sequence[int]) -> dict[int, list[FeedbackRow]]:
+    """The feedbacks that exist for some decisions, by the decision's position, in order."""
+    found: dict[int, list[FeedbackRow]] = {}
+    for begin in range(0, len(decisions), PAGE):
+        page = decisions[begin : begin + PAGE]
+        where = f"WHERE decision IN ({_marks(page)})"
+        for row in _in_order(select(storage, FeedbackRow, where, *page)):
+            found.setdefault(row.decision, []).append(row)
+    return found
 
 
 def count(storage: Storage, kind: type[Any], until: int) -> int:
-    """The number of decisions or feedbacks up to an event."""
-    sql = f"SELECT count(*) FROM {TABLE_OF[kind]} WHERE position <= ?"
+    """The number of decisions or feedbacks up to an event, by the table and not by an index."""
+    sql = f"SELECT count(checksum) FROM {TABLE_OF[kind]} WHERE position <= ?"
     return int(storage.execute(sql, (until,))[0][0])
+
+
+def count_parts(storage: Storage, until: int) -> PartCounts:
+    """How many feedbacks each decision has, by the table and not by an index."""
+    counts = PartCounts()
+    sql = f"SELECT decision, checksum FROM graphcb_feedbacks {_BETWEEN}"
+    for begin in range(0, until, 100 * PAGE):
+        for decision, _ in storage.execute(sql, (begin, min(begin + 100 * PAGE, until))):
+            if not 0 < decision <= until:
+                raise FileError(f"{storage.location}: damaged: a feedback for event {decision}")
+            counts.add(decision)
+    return counts
+
+
+def check_count(
+    storage: Storage, decision: int, counts: PartCounts, found: Sequence[FeedbackRow]
+) -> None:
+    """Refuse what an index found if that is not all there is."""
+    if min(len(found), MOST) != counts.of(decision):
+        raise FileError(
+            f"{storage.location}: damaged: decision {decision} has {counts.of(decision)} "
+            f"feedbacks, of which an index finds {len(found)}; restore an intact copy, or run "
+            "REINDEX on it"
+        )
 
 
 def read_events(storage: Storage, after: int, until: int) -> Iterator[DecisionRow | FeedbackRow]:
     """Decisions and feedbacks in the order in which they happened; a gap is an error."""
-    where = "WHERE position > ? AND position <= ?"
     for begin in range(after, until, PAGE):
         end = min(begin + PAGE, until)
-        page: list[DecisionRow | FeedbackRow] = [
-            *select(storage, DecisionRow, where, begin, end),
-            *select(storage, FeedbackRow, where, begin, end),
-        ]
-        found = {row.position: row for row in page}
+        sizes = _sizes(storage, DecisionRow, _BETWEEN, (begin, end))
+        for position, size in _sizes(storage, FeedbackRow, _BETWEEN, (begin, end)).items():
+            if position in sizes:
+                raise _twice(storage, position)
+            sizes[position] = size
         for position in range(begin + 1, end + 1):
-            if position not in found:
-                raise ValueError(
-                    f"{storage.location}: damaged: event {position} is missing; "
-                    "restore an intact copy"
-                )
-            yield found[position]
+            if position not in sizes:
+                raise _missing(storage, position)
+        for group in _groups(range(begin + 1, end + 1), sizes):
+            between = group[0] - 1, group[-1]
+            page: list[DecisionRow | FeedbackRow] = [
+                *select(storage, DecisionRow, _BETWEEN, *between),
+                *select(storage, FeedbackRow, _BETWEEN, *between),
+            ]
+            found = {row.position: row for row in page}
+            for position in group:
+                if position not in found:
+                    raise _missing(storage, position)
+                yield found[position]
 
 
-def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, FeedbackRow | None]]:
-    """Each decision with its feedback, if that came within the first `until` events."""
-    begin = 0
+def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list[FeedbackRow]]]:
+    """Each decision with the feedbacks that came within the first `until` events.
+
+    An index finds them: there must be as many as in the table. At the end, every event must have
+    been met exactly once.
+    """
+    begin, met, counts = 0, bytearray(until + 1), count_parts(storage, until)
     page = f"WHERE position > ? AND position <= ? ORDER BY position LIMIT {PAGE}"
-    where = "WHERE decision > ? AND decision <= ? AND position <= ?"
-    while decisions := select(storage, DecisionRow, page, begin, until):
-        end = decisions[-1].position
-        feedbacks = {
-            row.decision: row for row in select(storage, FeedbackRow, where, begin, end, until)
-        }
-        for decision in decisions:
-            yield decision, feedbacks.get(decision.position)
-        begin = end
+    of_group = "WHERE decision > ? AND decision <= ? AND position <= ?"
+    while sizes := _sizes(storage, DecisionRow, page, (begin, until)):
+        for group in _groups(sorted(sizes), sizes):
+            begin, end = group[0] - 1, group[-1]
+            parts: dict[int, list[FeedbackRow]] = {}
+            for part in _in_order(select(storage, FeedbackRow, of_group, begin, end, until)):
+                _meet(storage, part.position, met)
+                parts.setdefault(part.decision, []).append(part)
+            for decision in select(
+                storage, DecisionRow, _BETWEEN + " ORDER BY position", begin, end
+            ):
+                _meet(storage, decision.position, met)
+                found = parts.get(decision.position, [])
+                check_count(storage, decision.position, counts, found)
+                yield decision, found
+        begin = max(sizes)
+    missing = met.find(0, 1)
+    if missing > 0:
+        raise _missing(storage, missing)
+
+
+def _in_order(rows: list[FeedbackRow]) -> list[FeedbackRow]:
+    """By position. A database asked for this order would leave the index on decisions aside."""
+    return sorted(rows, key=lambda row: row.position)
+
+
+def _meet(storage: Storage, position: int, met: bytearray) -> None:
+    if not 0 < position < len(met) or met[position]:
+        raise _twice(storage, position)
+    met[position] = 1
+
+
+def _sizes(storage: Storage, kind: type[Any], where: str, values: Sequence[int]) -> dict[int, int]:
+    sql = f"SELECT position, {_SIZE[kind]} FROM {TABLE_OF[kind]} {where}"
+    return {position: size or 0 for position, size in storage.execute(sql, values)}
+
+
+def _groups(positions: Sequence[int], sizes: dict[int, int]) -> Iterator[list[int]]:
+    """Neighbours that are few enough bytes to be read together, or one that is not."""
+    group: list[int] = []
+    total = 0
+    for position in positions:
+        if group and total + sizes[position] > BYTES_AT_ONCE:
+            yield group
+            group, total = [], 0
+        group.append(position)
+        total += sizes[position]
+    if group:
+        yield group
+
+
+def _marks(values: Sequence[int]) -> str:
+    return ", ".join("?" for _ in values)
+
+
+def _missing(storage: Storage, position: int) -> FileError:
+    return FileError(
+        f"{storage.location}: damaged: event {position} is missing; restore an intact copy"
+    )
+
+
+def _twice(storage: Storage, position: int) -> FileError:
+    return FileError(
+        f"{storage.location}: damaged: event {position} is there twice; restore an intact copy"
+    )

@@ -5,16 +5,19 @@ from collections.abc import Iterable
 import numpy as np
 
 from graphcb.decisions import records
-from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
+from graphcb.decisions.encoding import FLOAT, numbers
 from graphcb.decisions.log import DecisionLog
+from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import DecisionRow, LogStart
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
 from graphcb.decisions.transition import Drawn, PolicyState, draw, learn
+from graphcb.files import FileError
 from graphcb.saving import from_bytes
 
 
-class ReplayError(ValueError):
+class ReplayError(FileError):
     """A decision of the log is different when it is replayed."""
 
 
@@ -26,8 +29,11 @@ def replay(
     Every decision on the way is made again and must equal the logged one bit for bit.
     `classes` are those of your own that the agent contains, as in `graphcb.load`.
     """
+    log.refresh()
     graphs = StoredGraphs(log.storage)
-    return rebuild(log.storage, log.start, graphs, classes=classes, from_checkpoint=from_checkpoint)
+    return rebuild(
+        log.storage, log.start, graphs, classes=classes, from_checkpoint=from_checkpoint
+    )[0]
 
 
 def rebuild(
@@ -38,39 +44,70 @@ def rebuild(
     classes: Iterable[type] = (),
     from_checkpoint: bool = True,
     check: bool = True,
-) -> PolicyState:
-    """`replay` on an open storage; without `check`, decisions may come out differently."""
-    until = records.last_position(storage)
-    state = _first_state(storage, start, tuple(classes), until if from_checkpoint else 0)
+) -> tuple[PolicyState, PartCounts]:
+    """`replay` on an open storage, and the numbers of feedbacks that decisions have.
+
+    Without `check`, decisions may come out differently.
+    """
+    until = records.read_end(storage)
+    state, counts = _first_state(storage, start, tuple(classes), until if from_checkpoint else 0)
     for row in records.read_events(storage, state.position, until):
         if isinstance(row, DecisionRow):
             graph = graphs.read(row.graph)
-            drawn = draw(state, start.seed, decode(row.context), graph, decode(row.actions))
+            context, actions = read_decision(row, graph, storage.location)
+            drawn = draw(state, start.seed, context, graph, actions)
             if check:
                 _check(drawn, row, start, storage.location)
             state = drawn.after
-            continue
-        decision = records.read_decisions(storage, [row.decision]).get(row.decision)
-        if decision is None:
-            raise ValueError(
-                f"{storage.location}: damaged: event {row.position} is the feedback for "
-                f"decision {row.decision}, which is missing"
-            )
-        indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
-        state = learn(state, decision, indices, losses)
-    return state
+        else:
+            state = _learn(state, row, storage, graphs, counts)
+    return state, counts
+
+
+def _learn(
+    state: PolicyState,
+    row: FeedbackRow,
+    storage: Storage,
+    graphs: StoredGraphs,
+    counts: PartCounts,
+) -> PolicyState:
+    decision = next(records.read_decisions(storage, [row.decision]), None)
+    if decision is None or decision.position > row.position:
+        raise FileError(
+            f"{storage.location}: damaged: event {row.position} is the feedback for "
+            f"decision {row.decision}, which is missing"
+        )
+    graph = graphs.read(decision.graph)
+    if counts.of(row.decision):
+        parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
+        merge([part for part in parts if part.position <= row.position], graph, storage.location)
+    counts.add(row.decision)
+    context, actions = read_decision(decision, graph, storage.location)
+    return learn(state, context, actions, *read_part(row, graph, storage.location))
 
 
 def _first_state(
     storage: Storage, start: LogStart, classes: tuple[type, ...], until: int
-) -> PolicyState:
-    """The newest checkpoint that is not beyond event `until`, or the start of the log."""
-    for row in records.read_checkpoints(storage):
-        if 0 < row.position <= until:
+) -> tuple[PolicyState, PartCounts]:
+    """The newest checkpoint that is not beyond event `until`, or the start of the log.
+
+    A checkpoint that cannot be read for any reason is passed over.
+    """
+    for row in records.read_checkpoints(storage) if until else []:
+        if not 0 <= row.n_feedbacks <= row.position <= until:
+            continue
+        try:
             where = f"{storage.location}, checkpoint {row.position}"
             agent = from_bytes(row.agent, where=where, classes=classes)
-            return PolicyState(agent, row.position, row.n_feedbacks)
-    return PolicyState(from_bytes(start.agent, where=storage.location, classes=classes))
+            if row.n_parts is None:  # written by an earlier version
+                counts = records.count_parts(storage, row.position)
+            else:
+                counts = PartCounts.from_bytes(row.n_parts, row.position)
+        except Exception:
+            continue
+        return PolicyState(agent, row.position, row.n_feedbacks), counts
+    agent = from_bytes(start.agent, where=storage.location, classes=classes)
+    return PolicyState(agent), PartCounts()
 
 
 def _check(drawn: Drawn, row: DecisionRow, start: LogStart, location: str) -> None:

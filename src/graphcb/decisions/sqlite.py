@@ -1,12 +1,17 @@
 """A log in a SQLite file: write-ahead log, one writer, many readers."""
 
+import ctypes
+import os
 import sqlite3
+import weakref
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from graphcb.checks import listed
-from graphcb.decisions.storage import ColumnTypes, Durability, LogError
+from graphcb.decisions.storage import ColumnTypes, Durability, LogError, check_process
+from graphcb.files import FileError
 
 # SQLite's names for its errors, and what to tell the user.
 _REMEDIES = {
@@ -17,133 +22,192 @@ _REMEDIES = {
     "SQLITE_BUSY": "the file is locked by a program other than graphcb; close that program",
     "SQLITE_IOERR": "the disk failed; what was acknowledged before is in the log",
 }
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA")
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA", "SQLITE_TOOBIG")
+_ALSO_DAMAGED = ("no such table", "no such column", "Could not decode", "malformed")
 
 
 class SQLiteStorage:
     """One connection; the writer holds a lock that ends with its process.
 
     The lock is an exclusive transaction on an empty SQLite file beside the log. Readers never see
-    it, and the operating system releases it however the process ends.
+    it, and the operating system releases it however the process ends. It is also released when
+    this process closes any other handle of that file, and SQLite's own locks go the same way: a
+    transaction therefore checks that the files at the log's path are still those it has open.
     """
 
     types = ColumnTypes(whole="INTEGER", real="REAL", bytes="BLOB")
-    begin = "BEGIN IMMEDIATE"
 
     def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
-        self.location = location
+        self.location, self.format = location, 0
+        self._path = Path(location).resolve()
+        self._wal = self._path.with_name(f"{self._path.name}-wal")
+        self._writes, self._durability = writes, durability
         self._lock: sqlite3.Connection | None = None
-        path = Path(location).resolve()
+        self._connection: sqlite3.Connection | None = None
+        self._files: list[tuple[int, int]] = []
+        self._process = os.getpid()
+        _STORAGES.add(self)
+
+    def open(self, previous: Any = None) -> None:
         try:
-            if not writes:
-                self._connection = _connect_to_read(path, location)
-                return
-            self._lock = _lock(path, location)
-            self._connection = _connect_to_write(path, location, durability)
+            if self._writes:
+                self._take_the_lock()
+                self._connect_to_write()
+            else:
+                self._connect_to_read()
         except BaseException as problem:
-            if self._lock is not None:
-                self._lock.close()
+            self.close()
             if isinstance(problem, sqlite3.Error):
-                raise _explain(problem, location) from problem
+                raise _explain(problem, self.location) from problem
             raise
 
     def __repr__(self) -> str:
         return f"SQLiteStorage({self.location!r})"
 
+    def begin(self, question: str = "") -> list[Any]:
+        self.execute("BEGIN IMMEDIATE")
+        if self._files and self._files != self._files_at_path():
+            raise LogError(
+                f"{self.location}: another program has moved, deleted or replaced the file or its "
+                "write-ahead log; call again to continue with what is there now"
+            )
+        return self.execute(question) if question else []
+
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         try:
-            return self._connection.execute(sql, parameters).fetchall()
+            return self._usable().execute(sql, parameters).fetchall()
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
-            self._connection.executemany(sql, rows)
+            self._usable().executemany(sql, rows)
         except sqlite3.Error as problem:
             raise _explain(problem, self.location) from problem
 
     def has_log(self) -> bool:
-        return "graphcb_log" in _tables(self._connection)
+        return "graphcb_log" in self._tables()
 
-    def is_usable(self) -> bool:
-        """Always: a file stays open."""
-        return True
+    def find_damage(self) -> list[str]:
+        """What `PRAGMA integrity_check` finds: pages, and whether indices and tables agree."""
+        return [text for (text,) in self.execute("PRAGMA integrity_check") if text != "ok"]
+
+    def back_up_to(self, path: Path) -> None:
+        """Copy the log as it is now to a new file, by SQLite's online backup."""
+        try:
+            with closing(sqlite3.connect(path)) as target:
+                self._usable().backup(target)
+        except sqlite3.Error as problem:
+            raise _explain(problem, f"{self.location} to {path}") from problem
 
     def close(self) -> None:
-        """Close the file, then release the writer's lock."""
-        self._connection.close()
-        if self._lock is not None:
-            self._lock.close()
+        """Close the file, then release the writer's lock; a forked child leaves both alone."""
+        if self._process != os.getpid():
+            return
+        for connection in (self._connection, self._lock):
+            if connection is not None:
+                connection.close()
 
+    def leak(self) -> None:
+        """Never close in this process, not even as garbage.
 
-def _connect_to_read(path: Path, location: str) -> sqlite3.Connection:
-    if not path.is_file():
-        raise FileNotFoundError(f"a log must be a file that exists, got {location!r}")
-    try:
-        return _open_to_read(path, "mode=ro")
-    except sqlite3.OperationalError:
-        # In a read-only folder there is no place for the readers' shared memory. If there is no
-        # write-ahead log either, no one is writing, and the file can be read as it is.
-        if path.with_name(f"{path.name}-wal").exists():
-            raise
-        return _open_to_read(path, "immutable=1")
+        To be called in a forked child, where a lock inside SQLite may be held for good by a
+        thread that exists in the parent alone.
+        """
+        for connection in (self._connection, self._lock):
+            if connection is not None:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
+    def _usable(self) -> sqlite3.Connection:
+        check_process(self._process, self.location)
+        if self._connection is None:
+            raise LogError(f"{self.location}: this log is closed")
+        return self._connection
 
-def _open_to_read(path: Path, how: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False
-    )
-    try:
-        _tables(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    def _take_the_lock(self) -> None:
+        beside = self._path.with_name(f"{self._path.name}-writer")
+        self._lock = sqlite3.connect(
+            beside, isolation_level=None, check_same_thread=False, timeout=0.0
+        )
+        try:
+            self._lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as problem:
+            if not problem.sqlite_errorname.startswith("SQLITE_BUSY"):
+                raise
+            raise LogError(
+                f"{self.location}: another policy is writing to this log, and a log has one "
+                "writer; stop that one, or read with DecisionLog"
+            ) from None
 
-
-def _connect_to_write(path: Path, location: str, durability: Durability) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        tables = _tables(connection)
+    def _connect_to_write(self) -> None:
+        self._connection = connection = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False
+        )
+        tables = self._tables()
         if tables and "graphcb_log" not in tables:
-            raise ValueError(
-                f"{location}: a SQLite file that is not a log, with the tables "
+            raise FileError(
+                f"{self.location}: a SQLite file that is not a log, with the tables "
                 f"{listed(sorted(tables), at_most=5)}; a log needs its own file"
             )
         connection.execute("PRAGMA journal_mode=WAL")
-        synchronous = "FULL" if durability == "power-loss" else "NORMAL"
+        synchronous = "FULL" if self._durability == "power-loss" else "NORMAL"
         connection.execute(f"PRAGMA synchronous={synchronous}")
         connection.execute("PRAGMA fullfsync=ON")  # on macOS, where fsync alone is not enough
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        self._tables()  # reading opens the write-ahead log
+        self._files = self._files_at_path()
+
+    def _connect_to_read(self) -> None:
+        if not self._path.is_file():
+            raise FileNotFoundError(f"a log must be a file that exists, got {self.location!r}")
+        try:
+            self._open_to_read("mode=ro")
+        except sqlite3.OperationalError:
+            # In a read-only folder there is no place for the readers' shared memory. If there is
+            # no write-ahead log either, no one is writing, and the file can be read as it is.
+            if self._wal.exists():
+                raise
+            self._open_to_read("immutable=1")
+
+    def _open_to_read(self, how: str) -> None:
+        self.close()
+        self._connection = sqlite3.connect(
+            f"{self._path.as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute("SELECT name FROM sqlite_master").fetchall()
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self.execute("SELECT name FROM sqlite_master")}
+
+    def _files_at_path(self) -> list[tuple[int, int]]:
+        """What identifies the file and its write-ahead log, if they are there."""
+        found = []
+        for path in (self._path, self._wal):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            found.append((status.st_dev, status.st_ino))
+        return found
 
 
-def _lock(path: Path, location: str) -> sqlite3.Connection:
-    beside = path.with_name(f"{path.name}-writer")
-    lock = sqlite3.connect(beside, isolation_level=None, check_same_thread=False, timeout=0.0)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as problem:
-        lock.close()
-        if problem.sqlite_errorname.startswith("SQLITE_BUSY"):
-            raise LogError(
-                f"{location}: another policy is writing to this log, and a log has one writer; "
-                "stop that one, or read with DecisionLog"
-            ) from None
-        raise
-    return lock
+_STORAGES: "weakref.WeakSet[SQLiteStorage]" = weakref.WeakSet()
 
 
-def _tables(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+def _leak_in_child() -> None:
+    for storage in list(_STORAGES):
+        storage.leak()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leak_in_child)
 
 
 def _explain(problem: sqlite3.Error, location: str) -> Exception:
     name = getattr(problem, "sqlite_errorname", "")
     if name.startswith(_DAMAGED):
-        return ValueError(f"{location}: not a decision log, or damaged: {problem}")
+        return FileError(f"{location}: not a decision log, or damaged: {problem}")
+    if any(text in str(problem) for text in _ALSO_DAMAGED):
+        return FileError(f"{location}: damaged: {problem}")
     for begin, remedy in _REMEDIES.items():
         if name.startswith(begin):
             return LogError(f"{location}: {remedy} ({problem})")

@@ -1,5 +1,6 @@
 """What a log needs of a database: statements, transactions, and one kind of error."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,11 +22,26 @@ class ColumnTypes(NamedTuple):
 
 
 class Storage(Protocol):
-    """A connection to the database of one log. SQL is written with `?` for parameters."""
+    """A connection to the database of one log. SQL is written with `?` for parameters.
+
+    It is made first and opened later, so that its maker can close it whenever the opening is
+    interrupted. `format` is that of the tables, once it is known.
+    """
 
     location: str
     types: ColumnTypes
-    begin: str
+    format: int
+
+    def open(self, previous: Any = None) -> None:
+        """Connect, and take the writer's lock if it is to be written.
+
+        `previous` is the storage that this one replaces after an error, and which is closed.
+        """
+        ...
+
+    def begin(self, question: str = "") -> list[Any]:
+        """Begin a transaction, and return the rows that answer a question asked in it."""
+        ...
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement and return its rows."""
@@ -39,19 +55,19 @@ class Storage(Protocol):
         """Whether the tables of a log exist."""
         ...
 
-    def is_usable(self) -> bool:
-        """Whether it still works after an error; if not, it has to be opened again."""
+    def find_damage(self) -> list[str]:
+        """What the database's own check of its files finds."""
         ...
 
     def close(self) -> None:
-        """Close the connection and release the writer's lock."""
+        """Close the connection and release the writer's lock; may be called again."""
         ...
 
 
 @contextmanager
 def transaction(storage: Storage) -> Iterator[None]:
     """All or nothing: durable when the block has ended, rolled back if it raises."""
-    storage.execute(storage.begin)
+    storage.begin()
     try:
         yield
         storage.execute("COMMIT")
@@ -61,8 +77,8 @@ def transaction(storage: Storage) -> Iterator[None]:
         raise
 
 
-def open_storage(location: str, *, writes: bool, durability: Durability = "power-loss") -> Storage:
-    """Open a SQLite file or a PostgreSQL URL, for the one writer or for a reader."""
+def new_storage(location: str, *, writes: bool, durability: Durability = "power-loss") -> Storage:
+    """A SQLite file or a PostgreSQL URL, for the one writer or for a reader; not open yet."""
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
     if location.startswith(("postgresql://", "postgres://")):
@@ -79,6 +95,30 @@ def open_storage(location: str, *, writes: bool, durability: Durability = "power
     return SQLiteStorage(location, writes=writes, durability=durability)
 
 
+def open_storage(location: str, *, writes: bool, durability: Durability = "power-loss") -> Storage:
+    """`new_storage`, opened."""
+    storage = new_storage(location, writes=writes, durability=durability)
+    storage.open()
+    return storage
+
+
+def check_process(process: int, location: str) -> None:
+    """Refuse what was opened before a fork: parent and child would answer for each other."""
+    if process != os.getpid():
+        raise LogError(
+            f"{location}: this was opened by and belongs to process {process}, not to this one, "
+            f"{os.getpid()}; a log has one writer: open it after the fork"
+        )
+
+
+_ADDRESS = re.compile(r"(?:([^:/?]*)(?::[^/]*)?@)?([^/?@]*(?:/[^?@]*)?)(?:\?.*)?", re.DOTALL)
+
+
+def is_well_formed(location: str) -> bool:
+    """Whether it is clear which part of an address may be a password."""
+    return _ADDRESS.fullmatch(location.partition("://")[2]) is not None
+
+
 def without_password(location: str) -> str:
     """A location as it may be shown: without the password and the parameters.
 
@@ -88,7 +128,7 @@ def without_password(location: str) -> str:
     scheme, separator, rest = location.partition("://")
     if not separator:
         return location
-    parts = re.fullmatch(r"(?:([^:/?]*)(?::[^/]*)?@)?([^/?@]*(?:/[^?@]*)?)(?:\?.*)?", rest)
+    parts = _ADDRESS.fullmatch(rest)
     if parts is None:  # such as a "/" in the password: show nothing that might belong to it
         return f"{scheme}://{re.split('[:/?@]', rest)[0]}"
     return f"{scheme}://{'' if parts[1] is None else parts[1] + '@'}{parts[2]}"

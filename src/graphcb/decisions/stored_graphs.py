@@ -1,13 +1,28 @@
 """The graphs of a log: each is stored once, and decisions refer to it by number."""
 
 import zlib
+from collections import OrderedDict
+from typing import NamedTuple
 
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import GraphRow, insert, select
+from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.matrices import DenseMatrix
 from graphcb.graphs.registry import FAMILIES
 
-KEPT_IN_MEMORY = 1024
+BYTES_IN_MEMORY = 128_000_000
+# A graph and what it remembers about itself take a few numbers per pair of actions; one with a
+# rule and more actions than this remembers nothing of that size.
+PAIRS_UP_TO = 512
+
+
+class Kept(NamedTuple):
+    """A graph as it is read back, the graph that was given for it, and about how large both are."""
+
+    read: FeedbackGraph
+    given: FeedbackGraph
+    n_bytes: int
 
 
 class StoredGraphs:
@@ -15,37 +30,42 @@ class StoredGraphs:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._by_number: dict[int, FeedbackGraph] = {}
+        self._kept: OrderedDict[int, Kept] = OrderedDict()
         self._number_of: dict[FeedbackGraph, int] = {}
+        self.n_bytes = 0
 
     def read(self, number: int) -> FeedbackGraph:
         """The graph with this number."""
-        if number not in self._by_number:
-            rows = select(self._storage, GraphRow, "WHERE graph = ?", number)
-            if not rows:
-                raise ValueError(f"{self._storage.location}: damaged: graph {number} is missing")
-            graph = FeedbackGraph.from_json(rows[0].description)
-            self._keep(number, graph, graph)
-        return self._by_number[number]
+        kept = self._kept.get(number)
+        if kept is not None:
+            self._kept.move_to_end(number)
+            return kept.read
+        rows = select(self._storage, GraphRow, "WHERE graph = ?", number)
+        if not rows:
+            raise FileError(f"{self._storage.location}: damaged: graph {number} is missing")
+        graph = parse(rows[0], self._storage.location)
+        self._keep(number, graph, graph, rows[0].description)
+        return graph
 
-    def as_read(self, graph: FeedbackGraph) -> FeedbackGraph:
-        """The graph as it will be when read back: a sparse matrix may come back dense."""
+    def write(self, graph: FeedbackGraph) -> tuple[int, FeedbackGraph]:
+        """The number of a graph, and the graph as it is read back: a sparse one may become dense.
+
+        It is stored if it is new; call this inside a transaction.
+        """
         number = self._number_of.get(graph)
-        if number is not None:
-            return self._by_number[number]
-        return FeedbackGraph.from_json(_describe(graph))
-
-    def write(self, graph: FeedbackGraph) -> int:
-        """The number of a graph, which is stored if it is new; call it inside a transaction."""
-        if graph not in self._number_of:
+        if number is None:
             text = _describe(graph)
-            self._keep(self._find(text) or self._add(text), graph, FeedbackGraph.from_json(text))
-        return self._number_of[graph]
+            read = FeedbackGraph.from_json(text)
+            number = self._find(text) or self._add(text)
+            self._keep(number, graph, read, text)
+            return number, read
+        return number, self.read(number)
 
     def forget(self) -> None:
         """Drop what is in memory: a graph that was written may have been rolled back."""
-        self._by_number.clear()
+        self._kept.clear()
         self._number_of.clear()
+        self.n_bytes = 0
 
     def _find(self, description: str) -> int | None:
         digest = zlib.crc32(description.encode())
@@ -58,11 +78,29 @@ class StoredGraphs:
         insert(self._storage, [GraphRow(number, zlib.crc32(description.encode()), description)])
         return number
 
-    def _keep(self, number: int, given: FeedbackGraph, read: FeedbackGraph) -> None:
-        if len(self._by_number) >= KEPT_IN_MEMORY:
-            self.forget()
-        self._by_number[number] = read
+    def _keep(self, number: int, given: FeedbackGraph, read: FeedbackGraph, text: str) -> None:
+        known = self._kept.pop(number, None)
+        if known is not None:
+            self._drop(known)
+        few = read.n_actions <= PAIRS_UP_TO or isinstance(read.structure, DenseMatrix)
+        n_bytes = 2 * len(text) + (24 * read.n_actions**2 if few else 0)
+        self._kept[number] = kept = Kept(read, given, n_bytes)
         self._number_of[given] = number
+        self.n_bytes += kept.n_bytes
+        while self.n_bytes > BYTES_IN_MEMORY and len(self._kept) > 1:
+            self._drop(self._kept.popitem(last=False)[1])
+
+    def _drop(self, kept: Kept) -> None:
+        self._number_of.pop(kept.given, None)
+        self.n_bytes -= kept.n_bytes
+
+
+def parse(row: GraphRow, location: str) -> FeedbackGraph:
+    """The graph of a row."""
+    try:
+        return FeedbackGraph.from_json(row.description)
+    except (ValueError, TypeError, KeyError) as problem:
+        raise FileError(f"{location}: damaged: graph {row.graph}: {problem}") from None
 
 
 def _describe(graph: FeedbackGraph) -> str:

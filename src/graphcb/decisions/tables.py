@@ -1,6 +1,8 @@
 """The tables of a log, and the rows in them as they are stored.
 
-Each row has a checksum. Rows are only ever added, except for checkpoints.
+Each row has a checksum. Rows are only ever added, except for checkpoints and the writer's epoch.
+Format 2 added names with a token, feedback in parts and the writer's epoch; a log of format 1 is
+read as it is, and upgraded when a policy opens it.
 """
 
 import struct
@@ -9,9 +11,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from graphcb.decisions.storage import Storage
+from graphcb.files import FileError
 
-FORMAT = 1
+FORMAT = 2
+_SINCE_FORMAT_2 = frozenset({"token", "n_parts"})
 
+_FEEDBACKS = (
+    """CREATE TABLE graphcb_feedbacks (
+        position {whole} PRIMARY KEY, received_at {real} NOT NULL, decision {whole} NOT NULL,
+        actions {bytes} NOT NULL, losses {bytes} NOT NULL, checksum {whole} NOT NULL)""",
+)
+_FEEDBACK_INDEX = "CREATE INDEX graphcb_feedbacks_by_decision ON graphcb_feedbacks (decision)"
+_WRITER = ("CREATE TABLE graphcb_writer (epoch TEXT NOT NULL)",)
 _TABLES = (
     """CREATE TABLE graphcb_log (
         format {whole} NOT NULL, version TEXT NOT NULL, name TEXT NOT NULL, seed {whole} NOT NULL,
@@ -24,13 +35,25 @@ _TABLES = (
         position {whole} PRIMARY KEY, made_at {real} NOT NULL, graph {whole} NOT NULL,
         context {bytes} NOT NULL, actions {bytes} NOT NULL, action {whole} NOT NULL,
         probabilities {bytes} NOT NULL, gamma {real}, model_version {whole} NOT NULL,
-        checksum {whole} NOT NULL)""",
-    """CREATE TABLE graphcb_feedbacks (
-        position {whole} PRIMARY KEY, received_at {real} NOT NULL, decision {whole} NOT NULL UNIQUE,
-        actions {bytes} NOT NULL, losses {bytes} NOT NULL, checksum {whole} NOT NULL)""",
+        token TEXT, checksum {whole} NOT NULL)""",
+    *_FEEDBACKS,
+    _FEEDBACK_INDEX,
     """CREATE TABLE graphcb_checkpoints (
         position {whole} PRIMARY KEY, n_feedbacks {whole} NOT NULL, agent {bytes} NOT NULL,
-        checksum {whole} NOT NULL)""",
+        n_parts {bytes}, checksum {whole} NOT NULL)""",
+    *_WRITER,
+)
+# From format 1, where a decision had one feedback and the database kept it so.
+_UPGRADE = (
+    "ALTER TABLE graphcb_decisions ADD COLUMN token TEXT",
+    "ALTER TABLE graphcb_checkpoints ADD COLUMN n_parts {bytes}",
+    "ALTER TABLE graphcb_feedbacks RENAME TO graphcb_feedbacks_1",
+    *_FEEDBACKS,
+    "INSERT INTO graphcb_feedbacks (position, received_at, decision, actions, losses, checksum) "
+    "SELECT position, received_at, decision, actions, losses, checksum FROM graphcb_feedbacks_1",
+    "DROP TABLE graphcb_feedbacks_1",
+    _FEEDBACK_INDEX,
+    *_WRITER,
 )
 
 
@@ -47,7 +70,10 @@ class LogStart(NamedTuple):
 
 
 class DecisionRow(NamedTuple):
-    """A decision; `actions` are encoded identifiers, `action` is an index into them."""
+    """A decision; `actions` are encoded identifiers, `action` is an index into them.
+
+    `token` ends its name and never occurs again; None in a row of format 1.
+    """
 
     position: int
     made_at: float
@@ -58,11 +84,12 @@ class DecisionRow(NamedTuple):
     probabilities: bytes
     gamma: float | None
     model_version: int
+    token: str | None = None
     checksum: int = 0
 
 
 class FeedbackRow(NamedTuple):
-    """The feedback for the decision at position `decision`; `actions` are indices, int64."""
+    """One part of the feedback for the decision at position `decision`; `actions` are int64."""
 
     position: int
     received_at: float
@@ -73,11 +100,15 @@ class FeedbackRow(NamedTuple):
 
 
 class CheckpointRow(NamedTuple):
-    """The agent after event number `position`: a shortcut, never the truth."""
+    """The agent after event number `position`: a shortcut, never the truth.
+
+    `n_parts` are the numbers of feedbacks by decision; None in a row of format 1.
+    """
 
     position: int
     n_feedbacks: int
     agent: bytes
+    n_parts: bytes | None = None
     checksum: int = 0
 
 
@@ -105,9 +136,22 @@ _INSERT = {
 }
 
 
-def create_tables(storage: Storage) -> None:
+def create_tables(storage: Storage, epoch: str) -> None:
     """Create the empty tables; call it inside a transaction."""
-    for statement in _TABLES:
+    _run(storage, _TABLES)
+    storage.execute("INSERT INTO graphcb_writer (epoch) VALUES (?)", (epoch,))
+
+
+def upgrade_tables(storage: Storage, start: LogStart, epoch: str) -> None:
+    """From format 1 to this one, with all rows as they are; call it inside a transaction."""
+    _run(storage, _UPGRADE)
+    storage.execute("INSERT INTO graphcb_writer (epoch) VALUES (?)", (epoch,))
+    storage.execute("DELETE FROM graphcb_log")
+    insert(storage, [start._replace(format=FORMAT)])
+
+
+def _run(storage: Storage, statements: Sequence[str]) -> None:
+    for statement in statements:
         storage.execute(statement.format(**storage.types._asdict()))
 
 
@@ -117,27 +161,44 @@ def insert(storage: Storage, rows: Sequence[StoredRow]) -> None:
 
 
 def select(storage: Storage, kind: type[Any], where: str = "", *parameters: Any) -> list[Any]:
-    """Rows of one kind; a checksum that does not match is an error, except for a checkpoint."""
-    sql = f"SELECT {', '.join(kind._fields)} FROM {TABLE_OF[kind]} {where}"
-    rows = [kind(*values) for values in storage.execute(sql, parameters)]
-    intact = [row for row in rows if checksum(row) == row.checksum]
-    if len(intact) < len(rows) and kind is not CheckpointRow:
-        damaged = next(row for row in rows if checksum(row) != row.checksum)
-        raise ValueError(
-            f"{storage.location}: damaged: the checksum of {TABLE_OF[kind]}, "
-            f"{kind._fields[0]} {damaged[0]}, does not match; restore an intact copy"
-        )
-    return intact
+    """Rows of one kind; a checksum that does not match is an error."""
+    rows = select_unchecked(storage, kind, where, *parameters)
+    for row in rows:
+        if checksum(row) != row.checksum:
+            raise FileError(f"{storage.location}: damaged: {mismatch(row)}")
+    return rows
+
+
+def select_unchecked(
+    storage: Storage, kind: type[Any], where: str = "", *parameters: Any
+) -> list[Any]:
+    """Rows of one kind as they are stored, damaged or not."""
+    columns = [
+        "NULL" if storage.format == 1 and name in _SINCE_FORMAT_2 else name for name in kind._fields
+    ]
+    sql = f"SELECT {', '.join(columns)} FROM {TABLE_OF[kind]} {where}"
+    return [kind(*values) for values in storage.execute(sql, parameters)]
+
+
+def mismatch(row: StoredRow) -> str:
+    """What to say of a row whose checksum does not match."""
+    return (
+        f"the checksum of {TABLE_OF[type(row)]}, {row._fields[0]} {row[0]}, does not match; "
+        "restore an intact copy"
+    )
 
 
 def checksum(row: StoredRow) -> int:
     """CRC-32 of everything in the row, lengths included."""
+    values: Sequence[Any] = row[:-1]
+    if values[-1] is None and row._fields[-2] in _SINCE_FORMAT_2:
+        values = values[:-1]  # as in format 1
     total = 0
-    for value in row[:-1]:
+    for value in values:
         if isinstance(value, bytes):
             total = zlib.crc32(value, zlib.crc32(b"%d" % len(value), total))
         elif isinstance(value, float):
             total = zlib.crc32(struct.pack("<d", value), total)
         else:
-            total = zlib.crc32(f"|{value}".encode(), total)
+            total = zlib.crc32(f"|{value}".encode(errors="replace"), total)
     return total

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Agent, gamma_of
 from graphcb.checks import as_numbers
-from graphcb.decisions.encoding import decode
 from graphcb.decisions.identifiers import pick
-from graphcb.decisions.tables import DecisionRow
 from graphcb.graphs import FeedbackGraph
 from graphcb.sampling import action_at
 
@@ -48,12 +46,13 @@ def draw(state: PolicyState, seed: int, context: Any, graph: FeedbackGraph, acti
 
 def learn(
     state: PolicyState,
-    decision: DecisionRow,
+    context: Any,
+    actions: Any,
     indices: NDArray[np.int64],
     losses: NDArray[np.float64],
 ) -> PolicyState:
     """The state after one more feedback; its agent learns in place."""
-    state.agent.learn(decode(decision.context), pick(decode(decision.actions), indices), losses)
+    state.agent.learn(context, pick(actions, indices), losses)
     return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1)
 
 

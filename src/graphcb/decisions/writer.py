@@ -5,41 +5,66 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphcb.agents import Agent
 from graphcb.checks import as_count
 from graphcb.decisions import records
+from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.replaying import rebuild
+from graphcb.decisions.start import check_same_problem, first_agent
 from graphcb.decisions.storage import (
     Durability,
     LogError,
     Storage,
-    open_storage,
+    check_process,
+    new_storage,
     transaction,
     without_password,
 )
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import FORMAT, CheckpointRow, LogStart, create_tables, insert
+from graphcb.decisions.tables import (
+    FORMAT,
+    CheckpointRow,
+    LogStart,
+    create_tables,
+    insert,
+    upgrade_tables,
+)
 from graphcb.decisions.transition import PolicyState
+from graphcb.files import FileError
+from graphcb.problems import Problem
 from graphcb.saving import to_bytes
 
 
 @dataclass
 class Pending:
-    """A transaction in progress; `state` becomes the writer's once it is committed."""
+    """A transaction in progress; `state` becomes the writer's once it is committed.
+
+    `answered` are the decisions that feedback was added for. `asked` is set before the agent is
+    called, `learned` once it has learned.
+    """
 
     storage: Storage
+    graphs: StoredGraphs
+    counts: PartCounts
     state: PolicyState
+    answered: list[int] = field(default_factory=list)
+    asked: bool = False
+    learned: bool = False
 
 
 class LogWriter:
     """A log that is open for writing, and the state that it leads to.
 
     The log comes first: the state in memory is dropped when a transaction begins and set again
-    after its commit. If anything goes wrong in between, also if it is unknown whether the commit
-    succeeded, the next call rebuilds the state from the log.
+    after its commit. Whatever happens in between, an interrupt included, and also if it is
+    unknown whether the commit succeeded, the next call finds no state: it closes the log, opens
+    it again and rebuilds the state from it.
+
+    A writer leaves its mark in the log with the first transaction, its epoch. Every transaction
+    checks that epoch and last event are those that this writer left or found.
     """
 
     def __init__(
@@ -47,6 +72,7 @@ class LogWriter:
         location: str,
         agent: Agent | None,
         seed: int | None,
+        problem: Problem | None = None,
         *,
         durability: Durability,
         checkpoint_every: int,
@@ -57,107 +83,192 @@ class LogWriter:
         self._durability, self._classes, self._check = durability, classes, check_replay
         self._checkpoint_every = as_count("checkpoint_every", checkpoint_every)
         self._process, self._closed = os.getpid(), False
-        self._state: PolicyState | None = None
-        self._checkpointed = 0
-        content = None if agent is None else to_bytes(agent)
+        self._agent = first_agent(agent, problem)
+        self._compares_agent = agent is not None
         if seed is not None and not 0 <= as_count("seed", seed, at_least=0) < 2**63:
             raise ValueError(f"`seed` must be below 2**63, got {seed}")
-        if content is None and "://" not in location and not Path(location).exists():
+        self._seed = seed
+        if self._agent is None and "://" not in location and not Path(location).exists():
             raise self._no_agent()
-        self._connect()
-        try:
-            self.start = self._create_or_continue(content, seed)
-            self.state()
-        except BaseException:
-            self.storage.close()
-            raise
+        self._state: PolicyState | None = None
+        self._start: LogStart | None = None
+        self._counts = PartCounts()
+        self._found = self._mine = ""
+        self._checkpointed = self._committed = 0
+        self.storage = new_storage(location, writes=True, durability=durability)
+        self.graphs = StoredGraphs(self.storage)
+
+    @property
+    def start(self) -> LogStart:
+        """How the log began."""
+        if self._start is None:
+            raise LogError(f"{self.shown}: this log is not open")
+        return self._start
+
+    def check_process(self) -> None:
+        """Refuse a forked child; this needs no lock, which another thread may have held."""
+        check_process(self._process, self.shown)
 
     def state(self) -> PolicyState:
         """The state that the log leads to, rebuilt from the log if it is not in memory."""
+        self.check_process()
         if self._closed:
             raise LogError(f"{self.shown}: this policy is closed; open another")
-        if self._process != os.getpid():
-            raise LogError(
-                f"{self.shown}: this policy belongs to process {self._process}, not to this "
-                f"one, {os.getpid()}; a log has one writer: open it after the fork"
-            )
-        if not self.storage.is_usable():
-            self.storage.close()
-            self._state = None
-            self._connect()
         if self._state is None:
-            checkpoints = records.read_checkpoints(self.storage)
-            self._checkpointed = checkpoints[0].position if checkpoints else 0
-            self._state = rebuild(
-                self.storage, self.start, self.graphs, classes=self._classes, check=self._check
-            )
+            self._state = self._open()
         return self._state
 
     @contextmanager
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
-        state = self.state()  # first, as it may reconnect
-        pending = Pending(self.storage, state)
+        state = self.state()  # first, as it may open the log again
+        pending = Pending(self.storage, self.graphs, self._counts, state)
         self._state = None
         try:
-            with transaction(self.storage):
-                yield pending
-        except BaseException:
-            self.graphs.forget()
+            self._begin(pending.storage, state.position)
+            yield pending
+            pending.storage.execute("COMMIT")
+        except BaseException as problem:
+            self._give_up(pending, state, problem)
             raise
-        self._state = pending.state
-        if pending.state.position - self._checkpointed >= self._checkpoint_every:
-            self._checkpoint(pending.state)
+        self._found, self._committed = self._mine, pending.state.position
+        for decision in pending.answered:
+            pending.counts.add(decision)
+        due = pending.state.position - self._checkpointed >= self._checkpoint_every
+        if (not due or self._checkpoint(pending.state)) and self.storage is pending.storage:
+            self._state = pending.state
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next writer."""
-        if not self._closed and self._process == os.getpid():
-            if self._state is not None and self._state.position != self._checkpointed:
-                self._checkpoint(self._state)
+        if self._process == os.getpid():
+            state, self._state = self._state, None
+            try:
+                if state is not None and state.position != self._checkpointed:
+                    self._checkpoint(state)
+            finally:
+                self.storage.close()
+        self._closed = True
+
+    def _open(self) -> PolicyState:
+        """Open the log, for the first time or after an error, and rebuild the state."""
+        previous = self.storage
+        previous.close()
+        self._mine = secrets.token_hex(8)
+        self.storage = new_storage(self.location, writes=True, durability=self._durability)
+        try:
+            self.storage.open(previous)
+            self.graphs = StoredGraphs(self.storage)
+            self._start = self._create_or_continue()
+            standing = records.as_standing(self.storage.execute(records.STANDING), self.shown)
+            self._found = standing.epoch
+            state, self._counts = rebuild(
+                self.storage, self._start, self.graphs, classes=self._classes, check=self._check
+            )
+            if state.position < self._committed:
+                raise FileError(
+                    f"{self.shown}: the log ends at event {state.position}, but event "
+                    f"{self._committed} was acknowledged: it has lost its tail; restore an intact "
+                    "copy, or open another policy to continue without the lost events"
+                )
+            if not self._checkpointed:
+                self._checkpointed = records.newest_checkpoint(self.storage)
+        except BaseException:
             self.storage.close()
-        self._closed, self._state = True, None
+            raise
+        return state
 
-    def _connect(self) -> None:
-        self.storage = open_storage(self.location, writes=True, durability=self._durability)
-        self.graphs = StoredGraphs(self.storage)
+    def _begin(self, storage: Storage, position: int) -> None:
+        """Begin a transaction on a log that is where this writer left it."""
+        standing = records.as_standing(storage.begin(records.STANDING), self.shown)
+        if standing != (self._found, position):
+            raise LogError(
+                f"{self.shown}: another policy has written to this log, which is at event "
+                f"{standing.position} and not at {position}; a log has one writer: nothing was "
+                "written, call again to continue from there once the other has stopped"
+            )
+        if standing.epoch != self._mine:
+            storage.execute("UPDATE graphcb_writer SET epoch = ?", (self._mine,))
 
-    def _create_or_continue(self, agent: bytes | None, seed: int | None) -> LogStart:
+    def _give_up(self, pending: Pending, state: PolicyState, problem: BaseException) -> None:
+        """Roll back a call that was refused; after anything else, open the log again.
+
+        A refused call changes nothing in an agent that consists of graphcb's own classes. Any
+        other agent is rebuilt once it has been called.
+        """
+        refused = isinstance(problem, ValueError | TypeError | LookupError)
+        unchanged = not pending.asked or not (
+            self._classes or pending.learned or isinstance(problem, LookupError)
+        )
+        if refused and unchanged and not isinstance(problem, FileError):
+            with suppress(LogError, FileError):
+                pending.storage.execute("ROLLBACK")
+                pending.graphs.forget()
+                if self.storage is pending.storage:
+                    self._state = state
+                return
+        pending.storage.close()
+
+    def _create_or_continue(self) -> LogStart:
         if not self.storage.has_log():
-            self._create(agent, seed)
+            if self._start is not None:
+                raise FileError(f"{self.shown}: the log is no longer there")
+            self._create()
         start = records.read_start(self.storage)
-        if agent is not None and agent != start.agent:
+        if start.format < FORMAT:
+            with transaction(self.storage):
+                upgrade_tables(self.storage, start, self._mine)
+            start = records.read_start(self.storage)
+        if self._start is not None and start != self._start:
+            raise FileError(f"{self.shown}: another log has taken the place of this one")
+        if self._agent is not None and self._agent != start.agent:
+            check_same_problem(self._agent, start, self.shown)
+        if self._compares_agent and self._agent != start.agent:
             raise ValueError(
                 f"{self.shown}: `agent` must be as it was when the log was created, or left out, "
                 "got one that differs; create a new log for a new agent"
             )
-        if seed is not None and seed != start.seed:
+        if self._seed is not None and self._seed != start.seed:
             raise ValueError(
                 f"{self.shown}: `seed` must be {start.seed}, with which the log was created, or "
-                f"left out, got {seed}"
+                f"left out, got {self._seed}"
             )
         return start
 
-    def _create(self, agent: bytes | None, seed: int | None) -> None:
-        if agent is None:
+    def _create(self) -> None:
+        if self._agent is None:
             raise self._no_agent()
         from graphcb import __version__  # the package imports this room
 
-        seed = secrets.randbits(63) if seed is None else seed
-        name = secrets.token_hex(4)
+        seed = secrets.randbits(63) if self._seed is None else self._seed
+        name, now = secrets.token_hex(4), time.time()
         with transaction(self.storage):
-            create_tables(self.storage)
-            insert(self.storage, [LogStart(FORMAT, __version__, name, seed, time.time(), agent)])
+            create_tables(self.storage, self._mine)
+            insert(self.storage, [LogStart(FORMAT, __version__, name, seed, now, self._agent)])
 
     def _no_agent(self) -> ValueError:
         return ValueError(
-            f"{self.shown}: `agent` must be given to create a log; "
+            f"{self.shown}: `agent` must be given to create a log, or a problem; "
             "check the name if the log should exist"
         )
 
-    def _checkpoint(self, state: PolicyState) -> None:
-        """Store the agent. If the database refuses, the next start takes longer, no more."""
+    def _checkpoint(self, state: PolicyState) -> bool:
+        """Store the agent, and say whether the log is still as it was open.
+
+        If that fails, the next start takes longer, no more.
+        """
         self._checkpointed = state.position
-        row = CheckpointRow(state.position, state.n_feedbacks, to_bytes(state.agent))
-        with suppress(LogError), transaction(self.storage):
+        try:
+            agent = to_bytes(state.agent)
+        except Exception:
+            return True
+        row = CheckpointRow(state.position, state.n_feedbacks, agent, self._counts.to_bytes())
+        try:
+            self._begin(self.storage, state.position)
             self.storage.execute("DELETE FROM graphcb_checkpoints")
             insert(self.storage, [row])
+            self.storage.execute("COMMIT")
+        except Exception:
+            self.storage.close()
+            return False
+        self._found = self._mine
+        return True

@@ -11,7 +11,7 @@ from graphcb.agents import Agent
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play
 from graphcb.graphs import FeedbackGraph
-from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
+from graphcb.streams import Examples
 
 Floats = NDArray[np.float64]
 
@@ -133,18 +133,6 @@ class Tally:
         mean = (total - self.last_total) / (count - self.last_count)
         self.last_count, self.last_total = count, total
         return mean
-
-
-class Model:
-    """The content of a model file: how rows are read, the player, and the sums so far."""
-
-    def __init__(self, reading: TableExamples | SparseExamples, player: Player) -> None:
-        self.reading = reading
-        self.player = player
-        self.tally = Tally(len(reading.targets.actions))
-
-
-CLASSES = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)
 
 
 class Points:

@@ -1,0 +1,89 @@
+"""Feedback that comes in parts: what is known of a decision, and what a new part adds to it."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
+from graphcb.decisions.identifiers import Identifiers
+from graphcb.decisions.revealed import words_of
+from graphcb.decisions.tables import DecisionRow, FeedbackRow
+from graphcb.files import FileError
+from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
+
+Indices = NDArray[np.int64]
+Losses = NDArray[np.float64]
+
+
+class Known(NamedTuple):
+    """A loss that is in the log, and the event that brought it."""
+
+    loss: float
+    event: int
+
+
+def read_part(row: FeedbackRow, graph: FeedbackGraph, location: str) -> tuple[Indices, Losses]:
+    """The indices and losses of a stored feedback, checked against the graph of its decision."""
+    if len(row.actions) == len(row.losses) and len(row.actions) % 8 == 0:
+        indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
+        rising = bool((indices[1:] > indices[:-1]).all())
+        inside = indices.size == 0 or (indices[0] >= 0 and indices[-1] < graph.n_actions)
+        if rising and inside and np.isfinite(losses).all():
+            return indices, losses
+    raise FileError(f"{location}: damaged: event {row.position} is no feedback on its graph")
+
+
+def read_decision(row: DecisionRow, graph: FeedbackGraph, location: str) -> tuple[Any, Any]:
+    """The context and the actions of a stored decision, which must fit its graph."""
+    if not 0 <= row.action < graph.n_actions or len(row.probabilities) != 8 * graph.n_actions:
+        raise FileError(f"{location}: damaged: event {row.position} is no decision on its graph")
+    try:
+        context, actions = decode(row.context), decode(row.actions)
+    except (ValueError, TypeError) as problem:
+        raise FileError(f"{location}: damaged: event {row.position}: {problem}") from None
+    if actions is not None and not (
+        isinstance(actions, np.ndarray | list | dict) and len(actions) == graph.n_actions
+    ):
+        raise FileError(f"{location}: damaged: event {row.position} is no decision on its graph")
+    return context, actions
+
+
+def merge(rows: Iterable[FeedbackRow], graph: FeedbackGraph, location: str) -> dict[int, Known]:
+    """All losses that are known of a decision, by index; none may have come twice."""
+    known: dict[int, Known] = {}
+    for row in rows:
+        indices, losses = read_part(row, graph, location)
+        for index, loss in zip(indices.tolist(), losses.tolist(), strict=True):
+            if index in known:
+                raise FileError(
+                    f"{location}: damaged: events {known[index].event} and {row.position} are "
+                    f"feedback for the same action of decision {row.decision}"
+                )
+            known[index] = Known(loss, row.position)
+    return known
+
+
+def what_is_new(
+    indices: Indices,
+    losses: Losses,
+    known: dict[int, Known],
+    identifiers: Identifiers,
+    text: str,
+    problem: Problem | None = None,
+) -> tuple[Indices, Losses]:
+    """The part of a feedback that is not known yet; refuses what contradicts the log."""
+    new = np.ones(indices.size, dtype=bool)
+    several, one = words_of(problem)
+    for place, (index, loss) in enumerate(zip(indices.tolist(), losses.tolist(), strict=True)):
+        if index in known:
+            if loss != known[index].loss:
+                raise ValueError(
+                    f"`{several}` must agree with what is known of decision {text}: action "
+                    f"{identifiers.values[index]!r} has {one} {known[index].loss} (event "
+                    f"{known[index].event}), got {loss}"
+                )
+            new[place] = False
+    return indices[new], losses[new]
