@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PAGES := .venv/.pages
 RIVALS := .venv/.rivals
 OLDEST := .venv-oldest/.ready
 
@@ -10,7 +11,7 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo test test-slow test-oldest test-extras check bench clean
+.PHONY: help demo docs test test-slow test-oldest test-extras check bench clean
 
 help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
@@ -19,6 +20,7 @@ help:
 	@echo "make test-oldest  the kernels with the oldest numba that is allowed"
 	@echo "make test-extras  what needs PyTorch, Vowpal Wabbit, coba or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
+	@echo "make docs   the documentation site, into site/index.html"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make bench-faults  kills, interrupts, damage, full disks: is anything lost or confused?"
 	@echo "make clean  remove .venv, results and caches"
@@ -60,6 +62,16 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+# The site is built by tools that nothing else needs.
+$(PAGES): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable ".[docs]"
+	@touch $@
+
+docs: $(PAGES)
+	$(BIN)/zensical build --clean
+	@echo "site/index.html"
+
 # What graphcb is compared with is installed here only.
 $(RIVALS): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
@@ -78,5 +90,5 @@ bench-%: $(RIVALS)
 	$(BIN)/python benchmarks/report.py $*
 
 clean:
-	rm -rf .venv .venv-oldest results .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf .venv .venv-oldest results site .pytest_cache .mypy_cache .ruff_cache .hypothesis build
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -62,7 +62,10 @@ PARTS = (
     Part("default", "The default learner, nothing set", "without_settings.py"),
     Part("experiments", "The paper's experiments", "experiments.py"),
     Part("scale", "Scale", "scale.py", draws=True),
+    Part("actions", "Actions with features", "actions.py"),
     Part("streams", "The user's own data", "streams.py"),
+    Part("encoder", "A context as people have it", "encoder.py"),
+    Part("dsjson", "Logs of other programs", "dsjson.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part(
         "faults", "Faults of every kind, made on purpose", "campaign.py",

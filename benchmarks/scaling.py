@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from graphcb import SquareCBG, SquareRoot, graphs
+from graphcb.contexts.scaling import standardise
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, Oracle
-from graphcb.streams.scaling import standardise
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -53,7 +53,8 @@ def by_largest(x: Floats) -> Floats:
 
 def standardised(x: Floats) -> Floats:
     rows, weight = x.astype(np.float64), 1.0 / np.sqrt(x.shape[1] + 1.0)
-    standardise(rows, np.zeros(x.shape[1]), np.zeros(x.shape[1]), 0, weight)
+    means, squares, counts = np.zeros((3, x.shape[1]))
+    standardise(rows, means, squares, counts, weight)
     return np.column_stack((rows, np.full(len(x), weight)))
 
 

@@ -7,6 +7,7 @@ other formats hold the same examples.
 import argparse
 import contextlib
 import io
+import json
 import statistics
 import tempfile
 import time
@@ -42,7 +43,19 @@ def write(folder: Path, n_rows: int) -> dict[str, list[str]]:
     (folder / "d.vw").write_text(
         "\n".join(f"{c} | {row}" for c, row in zip(costs, sparse, strict=True))
     )
-    files = {"d.csv": ["--label", "topic"], "d.svm": [], "d.vw": []}
+    objects = [
+        json.dumps({"topic": f"c{k}", **dict(zip(names, map(float, row), strict=True))})
+        for row, k in zip(rows, y, strict=True)
+    ]
+    (folder / "d.jsonl").write_text("\n".join(objects))
+    holes = [
+        ",".join("" if (i + j) % 50 == 0 else cell for j, cell in enumerate(row))
+        for i, row in enumerate(rows)
+    ]
+    table = [f"{cells},c{k}" for cells, k in zip(holes, y, strict=True)]
+    (folder / "missing.csv").write_text("\n".join((",".join((*names, "topic")), *table)))
+    label = ["--label", "topic"]
+    files = {"d.csv": label, "missing.csv": label, "d.svm": [], "d.vw": [], "d.jsonl": label}
     if find_spec("pyarrow") is not None:
         import pyarrow
         from pyarrow import parquet
@@ -56,7 +69,7 @@ def write(folder: Path, n_rows: int) -> dict[str, list[str]]:
 
 def read(path: Path) -> None:
     source = Source(str(path))
-    label = "topic" if path.suffix in (".csv", ".parquet") else None
+    label = None if path.suffix in (".svm", ".vw") else "topic"
     reading = first_look(source, ReadOptions(label=label))
     for _ in reading.read(source, BadRows(source.name)):
         pass
@@ -93,7 +106,8 @@ def main() -> None:
             reading = rows_per_second(partial(read, path), n_rows)
             whole = rows_per_second(partial(run, [str(path), *options]), n_rows)
             limit = f"{LIMIT:,}" if file == "d.csv" else ""
-            print(f"| {path.suffix[1:]} | {whole:,.0f} | {reading:,.0f} | {limit} |", flush=True)
+            name = f"{path.suffix[1:]}{', 2 % missing' if file == 'missing.csv' else ''}"
+            print(f"| {name} | {whole:,.0f} | {reading:,.0f} | {limit} |", flush=True)
         arguments = [str(folder / "d.csv"), "--label", "topic", "--gamma", "500"]
         fixed = rows_per_second(partial(run, arguments), n_rows)
         print(f"| csv with --gamma 500 | {fixed:,.0f} | | |")

@@ -1,3 +1,4 @@
+import argparse
 import csv
 import subprocess
 import sys
@@ -5,7 +6,8 @@ import sys
 import pytest
 
 from graphcb import __version__
-from graphcb.cli import main
+from graphcb.cli import _parser, main
+from graphcb.experiments import experiment as experiments
 
 
 def test_inspect_a_family(tmp_path, capsys):
@@ -24,6 +26,22 @@ def test_inspect_takes_name_and_size_apart_too(capsys):
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "actions 1,000,000" in text
     assert "closed form cover_levels" in text
+
+
+def test_inspect_several_graphs(tmp_path, capsys, monkeypatch):
+    """Before, the arguments were glued together to `bandit:3:inventory:4`."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert main(["inspect", "bandit:3", "inventory", "4"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "family bandit(n_actions=3)" in text
+    assert "family inventory(n_actions=4)" in text
+    assert (tmp_path / "graph-1.png").exists()
+    assert (tmp_path / "graph-2.png").exists()
+    assert main(["inspect", "bandit:3", "bandit:4", "--out", "g.png"]) == 2
+    assert "`--out` must not be given with several graphs, got 2" in capsys.readouterr().err
+    assert main(["inspect", "bandit:3", "--no-picture", "--out", "g.png"]) == 2
+    assert "`--out` must not be given with --no-picture" in capsys.readouterr().err
 
 
 def test_inspect_recognises_a_file(tmp_path, capsys):
@@ -153,3 +171,136 @@ def test_the_command_is_installed():
         [sys.executable, "-m", "graphcb", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("graphcb ")
+
+
+def _commands(parser=None):
+    parser = _parser() if parser is None else parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield command
+                yield from _commands(command)
+
+
+def test_every_option_has_help():
+    without = [
+        f"{command.prog} {action.dest}"
+        for command in _commands()
+        for action in command._actions
+        if not isinstance(action, argparse._SubParsersAction) and not action.help
+    ]
+    assert without == []
+    for command in _commands():
+        assert command.format_help()  # no stray percent sign
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["dance"],
+        ["run"],
+        ["run", "a.csv", "--gamma", "x"],
+        ["run", "a.csv", "--seeds", "many"],
+        ["run", "a.csv", "--on-error", "weep"],
+        ["evaluate", "a.db", "--policy", "uniform", "--loss-range", "0"],
+    ],
+    ids=" ".join,
+)
+def test_bad_values_get_one_line(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    error = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert len(error.splitlines()) == 1
+    assert error.startswith("graphcb")
+    assert "--help)" in error
+
+
+def _through_head(arguments, folder):
+    """The exit code and the errors of graphcb before `| head -1`."""
+    command = [sys.executable, "-m", "graphcb", *arguments]
+    graphcb = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    graphcb.stdout.readline()
+    graphcb.stdout.close()
+    error = graphcb.stderr.read()
+    graphcb.stderr.close()
+    return graphcb.wait(), error
+
+
+def test_a_closed_pipe_is_no_error(tmp_path):
+    """Before: `graphcb: [Errno 32] Broken pipe` and code 2."""
+    rows = "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(20_000))
+    (tmp_path / "data.csv").write_text("x,y\n" + rows)
+    arguments = ["run", "data.csv", "--label", "y"]
+    assert _through_head(arguments, tmp_path) == (0, "")
+    assert _through_head(["inspect", "bandit:3", "--no-picture"], tmp_path) == (0, "")
+    outputs = ["--save", "m.npz", "--predictions", "p.csv"]
+    assert _through_head([*arguments, *outputs], tmp_path) == (0, "")
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 20_001  # what was asked for
+    assert (tmp_path / "m.npz").exists()
+
+
+def test_quick_reproductions_say_what_they_run_on():
+    """Before, the figure of handwritten digits was called "News stories, 50 topics"."""
+    for name in experiments.names():
+        full = experiments.read(name)
+        quick = full.made_quick()
+        if quick.problem["kind"] != full.problem["kind"]:
+            assert quick.title != full.title
+        if quick.problem["kind"] == "digits":
+            assert "Digits" in quick.title
+            assert "News" not in quick.title
+
+
+def test_reproduce_prints_the_title(short, capsys):
+    assert main(["reproduce", "one.toml", "--out", "new", "--jobs", "1"]) == 0
+    assert "\nShort\n" in capsys.readouterr().out
+
+
+FRAUD = """
+[problem]
+name = "fraud review"
+actions = ["approve", "review", "reject"]
+feedback = "rewards"
+range = [-50, 20]
+[reveals]
+all = ["review"]
+edges = [["reject", "reject", 0.5]]
+[features]
+amount = "number"
+country = "category?"
+"""
+
+
+def test_inspect_shows_a_problem_by_name_with_its_picture(tmp_path, capsys):
+    (tmp_path / "problem.toml").write_text(FRAUD)
+    out = tmp_path / "problem.svg"
+    assert main(["inspect", str(tmp_path / "problem.toml"), "--plot", str(out)]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "actions 3: approve, review, reject" in text
+    assert "feedback rewards from -50 to 20; larger is better" in text
+    assert "features amount (number), country (category, may be missing)" in text
+    assert "approve reveals nothing" in text
+    assert "review reveals everything" in text
+    assert "reject reveals reject (0.5 of the time)" in text
+    assert "observability weak, because of approve: seen by some actions only" in text
+    assert "weak domination number 1" in text
+    assert "explored by information-directed" in text
+    assert out.read_text().count("<!-- approve -->") == 3  # at its dot and at both axes
+
+
+def test_inspect_a_problem_without_a_graph_of_its_own(tmp_path, capsys):
+    file = tmp_path / "problem.toml"
+    file.write_text('[problem]\nactions = "each round"\n')
+    assert main(["inspect", str(file), "--no-picture"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "actions come with each round" in text
+    assert "an action reveals as in bandit" in text
+    assert "features noted as they come" in text
+    assert "no picture: there is no graph before a round comes" in text
+    file.write_text("[problem]\n")
+    assert main(["inspect", str(file)]) == 2
+    assert "problem.toml: [problem] must have actions" in capsys.readouterr().err

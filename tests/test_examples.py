@@ -56,6 +56,28 @@ def test_llm_cascade(tmp_path, monkeypatch, capsys):
     assert f"SquareCB.G           {costs['SquareCB.G']:.4f} +- " in out
 
 
+def test_prices(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("GRAPHCB_DATA", raising=False)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    costs = load("prices").main(tmp_path / "prices.png", n_seeds=2)
+    assert costs["SquareCB.G"] < 0.98 * costs["always 80"]
+    assert costs["SquareCB.G"] < 1.002 * costs["greedy"]
+    assert costs["SquareCB.G"] < costs["epsilon-greedy, 5 %"]
+    assert (tmp_path / "prices.png").stat().st_size > 10_000
+    assert "6,000 generated auctions, 2 seeds; information-directed: " in capsys.readouterr().out
+
+
+def test_text_routing(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("GRAPHCB_DATA", raising=False)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    costs = load("text_routing").main(tmp_path / "routing.png", n_seeds=2)
+    assert costs["SquareCB.G"] < 0.5 * costs["always desk"]
+    assert costs["SquareCB.G"] < 1.05 * costs["greedy"]
+    assert costs["SquareCB.G"] < 0.9 * costs["epsilon-greedy, 5 %"]
+    assert (tmp_path / "routing.png").stat().st_size > 10_000
+    assert "4,000 generated messages, 2 orders; " in capsys.readouterr().out
+
+
 def test_examples_say_when_the_data_is_real(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GRAPHCB_DATA", str(tmp_path))
     (tmp_path / "streams").mkdir()

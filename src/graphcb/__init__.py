@@ -3,8 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphcb import decisions, exploration, graphs, oracles
+from graphcb import contexts, decisions, exploration, graphs, oracles, problems
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
+from graphcb.contexts import Encoder
 from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
     Automatic,
@@ -22,6 +23,7 @@ from graphcb.exploration import (
 )
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Learner, Problem
 from graphcb.sampling import draw
 from graphcb.saving import load, save
 
@@ -43,13 +45,16 @@ __all__ = [
     "Decision",
     "DecisionLog",
     "Doubling",
+    "Encoder",
     "EpsilonGreedy",
     "FeedbackGraph",
     "FileError",
     "Fixed",
     "FromTheory",
     "Greedy",
+    "Learner",
     "Policy",
+    "Problem",
     "Solution",
     "SolutionBatch",
     "SquareCB",
@@ -58,6 +63,7 @@ __all__ = [
     "Status",
     "TwoThirds",
     "Uniform",
+    "contexts",
     "datasets",
     "dec",
     "decisions",
@@ -71,6 +77,7 @@ __all__ = [
     "integrations",
     "load",
     "oracles",
+    "problems",
     "save",
     "solve_dec",
     "solve_dec_batch",

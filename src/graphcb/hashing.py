@@ -33,6 +33,26 @@ def word_places(text: str, n_places: int, *, prefix: str = "") -> list[int]:
     return sorted({place_of(prefix + word, n_places) for word in found})
 
 
+def category_place(value: str, n_places: int, *, prefix: str = "") -> int:
+    """The place of a whole value; that of a single word is the one `word_places` gives it.
+
+    >>> category_place("New York", 2**18, prefix="city=")
+    199988
+    >>> [category_place("DE", 2**18)] == word_places("DE", 2**18)
+    True
+    """
+    return place_of(prefix + value.lower(), n_places)
+
+
+def is_one_word(text: str) -> bool:
+    """Whether a text is a single word or sign.
+
+    >>> is_one_word(" DE "), is_one_word("New York"), is_one_word("10-20")
+    (True, False, False)
+    """
+    return _WORDS.fullmatch(text.strip()) is not None
+
+
 def hash_words(texts: Iterable[str], n_features: int) -> Any:
     """Texts as a CSR array (n, n_features): rows of norm 1, with a constant in the last column.
 

@@ -10,20 +10,22 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphcb import agents, exploration, oracles
+from graphcb import agents, contexts, exploration, oracles, problems
 from graphcb.archives import check_size, read_archive, size_limit
 from graphcb.files import FileError, atomic_write
-from graphcb.oracles import blends, features
+from graphcb.oracles import action_rows, blends, features, pairs
 
 FORMAT = 1
+_PARTS = (action_rows, blends, features, pairs)  # of oracles
 _ROOMS = [
     thing
-    for room in (agents, exploration, oracles, blends, features)
+    for room in (agents, contexts, exploration, oracles, problems, *_PARTS)
     for thing in vars(room).values()
     if isinstance(thing, type) and hasattr(thing, "check_loaded")
 ]
@@ -82,9 +84,17 @@ def to_bytes(thing: Any) -> bytes:
 
 
 def from_bytes(
-    content: bytes, *, where: str, classes: Iterable[type] = (), max_bytes: int | None = None
+    content: bytes,
+    *,
+    where: str,
+    classes: Iterable[type] = (),
+    max_bytes: int | None = None,
+    part: str | None = None,
 ) -> Any:
-    """Rebuild what `to_bytes` wrote; `where` names the source in errors."""
+    """Rebuild what `to_bytes` wrote; `where` names the source in errors.
+
+    With `part`, only the object in this attribute is rebuilt; None if it is not a known one.
+    """
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
         arrays = read_archive(content, max_bytes=max_bytes)
@@ -99,7 +109,12 @@ def from_bytes(
             "it was written by another version of graphcb"
         )
     try:
-        return _decode(description.get("content"), arrays, known)
+        found = description.get("content")
+        if part is not None:
+            found = found["attributes"].get(part)
+            if not isinstance(found, dict) or found.get("class") not in known:
+                return None
+        return _decode(found, arrays, known)
     except FileError as reason:
         raise FileError(f"{where}: {reason}") from None
     except _DAMAGED as reason:
@@ -127,7 +142,13 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
             _encode(list(pair), f"{where}.{i}", arrays) for i, pair in enumerate(value.items())
         ]
         return {"dict": pairs}
-    if callable(value) or not (is_dataclass(value) or hasattr(value, "__dict__")):
+    if callable(value) and not isfunction(vars(type(value)).get("__call__")):
+        raise TypeError(
+            f"`{where}` must be made of numbers, strings, arrays and the like to be saved, got the "
+            f"function {_name_of(value)}; make it an object of a class of your own with __call__, "
+            "and name the class on load: load(path, classes=[...])"
+        )
+    if not (is_dataclass(value) or hasattr(value, "__dict__")):
         raise TypeError(
             f"`{where}` must be made of numbers, strings, arrays and the like to be saved, "
             f"got {type(value).__name__}; pickle the whole if you trust the file"
@@ -137,6 +158,10 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
         for name, attribute in _attributes(value).items()
     }
     return {"class": type(value).__name__, "attributes": attributes}
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _attributes(thing: Any) -> dict[str, Any]:

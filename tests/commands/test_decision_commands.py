@@ -145,6 +145,14 @@ def test_evaluate_says_what_the_log_cannot_tell(tmp_path, capsys):
     assert code == 0
     assert "plain: 100.0% of this policy's play is on actions that do not reveal their own" in out
     assert "doubly robust: the agent of this log has no oracle that graphcb can read" in out
+    path = tmp_path / "c.db"
+    with Policy(path, graphcb.Greedy(LinearOGD(3, 1)), seed=0) as policy:
+        decision = policy.decide([1.0], graphs.full_information(3))
+        policy.feedback(decision.decision_id, {0: 0.5, 1: 0.5, 2: 0.5})
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform")
+    assert code == 0
+    assert "66.7% of this policy's play is on actions that the logged policy never played" in out
+    assert "do not reveal" not in out  # before: it said that these do not reveal their own loss
 
 
 class Mine(graphcb.Uniform):
@@ -187,6 +195,7 @@ def test_a_range_that_is_too_narrow(log, capsys):
     )
     assert code == 2
     assert "losses must lie in loss_range (0, 0.4), got 0.5 in the feedback for decision" in error
-    code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform", "--loss-range", "-1", "3")
-    assert code == 0
+    for both in (["-1", "3"], ["-1,3"]):
+        code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform", "--loss-range", *both)
+        assert code == 0
     assert np.isfinite(float(out.split("with the graph ")[1].split()[0]))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import sys
 import tracemalloc
@@ -151,6 +152,129 @@ def test_losses_in_columns(tmp_path, capsys):
     assert 4.5 <= final(text) < 4.8
 
 
+STOCK = "".join(f"{i % 2},{5 + i % 2},{8 - 4 * (i % 2)}\n" for i in range(500))
+
+
+def test_columns_by_a_pattern(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("x,stock_2,stock_1\n" + STOCK)
+    assert run(tmp_path, "--losses", "stock*") == 0
+    assert "2 actions: stock_2, stock_1" in capsys.readouterr().out  # in the order of the file
+    assert run(tmp_path, "--losses", "stock_1,stock*", "--features", "[x]") == 0
+    assert "2 actions: stock_1, stock_2" in capsys.readouterr().out
+    (tmp_path / "data.csv").write_text("x,stock*,stock_1\n" + STOCK)
+    assert run(tmp_path, "--losses", "stock*,stock_1") == 0  # the column of that very name
+    assert "2 actions: stock*, stock_1" in capsys.readouterr().out
+    assert run(tmp_path, "--losses", "shelf*") == 2
+    text = "`--losses` must name a column of the file (x, stock*, stock_1), got 'shelf*'"
+    assert text in capsys.readouterr().err
+
+
+def test_rewards(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("x,cheap,dear\n" + STOCK)
+    turned = "".join(f"{i % 2},{-5 - i % 2},{4 * (i % 2) - 8}\n" for i in range(500))
+    (tmp_path / "rewards.csv").write_text("x,cheap,dear\n" + turned)
+    p, q = tmp_path / "p.csv", tmp_path / "q.csv"
+    assert run(tmp_path, "--losses", "cheap,dear", "--predictions", str(p)) == 0
+    losses = capsys.readouterr().out
+    asked = ["--rewards", "cheap,dear", "--predictions", str(q)]
+    assert run(tmp_path, *asked, data="rewards.csv") == 0
+    rewards = capsys.readouterr().out
+    assert final(rewards, "average reward") == -final(losses)
+    assert final(rewards, "best constant action") == -5.5
+    assert "average loss" not in rewards
+    assert p.read_text() == q.read_text()
+    for forms in (["--reward-range", "-8", "-4"], ["--loss-range", "-8,-4"]):
+        assert run(tmp_path, *asked, *forms, data="rewards.csv") == 0
+        assert final(capsys.readouterr().out, "average reward") == final(rewards, "average reward")
+
+
+def test_seeds(tmp_path, capsys):
+    write(tmp_path)
+    alone = []
+    for seed in ("3", "4", "5"):
+        assert run(tmp_path, "--label", "topic", "--seed", seed) == 0
+        alone.append(final(capsys.readouterr().out))
+    assert run(tmp_path, "--label", "topic", "--seed", "3", "--seeds", "3") == 0
+    text = capsys.readouterr().out
+    assert final(text) == pytest.approx(np.mean(alone), abs=1e-6)
+    spread = re.search(r"^average loss .* \+- ([\d.]+) over 3 seeds$", text, flags=re.MULTILINE)
+    assert float(spread[1]) == pytest.approx(np.std(alone, ddof=1), abs=1e-6)
+
+
+def test_json_and_nothing_else(tmp_path, capsys):
+    write(tmp_path, 300)
+    assert run(tmp_path, "--label", "topic", "--save", str(tmp_path / "m.npz")) == 0
+    printed = capsys.readouterr().out
+    arguments = ["--label", "topic", "--json", "--seeds", "2", "--metric-window", "100"]
+    assert run(tmp_path, *arguments) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert captured.err == ""
+    assert found["examples"] == 300
+    assert found["rows_skipped"] == 0
+    assert found["by_seed"][0] == pytest.approx(final(printed), abs=1e-6)
+    assert found["average_loss"] == pytest.approx(np.mean(found["by_seed"]))
+    assert found["deviation"] == pytest.approx(np.std(found["by_seed"], ddof=1))
+    assert found["best_constant_action"]["action"] in "xyz"
+    assert found["actions"] == ["x", "y", "z"]
+    assert found["graph"] == "bandit(n_actions=3)"
+    assert [(w["from"], w["to"]) for w in found["windows"]] == [(1, 100), (101, 200), (201, 300)]
+    mean = np.mean([window["mean"] for window in found["windows"]])
+    assert mean == pytest.approx(found["by_seed"][0])
+
+
+def test_metric_window(tmp_path, capsys):
+    write(tmp_path, 250)
+    out = tmp_path / "p.csv"
+    asked = ["--label", "topic", "--metric-window", "100", "--predictions", str(out)]
+    assert run(tmp_path, *asked) == 0
+    text = capsys.readouterr().out
+    labels = [row["topic"] for row in table_of(tmp_path / "data.csv")]
+    losses = np.array([r["action"] != y for r, y in zip(table_of(out), labels, strict=True)])
+    table = [line.split() for line in text.splitlines() if re.match(r"\d\.\d{6} ", line)]
+    assert [int(line[2]) for line in table] == [100, 200]
+    assert float(table[1][1]) == pytest.approx(losses[100:200].mean(), abs=1e-6)
+
+
+MESSY = [f"{i % 5},{'red' if i % 2 else 'blue'},{'xy'[i % 2]}\n" for i in range(200)]
+
+
+def test_it_says_what_it_made_of_the_file(tmp_path, capsys):
+    rows = list(MESSY)
+    rows[6], rows[9], rows[11] = "n/a,red,x\n", "12kB,,y\n", "about 3,blue,x\n"
+    (tmp_path / "data.csv").write_text("size,colour,y\n" + "".join(rows))
+    assert run(tmp_path, "--label", "y") == 0
+    text = capsys.readouterr().out
+    assert "features: 1 number (size), 1 category (colour)" in text
+    odd = "data.csv, line 11: the column 'size' holds numbers, but '12kB' is none: it counts as"
+    assert text.count(odd) == 1
+    assert "missing values       = 4 (size 3, colour 1)" in text
+    assert "examples             = 200" in text
+    assert run(tmp_path, "--label", "y", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["features"] == [
+        {"name": "size", "kind": "number", "missing": 3, "odd": 2},
+        {"name": "colour", "kind": "category", "missing": 1, "odd": 0},
+    ]
+    assert odd in found["warnings"][0]
+
+
+def test_an_odd_cell_after_the_first_look_is_reported_in_the_end(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("size,colour,y\n" + "".join(MESSY) * 51 + "3kB,red,x\n")
+    assert run(tmp_path, "--label", "y") == 0
+    text = capsys.readouterr().out
+    assert "line 10202: the column 'size' holds numbers, but '3kB' is none" in text
+    assert text.index("finished run") < text.index("'3kB'")
+
+
+def test_hints(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("size;colour;y\n" + "".join(MESSY).replace(",", ";"))
+    assert run(tmp_path, "--label", "y") == 2
+    assert "--delimiter ';'" in capsys.readouterr().err
+    (tmp_path / "data.csv").write_text("".join(MESSY))
+    assert run(tmp_path, "--label", "x") == 0 or "--no-header" in capsys.readouterr().err
+
+
 def test_one_graph_per_row(tmp_path, capsys):
     rows = "".join(f"{i % 2},{'ab'[i % 2]},{('a>a b>b', 'a>a a>b')[i % 3 == 0]}\n"
                    for i in range(600))  # fmt: skip
@@ -200,9 +324,9 @@ def test_the_figure_has_the_three_curves(tmp_path, capsys):
 
 def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
     lines = write(tmp_path, 50)
-    bad = ["1,2,,red,x\n", "1,2,3,red\n", "one,2,3,red,y\n", "1,2,3,,y\n"]
+    bad = ["1,2,3,red,\n", "1,2,3,red\n", "inf,2,3,red,y\n", "1,2,3,red,w\n"]
     (tmp_path / "bad.csv").write_text(HEADER + "".join(lines[:30] + bad + lines[30:]))
-    classes = ["--label", "topic", "--categorical", "colour"]
+    classes = ["--label", "topic", "--classes", "x,y,z"]
     model = ["--save", str(tmp_path / "m.npz")]
     (tmp_path / "clean.csv").write_text(HEADER + "".join(lines[:30]))
     assert run(tmp_path, *classes, *model, data="clean.csv") == 0
@@ -210,11 +334,11 @@ def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
     load = ["--load", str(tmp_path / "m.npz")]
     capsys.readouterr()
     assert run(tmp_path, *load, data="rest.csv") == 2
-    assert "rest.csv, line 2: the value of 'c' is missing" in capsys.readouterr().err
+    assert "rest.csv, line 2: the label is missing" in capsys.readouterr().err
     assert run(tmp_path, *load, "--on-error", "skip", data="rest.csv") == 0
     skipped = capsys.readouterr().out
     assert "rows skipped         = 4" in skipped
-    assert "rest.csv, line 4: the value of 'a' must be a finite number, got 'one'" in skipped
+    assert "rest.csv, line 4: the value of 'a' must be a finite number, got 'inf'" in skipped
     assert "skipped: 1 more" in skipped
     assert run(tmp_path, *classes) == 0
     assert final(capsys.readouterr().out) == final(skipped)
@@ -223,14 +347,14 @@ def test_bad_rows_are_skipped_and_counted_when_asked(tmp_path, capsys):
 def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
     write(tmp_path, 5000)
     with (tmp_path / "data.csv").open("a") as file:
-        file.write("1,2,,red,x\n")
+        file.write("1,2,inf,red,x\n")
     for name in ("p.csv", "m.npz", "f.png"):
         (tmp_path / name).write_text("old")
     before = sorted(p.name for p in tmp_path.iterdir())
     outputs = ["--predictions", str(tmp_path / "p.csv"), "--save", str(tmp_path / "m.npz"),
-               "--plot", str(tmp_path / "f.png")]  # fmt: skip
+               "--plot", str(tmp_path / "f.png"), "--force"]  # fmt: skip
     assert run(tmp_path, "--label", "topic", *outputs) == 2
-    assert "line 5002: the value of 'c' is missing" in capsys.readouterr().err
+    assert "line 5002: the value of 'c' must be a finite" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == before
     assert {(tmp_path / name).read_text() for name in ("p.csv", "m.npz", "f.png")} == {"old"}
 
@@ -265,6 +389,14 @@ def test_a_run_that_fails_leaves_old_files_as_they_were(tmp_path, capsys):
         ),
         (["--label", "topic", "--save", "no/m.npz"], "`--save` must be in an existing folder"),
         (["--label", "topic", "--plot", "."], "`--plot` must name a file, got ."),
+        (["--label", "topic", "--seeds", "0"], "`--seeds` must be at least 1, got 0"),
+        (["--label", "topic", "--metric-window", "0"], "`--metric-window` must be at least 1"),
+        (
+            ["--label", "topic", "--seeds", "2", "--save", "n.npz"],
+            "`--save` must not be given with --seeds: it is for one run",
+        ),
+        (["--losses", "a,b", "--rewards", "a,b"], "give either --losses or --rewards, got both"),
+        (["--load", "m.npz", "--rewards", "a,b"], "`--rewards` must not be given with --load"),
         (["--load", "m.npz", "--plot", "p.png"], "`--plot` must not be given with --load"),
         (["--load", "m.npz", "--label", "y"], "`--label` must not be given with --load: the model"),
         (["--load", "m.npz", "--loss-range", "0,1"], "`--loss-range` must not be given with"),
@@ -285,7 +417,9 @@ def test_a_range_that_is_none(tmp_path, capsys):
     write(tmp_path, 20)
     with pytest.raises(SystemExit):
         run(tmp_path, "--losses", "a,b", "--loss-range", "5")
-    assert "--loss-range: must be two numbers LOW,HIGH; got '5'" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "--loss-range/--reward-range: must be two numbers LOW,HIGH; got '5'" in error
+    assert len(error.splitlines()) == 1
 
 
 def test_a_graph_file_of_the_wrong_size(tmp_path, capsys):
@@ -326,3 +460,171 @@ def test_memory_does_not_grow_with_the_file(tmp_path, capsys):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_shuffle_is_seeded_and_keeps_the_lines(tmp_path, capsys):
+    lines = write(tmp_path, 300)
+    (tmp_path / "data.csv").write_text(HEADER + "".join(sorted(lines, key=lambda x: x[-2])))
+    found = {}
+    for seed in ("0", "0", "1"):
+        out = tmp_path / "p.csv"
+        asked = ["--label", "topic", "--shuffle", "--seed", seed, "--predictions", str(out)]
+        assert run(tmp_path, *asked) == 0
+        rows = table_of(out)
+        assert found.setdefault(seed, rows) == rows
+        assert sorted(int(row["line"]) for row in rows) == list(range(2, 302))
+    assert [r["line"] for r in found["0"]] != [r["line"] for r in found["1"]]
+    assert [int(r["line"]) for r in found["0"]] != list(range(2, 302))
+    capsys.readouterr()
+
+
+def test_shuffled_rows_are_those_of_a_shuffled_file(tmp_path, capsys):
+    """Also with quotes, which another reader reads, missing cells, and more than one batch."""
+    lines = write(tmp_path, 5000)
+    lines[7] = '1.5,2.5,3.5,"red, or so",x\n'
+    lines[4500] = "1.5,,3.5,red,y\n"
+    (tmp_path / "data.csv").write_text(HEADER + "".join(lines))
+    p, q = tmp_path / "p.csv", tmp_path / "q.csv"
+    assert run(tmp_path, "--label", "topic", "--shuffle", "--predictions", str(p)) == 0
+    order = [int(row["line"]) for row in table_of(p)]
+    (tmp_path / "other.csv").write_text(HEADER + "".join(lines[line - 2] for line in order))
+    assert run(tmp_path, "--label", "topic", "--predictions", str(q), data="other.csv") == 0
+    played = [[(r["action"], r["probability"]) for r in table_of(out)] for out in (p, q)]
+    assert played[0] == played[1]
+
+
+@pytest.mark.parametrize("name", ["d.svm", "d.jsonl", "d.parquet"])
+def test_every_format_can_be_shuffled(tmp_path, capsys, name):
+    if name == "d.svm":
+        rows = [f"{i % 2} 1:{i % 2} 2:{i}\n" for i in range(50)]
+        (tmp_path / name).write_text("".join(rows))
+    elif name == "d.jsonl":
+        rows = [json.dumps({"x": i, "y": "ab"[i % 2]}) + "\n" for i in range(50)]
+        (tmp_path / name).write_text("".join(rows))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        import pyarrow
+
+        columns = {"x": list(range(50)), "y": ["ab"[i % 2] for i in range(50)]}
+        parquet.write_table(pyarrow.table(columns), tmp_path / name)
+    out = tmp_path / "p.csv"
+    label = [] if name == "d.svm" else ["--label", "y"]
+    assert run(tmp_path, *label, "--shuffle", "--predictions", str(out), data=name) == 0
+    lines = [int(row["line"]) for row in table_of(out)]
+    assert sorted(lines) == list(range(1, 51))
+    assert lines != sorted(lines)
+
+
+def test_standard_input_cannot_be_shuffled(capsys):
+    assert main(["run", "-", "--label", "y", "--shuffle"]) == 2
+    assert "`--shuffle` must be given with a file" in capsys.readouterr().err
+
+
+def test_bad_rows_of_a_shuffled_file_are_named_by_their_lines(tmp_path, capsys):
+    lines = write(tmp_path, 50)
+    (tmp_path / "data.csv").write_text(HEADER + "".join(lines) + "inf,1,1,red,x\n1,2\n")
+    assert run(tmp_path, "--label", "topic", "--shuffle", "--on-error", "skip") == 0
+    text = capsys.readouterr().out
+    assert "rows skipped         = 2" in text
+    assert "data.csv, line 52: the value of 'a' must be a finite number" in text
+    assert "data.csv, line 53: must have 5 cells" in text
+
+
+PROBLEM = """
+[problem]
+name = "fraud review"
+actions = ["approve", "review"]
+feedback = "rewards"
+range = [-50.0, 20.0]
+[reveals]
+all = ["review"]
+[features]
+amount = "number"
+country = "category"
+"""
+
+
+@pytest.fixture
+def fraud(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = "".join(
+        f"{i},{a:.2f},{'DE' if a > 0 else 'FR'},{20.0 if a > 0 else -50.0},-2.0\n"
+        for i, a in enumerate(rng.normal(size=400))
+    )
+    (tmp_path / "data.csv").write_text("id,amount,country,approve,review\n" + rows)
+    (tmp_path / "problem.toml").write_text(PROBLEM)
+    return tmp_path
+
+
+def test_a_problem_says_what_the_options_would(fraud, capsys):
+    assert run(fraud, "--problem", "problem.toml", "--save", "m.npz") == 0
+    text = capsys.readouterr().out
+    assert "2 actions: approve, review" in text
+    assert "graph: apple_tasting(n_actions=2, revealing_action=1)" in text
+    assert "features: 1 number (amount), 1 category (country)" in text
+    assert final(text, "average reward") > 7.0
+    learner = graphcb.load("m.npz")
+    assert learner.problem == graphcb.Problem.read("problem.toml")
+    assert learner.act({"amount": 1.0, "country": "DE"}).argmax() == 0
+    asked = ["--rewards", "approve,review", "--reward-range", "-50,20", "--features",
+             "amount,country", "--graph", "apple-tasting:2,1"]  # fmt: skip
+    (fraud / "g.csv").write_text("0,0\n1,1\n")
+    asked[-1] = "g.csv"
+    assert run(fraud, *asked) == 0
+    assert final(capsys.readouterr().out, "average reward") == final(text, "average reward")
+    assert run(fraud, "--load", "m.npz") == 0
+
+
+def test_a_problem_without_features_and_with_labels(fraud, capsys):
+    text = PROBLEM.partition("[features]")[0].replace("range = [-50.0, 20.0]", "")
+    (fraud / "problem.toml").write_text(text)
+    rows = "".join(f"{i % 2},{('approve', 'review')[i % 2]}\n" for i in range(50))
+    (fraud / "data.csv").write_text("x,right\n" + rows)
+    assert run(fraud, "--problem", "problem.toml", "--label", "right", "--save", "m.npz") == 0
+    text = capsys.readouterr().out
+    assert "features: 1 number (x)" in text
+    assert final(text, "average reward") > 0.8
+    assert graphcb.load("m.npz").problem.features == {"x": "number"}
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "text"),
+    [
+        (("", ""), ["--graph", "bandit"], "`--graph` must not be given with --problem, which says"),
+        (("", ""), ["--loss-range", "0,1"], "`--loss-range` must not be given with --problem"),
+        (("", ""), ["--edges", "country"], "`--edges` must not be given: this problem has one"),
+        (("", ""), ["--label", "country"], "labels are for problems with the range 0 to 1"),
+        (('"review"]\nfeed', '"ask"]\nfeed'), [], "problem.toml: "),
+        (('all = ["review"]', "each_round = true"), [], "`--edges` must name a column: in this"),
+        (
+            ('["approve", "review"]', '"each round"'),
+            [],
+            "problem.toml: `reveals` must be a family",
+        ),
+        (("-50.0", "-40.0"), [], "the reward of 'approve' must be between -40 and 20, got -50"),
+        (("amount", "price"), [], "`--features` must name a column of the file"),
+    ],
+)
+def test_mistakes_with_a_problem(fraud, capsys, change, arguments, text):
+    (fraud / "problem.toml").write_text(PROBLEM.replace(*change))
+    assert run(fraud, "--problem", "problem.toml", *arguments) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_the_problem_is_an_input(fraud, capsys):
+    arguments = ["--problem", "problem.toml", "--save", "problem.toml", "--force"]
+    assert run(fraud, *arguments) == 2
+    assert "problem.toml is the problem" in capsys.readouterr().err
+
+
+def test_steps_that_diverge_with_another_seed(tmp_path, capsys, monkeypatch):
+    from graphcb.experiments.comparison import Comparison
+
+    def diverge(*_):
+        raise FloatingPointError("the predictions are no longer finite")
+
+    monkeypatch.setattr(Comparison, "add", diverge)
+    write(tmp_path, 20)
+    assert run(tmp_path, "--label", "topic", "--seeds", "2") == 2
+    assert capsys.readouterr().err == "graphcb: the predictions are no longer finite\n"

@@ -71,3 +71,38 @@ def test_a_failed_export_leaves_what_was_there(tmp_path, monkeypatch):
         export_parquet(log, tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").read_text() == "before"
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_names_and_rewards_of_a_problem(tmp_path):
+    problem = graphcb.Problem(
+        ["approve", "review"], reveals={"all": ["review"]}, feedback="rewards"
+    )
+    with Policy(tmp_path / "a.db", graphcb.Uniform(), problem=problem, seed=0) as policy:
+        made = [policy.decide({"amount": 1.5}) for _ in range(4)]
+        seen = {"approve": 0.25, "review": 1.0}
+        shown = next(d for d in made if d.action == "review")
+        policy.feedback(shown.decision_id, seen)
+    with DecisionLog(tmp_path / "a.db") as log:
+        export_parquet(log, tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    rows = table.to_pylist()
+    assert [row["action"] for row in rows] == [d.action for d in made]
+    assert rows[0]["context_json"] == '{"amount": 1.5}'
+    assert "feedback_losses" not in rows[0]
+    (told,) = (row for row in rows if row["decision_id"] == shown.decision_id)
+    assert told["feedback_rewards"] == [0.25, 1.0]
+    assert json.loads(told["feedback_actions_json"]) == ["approve", "review"]
+    assert graphcb.Problem.from_toml(table.schema.metadata[b"problem"].decode()) == problem
+
+
+def test_actions_with_features(tmp_path):
+    items = {"x": {"price": 1.0}, "y": {"price": 2.0}}
+    with Policy(tmp_path / "a.db", problem=graphcb.Problem("each round"), seed=0) as policy:
+        decision = policy.decide({}, actions=items)
+        policy.feedback(decision.decision_id, {decision.action: 0.5})
+    with DecisionLog(tmp_path / "a.db") as log:
+        export_parquet(log, tmp_path / "a.parquet")
+    (row,) = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert json.loads(row["actions_json"]) == items
+    assert json.loads(row["feedback_actions_json"]) == [decision.action]
+    assert row["feedback_losses"] == [0.5]

@@ -279,7 +279,7 @@ class TestRestart:
             pass
 
     def test_a_new_log_needs_an_agent_that_can_be_saved(self, new_log, tmp_path):
-        with pytest.raises(ValueError, match="`agent` must be given to create a log"):
+        with pytest.raises(ValueError, match="`agent` must be given to create a log, or a problem"):
             Policy(new_log())
         oracle = SharedLinearOGD(1, lambda context, actions: np.ones((len(actions), 1)))
         with pytest.raises(TypeError, match=r"`Greedy.oracle.features` must be made of numbers"):

@@ -4,7 +4,7 @@ import pytest
 from graphcb import SquareCBG, graphs, load, save
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.experiments.progressive import CLASSES, ExampleRounds, Player, Points, Tally
+from graphcb.experiments.progressive import ExampleRounds, Player, Points, Tally
 from graphcb.oracles import LogisticOGD
 from graphcb.streams import Examples
 
@@ -57,7 +57,7 @@ def test_a_player_goes_through_a_file_and_on(tmp_path):
     first = player()
     first.play(part(0, 120))
     save(first, tmp_path / "player.npz")
-    second = load(tmp_path / "player.npz", classes=CLASSES).play(part(120, 300))
+    second = load(tmp_path / "player.npz", classes=[Player]).play(part(120, 300))
     for one, other in zip(whole, second, strict=True):
         np.testing.assert_array_equal(one[120:], other)
 

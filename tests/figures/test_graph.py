@@ -46,3 +46,14 @@ def test_a_million_actions_can_be_drawn():
     (image,) = figure.axes[0].images
     np.testing.assert_array_equal(np.asarray(image.get_array()), np.tri(1000))
     figure.savefig(io.BytesIO(), format="png")
+
+
+def test_names_stand_beside_the_dots_and_at_the_axes():
+    names = ["approve", "a very long name that goes on and on", "50 $ off, 5 $ on"]
+    figure = draw_graph(graphs.inventory(3), "", names)
+    shown = ["approve", "a very long name that...", "50 $ off, 5 $ on"]
+    dots, matrix = figure.axes[:2]
+    assert [text.get_text() for text in dots.texts] == shown
+    assert [label.get_text() for label in matrix.get_xticklabels()] == shown
+    assert [label.get_text() for label in matrix.get_yticklabels()] == shown
+    figure.savefig(io.BytesIO(), format="png")  # signs of money are no formula

@@ -61,10 +61,14 @@ def test_bad_files_and_columns_are_named(tmp_path):
         column_names(Source("-", format="parquet"))
 
 
-def test_a_missing_value_is_told_with_its_row(tmp_path):
+def test_a_missing_value_is_missing_and_an_infinity_is_told_with_its_row(tmp_path):
     source = write(tmp_path, x=pa.array([1.0, None, 2.0]), label=["a", "b", "a"])
     reading = first_look(source, ReadOptions(label="label"))
-    text = r"a\.parquet, row 2: the value of 'x' is missing"
+    (examples,) = reading.read(source, BadRows(source.name, place=source.place))
+    assert reading.report.columns["x"].missing == 1
+    assert examples.contexts[1].tolist() == [0.0, 1 / np.sqrt(2), 1 / np.sqrt(2)]
+    source = write(tmp_path, x=[1.0, np.inf], label=["a", "b"])
+    text = r"a\.parquet, row 2: the value of 'x' must be a finite number, got 'inf'"
     with pytest.raises(ValueError, match=text):
         list(reading.read(source, BadRows(source.name, place=source.place)))
 

@@ -18,6 +18,8 @@ from graphcb.streams.source import FIRST_LOOK
         ("a.svm", "libsvm", ","),
         ("a.libsvm.gz", "libsvm", ","),
         ("a.b.vw", "vw", ","),
+        ("a.jsonl", "jsonl", ","),
+        ("a.ndjson.gz", "jsonl", ","),
     ],
 )
 def test_the_name_says_the_format(tmp_path, name, format, delimiter):
@@ -31,7 +33,9 @@ def test_what_is_asked_for_goes_before_the_name(tmp_path):
     assert Source(str(tmp_path / "a.txt"), format="vw").format == "vw"
     with pytest.raises(ValueError, match=r"`DATA` must end in .csv, .tsv, .* or name its format"):
         Source(str(tmp_path / "a.txt"))
-    with pytest.raises(ValueError, match="`--format` must be one of csv, parquet, libsvm, vw; got"):
+    with pytest.raises(
+        ValueError, match="`--format` must be one of csv, parquet, libsvm, vw, jsonl;"
+    ):
         Source(str(tmp_path / "a.txt"), format="xls")
     with pytest.raises(FileNotFoundError, match=r"`DATA` must be an existing file, got 'no.csv'"):
         Source("no.csv")

@@ -1,10 +1,11 @@
-"""libsvm and Vowpal Wabbit text, and what becomes of them."""
+"""What becomes of libsvm and Vowpal Wabbit text."""
 
 import numpy as np
 import pytest
 
+from graphcb.contexts import Encoder
 from graphcb.streams import BadRows, ReadOptions, Source, first_look
-from graphcb.streams.sparse import labels_of, parse_libsvm, parse_vw
+from graphcb.streams.sparse import MANY_FEATURES
 
 
 def write(path, name, text):
@@ -19,30 +20,13 @@ def read(source, *, skip=False, **options):
     return reading, pieces, bad_rows
 
 
-def test_libsvm_lines():
-    assert parse_libsvm("+1 3:1.5 7:-2 # note", 5)[:] == (["1"], {}, [3, 2], [1.5, -2.0])
-    assert parse_libsvm("2,5,9\n", 5) == (["2", "5", "9"], {}, [], [])
-    assert parse_libsvm(" 1:1", 5) == ([], {}, [1], [1.0])
-    assert parse_libsvm("  # nothing", 5) is None
-    assert labels_of("4,2 1:1") == ["4", "2"]
-    assert labels_of("1:1 2:1") == []
-    assert labels_of("") == []
-
-
-@pytest.mark.parametrize("line", ["1 a:1", "1 3", "1 3:x", "1 3:", "1 1:2:3"])
-def test_libsvm_lines_that_are_none(line):
-    with pytest.raises(ValueError, match=r"must be LABEL INDEX:VALUE INDEX:VALUE .* got"):
-        parse_libsvm(line, 8)
-    with pytest.raises(ValueError, match="with indices from 0 or 1 on, got '-1:1'"):
-        parse_libsvm("1 -1:1", 8)
-
-
 def test_libsvm_with_one_label_and_with_several(tmp_path):
-    source = write(tmp_path, "a.svm", "3 1:1\n10 1:2 2:1\n\n# note\n9 3:5\n")
+    others = "".join(f"9 {i}:0\n" for i in range(100, 101 + MANY_FEATURES))  # sparse then
+    source = write(tmp_path, "a.svm", f"3 1:1\n10 1:2 2:1\n\n# note\n9 3:5\n{others}")
     reading, (examples,), _ = read(source, bits=4)
     assert reading.targets.actions == ("3", "9", "10")
-    assert examples.losses.tolist() == [[0, 1, 1], [1, 1, 0], [1, 0, 1]]
-    assert list(examples.lines) == [1, 2, 5]
+    assert examples.losses[:3].tolist() == [[0, 1, 1], [1, 1, 0], [1, 0, 1]]
+    assert list(examples.lines)[:3] == [1, 2, 5]
     indices, values = examples.contexts[1]
     assert indices.tolist() == [1, 2, 16]
     np.testing.assert_allclose(values, [0.5, 0.5, np.sqrt(0.5)])
@@ -51,22 +35,40 @@ def test_libsvm_with_one_label_and_with_several(tmp_path):
     assert examples.losses.tolist() == [[0, 0, 1], [1, 1, 1], [1, 1, 0]]
 
 
-def test_vw_lines():
-    row = parse_vw("1:0.5 2:-1 'tag|a x y:2 |b:3 x:2", 2**18)
-    assert row.costs == {"1": 0.5, "2": -1.0}
-    assert row.values == [1.0, 2.0, 6.0]
-    assert len(set(row.places)) == 3  # x in two namespaces is two features
-    assert parse_vw("1:0 | x", 2**18).places == parse_vw("2:0 |  x", 2**18).places
-    assert parse_vw("1:0 |", 2**18)[2:] == ([], [])
-    assert parse_vw("  \n", 8) is None
+def test_few_numbers_are_dense_and_what_a_line_leaves_out_is_zero(tmp_path):
+    table = Encoder({"300": "number", "700": "number"})
+    expected = table.encode_columns(np.array([[1.0, 0.0], [0.0, 3.0]]), [])
+    for name, text in (
+        ("a.svm", "1 300:1\n2 700:3\n"),
+        ("a.vw", "1:0 2:1 | 300:1\n1:1 2:0 | 700:3 300:0\n"),
+    ):
+        reading, (examples,), _ = read(write(tmp_path, name, text))
+        np.testing.assert_array_equal(examples.contexts, expected)
+        assert reading.n_features == 3
+        assert list(reading.report.columns) == ["300", "700"]
 
 
-@pytest.mark.parametrize("line", ["1:0 2:1", "1 | x", "1:a | x", "1:0:0.5 | x", "1:0 | x:y"])
-def test_vw_lines_that_are_none(line):
-    with pytest.raises(ValueError, match=r"must be ACTION:COST ACTION:COST .* got"):
-        parse_vw(line, 8)
-    with pytest.raises(ValueError, match="with each action once, got '1' again"):
-        parse_vw("1:0 1:1 | x", 8)
+def test_indices_in_between_count_as_in_a_table(tmp_path):
+    for text, names in (("1 2:1\n2 4:3\n", "1234"), ("1 0:1\n2 2:3\n", "012")):
+        reading, (examples,), _ = read(write(tmp_path, "a.svm", text))
+        assert list(reading.encoder.kinds) == list(names)
+        assert examples.contexts.shape == (2, len(names) + 1)
+
+
+def test_a_feature_that_was_not_in_the_first_look_is_left_out_and_counted(tmp_path):
+    reading, _, _ = read(write(tmp_path, "a.svm", "1 1:1\n2 2:3\n"))
+    later = write(tmp_path, "b.svm", "1 2:1 9:4 11:2\n")
+    (examples,) = reading.read(later, BadRows(later.name))
+    assert examples.contexts.shape == (1, 3)
+    assert reading.report.unknown == 2
+
+
+def test_words_and_many_features_stay_sparse(tmp_path):
+    reading, _, _ = read(write(tmp_path, "a.vw", "1:0 2:1 | x:1\n1:1 2:0 | y\n"))
+    assert reading.encoder is None
+    many = " ".join(f"{i}:1" for i in range(MANY_FEATURES + 1))
+    reading, _, _ = read(write(tmp_path, "a.svm", f"1 {many}\n2 1:1\n"))
+    assert reading.encoder is None
 
 
 def test_vw_costs_in_any_order_and_their_range(tmp_path):
@@ -107,7 +109,9 @@ def test_bad_rows_stop_with_their_line_or_are_skipped(tmp_path, name, content, o
 
 def test_options_for_tables_are_refused(tmp_path):
     source = write(tmp_path, "a.svm", "1 1:1\n2 1:1\n")
-    with pytest.raises(ValueError, match="`--label` is for CSV and Parquet, got it with libsvm"):
+    with pytest.raises(
+        ValueError, match="`--label` is for CSV, Parquet and JSON lines, got it with"
+    ):
         read(source, label="x")
     with pytest.raises(ValueError, match="`--loss-range` is for losses in the file"):
         read(source, loss_range=(0.0, 1.0))

@@ -152,19 +152,27 @@ def _learn_and_play() -> None:
 
 
 def _read() -> None:
-    from graphcb.commands import run
+    from graphcb.commands import predict, run
 
     parser = argparse.ArgumentParser()
-    run.add_to(parser.add_subparsers())
+    commands = parser.add_subparsers()
+    run.add_to(commands)
+    predict.add_to(commands)
+    actions = '{"context": {"x": 1}, "actions": {"a": {"z": 1}, "b": {"w": "v"}}, "label": "a"}\n'
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        model = str(Path(folder, "model.npz"))
         for name, text, arguments in (
-            ("table.csv", "x,y\n1.0,a\n2.0,b\n", ["--label", "y"]),
+            ("table.csv", "x,y\n1.0,a\n2.0,b\n", ["--label", "y", "--save", model]),
             ("rows.libsvm", "0 1:0.5\n1 2:0.5\n", []),
+            ("words.vw", "1:0 2:1 | free\n1:1 2:0 | prize\n", []),
+            ("rounds.jsonl", 2 * actions, []),
         ):
             file = Path(folder, name)
             file.write_text(text, encoding="utf-8")
             options = parser.parse_args(["run", str(file), *arguments])
             options.command(options)
+        options = parser.parse_args(["predict", model, str(Path(folder, "table.csv"))])
+        options.command(options)
 
 
 WARM_UPS = (_solve, _learn_and_play, _read)

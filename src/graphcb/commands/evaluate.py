@@ -4,26 +4,30 @@ import argparse
 from typing import TYPE_CHECKING
 
 from graphcb.commands.command import Commands
+from graphcb.commands.ranges import add_loss_range
+from graphcb.commands.tables import print_table
 
 if TYPE_CHECKING:
     from graphcb.decisions import DecisionLog
     from graphcb.evaluation import Estimate, Evaluation, Interval
     from graphcb.oracles import Oracle
+    from graphcb.problems import Problem
 
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "evaluate", help="estimate a policy's loss from a decision log before deploying it"
+        "evaluate",
+        help="estimate a policy's loss or reward from a decision log before deploying it",
     )
     parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
     parser.add_argument(
         "--policy",
         required=True,
         metavar="POLICY",
-        help="uniform, logged (the policy that wrote the log), constant:ACTION (an identifier, as "
-        "in feedback), MODEL.npz (an agent written by graphcb.save, as it is) or greedy:MODEL.npz "
-        "(the action with its smallest prediction)",
+        help="uniform, logged (the policy that wrote the log), constant:ACTION (a name, or another "
+        "identifier, as in feedback), MODEL.npz (an agent written by graphcb.save, as it is) or "
+        "greedy:MODEL.npz (the action that looks best to it)",
     )
     parser.add_argument(
         "--after",
@@ -32,15 +36,14 @@ def add_to(commands: Commands) -> None:
         metavar="EVENT",
         help="use later decisions only: those that a model was not trained on",
     )
+    add_loss_range(parser, default="that of the log's problem, else 0,1")
     parser.add_argument(
-        "--loss-range",
+        "--confidence",
         type=float,
-        nargs=2,
-        default=(0.0, 1.0),
-        metavar=("LOW", "HIGH"),
-        help="smallest and largest possible loss (default: 0 1)",
+        default=0.95,
+        metavar="SHARE",
+        help="how often the intervals are right (default: %(default)g)",
     )
-    parser.add_argument("--confidence", type=float, default=0.95, help="default: %(default)g")
     parser.set_defaults(command=_evaluate)
 
 
@@ -51,14 +54,25 @@ def _evaluate(options: argparse.Namespace) -> None:
 
     target = read_target(options.policy)
     with DecisionLog(options.log) as log:
+        problem, is_imported = log.problem, log.is_imported
+        if problem is not None and options.loss_range is not None:
+            low, high = problem.range
+            raise ValueError(
+                f"`--loss-range` must not be given: the log's problem says {low:g} to {high:g}"
+            )
         found = evaluate(
             (row for row in log if row.position > options.after),
             target,
             oracle=_untrained_oracle(log),
-            loss_range=tuple(options.loss_range),
+            loss_range=options.loss_range or (problem.range if problem else None),
             confidence=options.confidence,
         )
-    _print(found, options)
+    _print(found, options, problem)
+    if found.doubly_robust is None:
+        lacks = "the agent of this log has no oracle that graphcb can read"
+        if is_imported:
+            lacks = "this log was imported without the probabilities of all actions"
+        print(f"doubly robust: {lacks}")
 
 
 def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
@@ -73,39 +87,44 @@ def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
     return oracle
 
 
-def _print(found: "Evaluation", options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem | None") -> None:
+    unit = "loss" if problem is None else problem.unit
+    better = " (larger is better)" if unit == "reward" else ""
     sure = f"{100 * options.confidence:g} %"
-    table = Table(title=f"mean loss of {options.policy}", title_justify="left")
-    for column in ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"):
-        table.add_column(column)
-    for name, estimate in (
-        ("with the graph", found.graph),
-        ("doubly robust", found.doubly_robust),
-        ("plain", found.plain),
-    ):
-        table.add_row(name, *_cells(estimate))
-    console = Console()
-    console.print(table)
+    print_table(
+        f"mean {unit} of {options.policy}{better}",
+        [
+            ("with the graph", *_cells(found.graph)),
+            ("doubly robust", *_cells(found.doubly_robust)),
+            ("plain", *_cells(found.plain)),
+        ],
+        ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"),
+    )
     print(
         f"{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
         f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
     )
     if found.unseen_share > 0.0:
         print(
-            f"{found.unseen_share:.1%} of this policy's play is on actions whose loss could not "
+            f"{found.unseen_share:.1%} of this policy's play is on actions whose {unit} could not "
             "have been revealed: only the doubly robust estimate is left, which relies on the "
             "oracle there"
         )
     elif found.plain is None:
-        print(
-            f"plain: {found.plain_unseen_share:.1%} of this policy's play is on actions that do "
-            "not reveal their own loss"
-        )
-    if found.doubly_robust is None:
-        print("doubly robust: the agent of this log has no oracle that graphcb can read")
+        print(f"plain: {_why_not_plain(found, unit)}")
+
+
+def _why_not_plain(found: "Evaluation", unit: str) -> str:
+    silent = found.silent_share
+    unplayed = found.plain_unseen_share - silent
+    parts = []
+    if silent > 0.0:
+        parts.append(f"{silent:.1%} of this policy's play is on actions that do not reveal their "
+                     f"own {unit}")  # fmt: skip
+    if unplayed > 1e-12:
+        parts.append(f"{unplayed:.1%} of this policy's play is on actions that the logged policy "
+                     "never played")  # fmt: skip
+    return "; ".join(parts)
 
 
 def _cells(estimate: "Estimate | None") -> tuple[str, str, str, str]:

@@ -1,29 +1,48 @@
-"""`graphcb inspect`: what kind of graph is this, how hard is it, a picture."""
+"""`graphcb inspect`: what kind of graph or problem is this, how hard is it, a picture."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
+from graphcb.agents import SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.command import Commands
+from graphcb.commands.outputs import Output, add_force, check_outputs
+from graphcb.commands.packages import install, missing, need
+from graphcb.commands.problem_facts import graph_of, problem_facts
+from graphcb.commands.tables import print_table
 from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.registry import recognise
+from graphcb.problems import Problem
 
 NUMBER_SECONDS = 20.0
 
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("inspect", help="what kind of graph is this, how hard is it")
-    parser.add_argument(
-        "graph", nargs="+", metavar="GRAPH", help="a family and its size (inventory:20) or a file"
+    parser = commands.add_parser(
+        "inspect", help="what kind of graph or problem is this, how hard is it"
     )
     parser.add_argument(
-        "--out", type=Path, help="where the picture goes, .png or .svg (default: graph.png)"
+        "graphs",
+        nargs="+",
+        metavar="GRAPH",
+        help="a family and its size (inventory:20, or inventory 20), a file with a graph, or a "
+        "problem (.toml)",
+    )
+    parser.add_argument(
+        "--out",
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="where the picture goes, .png, .svg or .pdf (default: graph.png, where graphs can be "
+        "drawn; graph-1.png, graph-2.png, ... for several)",
     )
     parser.add_argument("--no-picture", action="store_true", help="print only")
+    add_force(parser)
     parser.add_argument(
         "--time-limit",
         type=float,
@@ -35,34 +54,78 @@ def add_to(commands: Commands) -> None:
 
 
 def _inspect(options: argparse.Namespace) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    named = _named(options.graphs)
+    pictures = _pictures(options, len(named))
+    inputs = {name: name for name in named if Path(name).is_file()}
+    check_outputs([Output("--out", path, "picture") for path in pictures], inputs,
+                  force=options.force)  # fmt: skip
+    problems = {name: Problem.read(name) for name in named if Path(name).suffix == ".toml"}
+    graphs = [graph_of(problems[n]) if n in problems else read_graph(n) for n in named]
+    for i, (name, graph) in enumerate(zip(named, graphs, strict=True)):
+        problem = problems.get(name)
+        names = None if problem is None else tuple(problem.actions)
+        facts = [] if problem is None else problem_facts(problem)
+        if graph is not None:
+            facts += _facts(graph, options.time_limit, names)
+        print_table(name, facts)
+        if graph is None:
+            print("no picture: there is no graph before a round comes")
+        elif pictures:
+            from graphcb.figures.curves import save
+            from graphcb.figures.graph import draw_graph
 
-    named = ":".join(options.graph)
-    graph = read_graph(named)
-    table = Table(title=named, show_header=False, title_justify="left")
-    for label, value in _facts(graph, options.time_limit):
-        table.add_row(label, value)
-    Console().print(table)
-    if not options.no_picture:
-        from graphcb.figures.curves import save
-        from graphcb.figures.graph import draw_graph
-
-        out = options.out or Path("graph.png")
-        save(draw_graph(graph, named), out)
-        print(f"picture: {out}")
+            save(draw_graph(graph, problem.name or name if problem else name, names), pictures[i])
+            print(f"picture: {pictures[i]}")
+    if not pictures and not options.no_picture:
+        print(f"no picture: it needs matplotlib and networkx: {install('matplotlib')}")
 
 
-def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
+def _named(words: Sequence[str]) -> list[str]:
+    """One text per graph; the size of a family may be a word of its own.
+
+    >>> _named(["inventory", "20", "bandit:3"])
+    ['inventory:20', 'bandit:3']
+    """
+    named: list[str] = []
+    for word in words:
+        is_size = word.replace(",", "").replace(".", "").isdigit()
+        if named and is_size and ":" not in named[-1] and not Path(named[-1]).suffix:
+            named[-1] += f":{word}"
+        else:
+            named.append(word)
+    return named
+
+
+def _pictures(options: argparse.Namespace, n_graphs: int) -> list[Path]:
+    """Where the pictures go; nowhere if none is asked for and none can be drawn."""
+    if options.out is not None:
+        if options.no_picture:
+            raise ValueError("`--out` must not be given with --no-picture")
+        if n_graphs > 1:
+            raise ValueError(f"`--out` must not be given with several graphs, got {n_graphs}")
+        for package in ("matplotlib", "networkx"):
+            need(package, "`--out`")
+        return [options.out]
+    if options.no_picture or missing("matplotlib") or missing("networkx"):
+        return []
+    if n_graphs == 1:
+        return [Path("graph.png")]
+    return [Path(f"graph-{i}.png") for i in range(1, n_graphs + 1)]
+
+
+def _facts(
+    graph: FeedbackGraph, time_limit: float, names: Sequence[str] | None = None
+) -> list[tuple[str, str]]:
+    """What is known of a graph; with the names of its actions it is that of a problem."""
     known = FeedbackGraph.from_structure(recognise(graph))
-    facts = [
-        ("actions", f"{known.n_actions:,}"),
+    facts = [] if names else [("actions", f"{known.n_actions:,}")]
+    facts += [
         ("edges", f"{known.n_edges:,}"),
         ("family", "none of the named ones" if known.family == "edges" else repr(known)),
         ("edges are", "certain" if known.is_deterministic else "partly random"),
         ("self-aware", "yes" if known.is_self_aware else "no"),
         ("undirected", "yes" if known.is_undirected else "no"),
-        ("observability", _observability(known)),
+        ("observability", _observability(known, names)),
         ("independence number", _number(known.independence_number(time_limit=time_limit))),
         (
             "  of the self-looped part",
@@ -72,21 +135,23 @@ def _facts(graph: FeedbackGraph, time_limit: float) -> list[tuple[str, str]]:
     if known.observability != "unobservable":
         domination = known.weak_domination_number(time_limit=time_limit)
         facts.append(("weak domination number", _number(domination)))
-    facts.append(("explored by", explain(known)))
+    facts.append(("explored by", SquareCBG().explain(known) if names else explain(known)))
     return facts
 
 
-def _observability(graph: FeedbackGraph) -> str:
+def _observability(graph: FeedbackGraph, names: Sequence[str] | None) -> str:
     kind = graph.observability
     if kind == "strong":
         return "strong: each action reveals itself or is revealed by all others"
     if kind == "weak":
-        reason = graph.weakly_observable_actions
-        return f"weak, because of {_some(reason.tolist())}: seen by some actions only, not itself"
-    return f"unobservable: nothing reveals {_some(graph.unobservable_actions.tolist())}"
+        reason = _some(graph.weakly_observable_actions.tolist(), names)
+        return f"weak, because of {reason}: seen by some actions only, not itself"
+    return f"unobservable: nothing reveals {_some(graph.unobservable_actions.tolist(), names)}"
 
 
-def _some(actions: list[int]) -> str:
+def _some(actions: list[int], names: Sequence[str] | None) -> str:
+    if names is not None:
+        return listed((names[action] for action in actions), at_most=8)
     return f"action{'s' if len(actions) > 1 else ''} {listed(actions, at_most=8)}"
 
 

@@ -1,13 +1,14 @@
 """The learner of `graphcb run`: built as the options say, or loaded from a file."""
 
 import argparse
+import dataclasses
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from graphcb.agents import SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
-from graphcb.experiments.progressive import CLASSES, Model, Player
+from graphcb.experiments.model import EARLIER, Model, Reading, features_of, upgraded
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import (
@@ -18,8 +19,9 @@ from graphcb.oracles import (
     OnlineRidge,
     Oracle,
 )
+from graphcb.problems import Learner, Problem
 from graphcb.saving import load
-from graphcb.streams import ReadOptions, Source, SparseExamples, TableExamples, first_look
+from graphcb.streams import ReadOptions, Source, TableExamples, Targets, first_look
 
 # Oracle by name: the class, and its learning rate (for losses and contexts of size 1).
 ORACLES: dict[str, tuple[Any, float | None]] = {
@@ -30,23 +32,27 @@ ORACLES: dict[str, tuple[Any, float | None]] = {
 }
 READING = tuple(field.name for field in fields(ReadOptions))
 # What a model file decides; with --load each of these options must be None.
-IN_MODEL = (*READING, "graph", "oracle", "learning_rate", "gamma", "method", "seed")
+IN_MODEL = (*READING, "problem", "graph", "oracle", "learning_rate", "gamma", "method",
+            "seed")  # fmt: skip
+# What a problem decides.
+IN_PROBLEM = ("losses", "rewards", "features", "categorical", "classes", "loss_range", "graph")
 
 
 def build_model(source: Source, options: argparse.Namespace) -> Model:
     """A new model, from the options and a first look at the file."""
-    given = {name: value for name in READING if (value := getattr(options, name)) is not None}
-    reading = first_look(source, ReadOptions(**given))
+    if options.losses is not None and options.rewards is not None:
+        raise ValueError("give either --losses or --rewards, got both")
     if options.edges is not None and options.graph is not None:
         raise ValueError("give either --graph or --edges, which has a graph for each row; got both")
-    targets = reading.targets
-    graph = _graph(options.graph or "bandit", targets.actions) if options.edges is None else None
-    agent = build_agent(options, reading)
-    player = Player(agent, graph, seed=seed_of(options), loss_range=targets.loss_range)
-    return Model(reading, player)
+    if options.problem is not None:
+        learner, reading = _by_problem(source, options)
+    else:
+        reading = first_look(source, ReadOptions(**_given(options)))
+        learner = Learner(_problem(reading, options), build_agent(options, reading))
+    return Model(learner, reading, seed=seed_of(options))
 
 
-def build_agent(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> SquareCBG:
+def build_agent(options: argparse.Namespace, reading: Reading) -> SquareCBG:
     """SquareCB.G with the oracle, gamma and method of the options."""
     return SquareCBG(
         _oracle(options, reading), gamma=options.gamma, method=options.method or "auto"
@@ -66,16 +72,93 @@ def load_model(options: argparse.Namespace) -> Model:
                 f"`--{name.replace('_', '-')}` must not be given with --load: "
                 "the model keeps the options it was made with"
             )
-    model = load(options.load, classes=CLASSES)
-    if not isinstance(model, Model):
+    return read_model(options.load)
+
+
+def read_model(path: Path) -> Model:
+    """The model in a file of `graphcb run --save`, of version 0.2.0 too."""
+    found = load(path, classes=EARLIER)
+    if isinstance(found, Model):
+        return upgraded(found, str(path))
+    if not isinstance(found, Learner):
         raise ValueError(
-            f"{options.load}: must be a model written by `graphcb run --save`, "
-            f"got a {type(model).__name__}"
+            f"{path}: must be a model written by `graphcb run --save`, got a {type(found).__name__}"
         )
-    return model
+    return Model.from_learner(found, str(path))
 
 
-def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples) -> Oracle:
+def _as_declared(reading: TableExamples, kinds: dict[str, str]) -> TableExamples:
+    """The same table, with features of the declared kinds."""
+    numbers = tuple(name for name, kind in kinds.items() if kind.startswith("number"))
+    words = tuple(name for name in kinds if name not in numbers)
+    for name, kind in kinds.items():
+        column = reading.report.columns[name]
+        column.kind = kind.removesuffix("?")
+        if name in words:
+            column.odd, column.first_odd = 0, None
+    columns = dataclasses.replace(reading.columns, numbers=numbers, words=words)
+    bits = reading.encoder.bits
+    return TableExamples(columns, reading.targets, bits=bits, kinds=kinds, report=reading.report)
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options say about the file."""
+    return {name: value for name in READING if (value := getattr(options, name)) is not None}
+
+
+def _problem(reading: Reading, options: argparse.Namespace) -> Problem:
+    """The problem that the file and the options describe."""
+    targets = reading.targets
+    return Problem(
+        targets.actions,
+        reveals="each round" if options.edges else _graph(options.graph or "bandit", targets),
+        feedback="rewards" if targets.rewards else "losses",
+        range=targets.value_range,
+        features=features_of(reading),
+    )
+
+
+def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, Reading]:
+    """The learner of a problem in a file, and how to read rows for it."""
+    for name in IN_PROBLEM:
+        if getattr(options, name) is not None:
+            raise ValueError(
+                f"`--{name.replace('_', '-')}` must not be given with --problem, which says it"
+            )
+    problem = Problem.read(options.problem)
+    if not isinstance(problem.actions, tuple):
+        raise ValueError(
+            f"{options.problem}: must have the names of its actions to be run on a file, "
+            "got actions that come with each round"
+        )
+    if problem.reveals.each_round and options.edges is None:
+        raise ValueError("`--edges` must name a column: in this problem each row has its own graph")
+    if options.edges is not None and not problem.reveals.each_round:
+        raise ValueError("`--edges` must not be given: this problem has one graph for all rows")
+    given = _given(options)
+    is_label = options.label is not None or source.format == "libsvm"
+    if is_label and problem.range != (0.0, 1.0):
+        raise ValueError(
+            "labels are for problems with the range 0 to 1, where the right action has the loss 0 "
+            f"or the reward 1; {options.problem} has {problem.range[0]:g} to {problem.range[1]:g}"
+        )
+    if is_label or source.format == "vw":
+        given["classes"] = problem.actions
+    else:
+        given[problem.feedback] = problem.actions
+    if not is_label:
+        given["loss_range"] = problem.range
+    if problem.features is not None and source.format not in ("libsvm", "vw"):
+        given["features"] = tuple(problem.features)
+    reading = first_look(source, ReadOptions(**given))
+    if problem.features is None:
+        problem = dataclasses.replace(problem, features=features_of(reading))
+    elif isinstance(reading, TableExamples):
+        reading = _as_declared(reading, problem.features)
+    return Learner(problem, build_agent(options, reading)), reading
+
+
+def _oracle(options: argparse.Namespace, reading: Reading) -> Oracle:
     usual = "default" if options.learning_rate is None else "logistic"
     name = as_one_of("--oracle", options.oracle or usual, ("default", *ORACLES))
     if name == "default":
@@ -91,7 +174,7 @@ def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples
     else:
         if options.learning_rate is not None:
             raise ValueError("`--learning-rate` must not be given with --oracle ridge: it has none")
-        if not (isinstance(reading, TableExamples) and reading.n_places == 0):
+        if reading.encoder is None or not reading.encoder.is_dense:
             raise ValueError(
                 "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
                 "square of the number of features; use logistic, or leave out words with --features"
@@ -100,8 +183,9 @@ def _oracle(options: argparse.Namespace, reading: TableExamples | SparseExamples
     return oracle
 
 
-def _graph(text: str, actions: tuple[str, ...]) -> FeedbackGraph:
+def _graph(text: str, targets: Targets) -> FeedbackGraph:
     """The graph by its name; a family without a size has as many actions as the data."""
+    actions = targets.actions
     is_complete = ":" in text or Path(text).suffix
     graph = read_graph(text if is_complete else f"{text}:{len(actions)}")
     if graph.n_actions != len(actions):

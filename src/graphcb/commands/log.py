@@ -1,22 +1,29 @@
-"""`graphcb log`: export a decision log, look for damage in it, copy it."""
+"""`graphcb log`: sum up a decision log, export or import it, look for damage, copy it."""
 
 import argparse
 from pathlib import Path
 
 from graphcb.commands.command import Commands
+from graphcb.commands.log_import import add_import
+from graphcb.commands.log_summary import add_summary
+from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
+from graphcb.commands.packages import need
 
 LOG = "a file, or postgresql://user@host/database"
 
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("log", help="export, verify or back up a decision log")
+    parser = commands.add_parser(
+        "log", help="sum up, export, import, verify or back up a decision log"
+    )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write all decisions and feedbacks to one file")
     export.add_argument("log", metavar="LOG", help=LOG)
     export.add_argument(
         "--parquet", type=Path, required=True, metavar="FILE", help="the file to write"
     )
+    add_force(export)
     export.set_defaults(command=_export)
     verify = actions.add_parser(
         "verify", help="look at every row for damage and make every decision again"
@@ -30,12 +37,20 @@ def add_to(commands: Commands) -> None:
     backup.add_argument("log", metavar="LOG", help="a file")
     backup.add_argument("file", type=Path, metavar="FILE", help="the file to create")
     backup.set_defaults(command=_backup)
+    add_import(actions)
+    add_summary(actions)
 
 
 def _export(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog
     from graphcb.decisions.export import export_parquet
 
+    need("pyarrow", "`--parquet`")
+    check_outputs(
+        asked(options, {"parquet": "export of a log"}),
+        log_files(options.log),
+        force=options.force,
+    )
     with DecisionLog(options.log) as log:
         count = export_parquet(log, options.parquet)
     print(f"{count:,} decisions: {options.parquet}")
@@ -51,6 +66,8 @@ def _verify(options: argparse.Namespace) -> int:
         return 1
     with DecisionLog(options.log) as log:
         replayed = "" if options.no_replay else ", and every decision comes out the same"
+        if log.is_imported:
+            replayed = "; the decisions were imported and are not made again"
         print(f"{log.n_events:,} events: nothing is damaged or missing{replayed}")
     return 0
 

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from graphcb.commands.command import Commands
+from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 
 
 def add_to(commands: Commands) -> None:
@@ -14,6 +15,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
     parser.add_argument("--save", type=Path, metavar="MODEL", help="write the model to a file")
+    add_force(parser)
     parser.set_defaults(command=_replay)
 
 
@@ -24,6 +26,7 @@ def _replay(options: argparse.Namespace) -> None:
     from graphcb.files import FileError
     from graphcb.saving import from_bytes, save
 
+    check_outputs(asked(options, {"save": "model"}), log_files(options.log), force=options.force)
     with DecisionLog(options.log) as log:
         start = time.perf_counter()
         state = replay(log)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 from graphcb.checks import as_count
 from graphcb.commands.command import Commands
 from graphcb.commands.finishing import finish_shown
+from graphcb.commands.outputs import Output, add_force, check_outputs
+from graphcb.commands.packages import need
 
 if TYPE_CHECKING:
+    from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.curves import Curve, Summary
     from graphcb.experiments.experiment import Experiment
 
@@ -66,10 +69,15 @@ def add_to(commands: Commands) -> None:
         help="joblib: local processes; ray: the cluster named by RAY_ADDRESS, or local workers "
         "(default: %(default)s)",
     )
+    add_force(parser)
     parser.set_defaults(command=_reproduce)
 
 
 def _reproduce(options: argparse.Namespace) -> None:
+    for package in ("joblib", "matplotlib", "rich"):
+        need(package, "`graphcb reproduce`")
+    if options.engine == "ray":
+        need("ray", "`--engine ray`")
     from graphcb.commands.bakeoff import read_as_asked, reproduce_bakeoff
     from graphcb.experiments import experiment as experiments
     from graphcb.experiments.bakeoff import is_bakeoff
@@ -87,6 +95,8 @@ def _reproduce(options: argparse.Namespace) -> None:
             else [experiments.read(name)]
         )
         chosen += [_as_asked(e, options) for e in found]
+    chosen = [one for i, one in enumerate(chosen) if one not in chosen[:i]]
+    _check_folder(options, chosen, bakeoffs)
     _find_data(chosen)
     start = time.perf_counter()
     curves = [_reproduce_one(one, options) for one in chosen]
@@ -100,6 +110,37 @@ def _reproduce(options: argparse.Namespace) -> None:
         print(f"all panels: {options.out / 'panels.png'}")
     if curves:
         _print_costs([curve for panel in curves for curve in panel], seconds, options.jobs)
+
+
+def _check_folder(
+    options: argparse.Namespace, chosen: "Sequence[Experiment]", bakeoffs: "Sequence[BakeOff]"
+) -> None:
+    """Refuse to overwrite files in the folder that are not results."""
+    folder = options.out
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`--out` must be a folder, got {folder}")
+    endings = {
+        ".jsonl": "store of runs",
+        ".csv": "table of results",
+        ".png": "picture",
+        ".pdf": "picture",
+    }
+    names = [(one.name, endings) for one in chosen]
+    for one in bakeoffs:
+        names.append((one.name, {**endings, "-table.csv": "table of results", ".md": "report"}))
+    if len(chosen) > 1:
+        names.append(("panels", {".png": "picture", ".pdf": "picture"}))
+    outputs = [
+        Output(f"{name}{ending}", folder / f"{name}{ending}", kind)
+        for name, endings_of in names
+        for ending, kind in endings_of.items()
+    ]
+    twice = [output.option for i, output in enumerate(outputs) if output in outputs[:i]]
+    if twice:
+        raise ValueError(f"each figure must have its own name, got two that write {twice[0]}")
+    if folder.is_dir():
+        settings = {name: name for name in options.figures if name.endswith(".toml")}
+        check_outputs(outputs, settings, force=options.force)
 
 
 def _find_data(chosen: "Sequence[Experiment]") -> None:
@@ -161,6 +202,7 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
             str(s.n_seeds),
         )
     console = Console()
+    console.print(experiment.title, markup=False)
     console.print(table)
     if any(s.at_grid_end for s in summaries):
         console.print("* at the end of the grid: a value beyond it may be better; try --wide")

@@ -8,14 +8,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from graphcb.commands import progress
+from graphcb.checks import as_count
 from graphcb.commands.command import Commands
-from graphcb.commands.learner import ORACLES, build_agent, build_model, load_model, seed_of
+from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
+from graphcb.commands.outputs import asked, check_outputs
+from graphcb.commands.progress import Progress, in_units
+from graphcb.commands.run_options import add_columns, add_learner, add_output
+from graphcb.commands.run_rounds import run_rounds
 from graphcb.experiments.comparison import Comparison
+from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import Played, Player
 from graphcb.files import atomic_write
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
+from graphcb.streams.rounds import brings_actions
+
+OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "picture"}
 
 
 def add_to(commands: Commands) -> None:
@@ -27,138 +35,106 @@ def add_to(commands: Commands) -> None:
         "losses it reveals are learned, and its own loss is counted.",
     )
     parser.add_argument(
-        "data", metavar="DATA", help="a CSV, Parquet, libsvm or VW file, or - for standard input"
+        "data",
+        metavar="DATA",
+        help="a CSV, Parquet, JSON lines, libsvm or VW file, or - for standard input; JSON lines "
+        "may bring their own actions with features",
     )
-    _add_columns(parser)
-    _add_learner(parser)
-    _add_output(parser)
+    add_columns(parser)
+    add_learner(parser)
+    add_output(parser)
     parser.set_defaults(command=_run)
 
 
-def _add_columns(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is in the file")
-    group.add_argument("--label", metavar="COLUMN", help="the right action: loss 0, all others 1")
-    group.add_argument(
-        "--losses", type=_names, metavar="COLUMNS", help="each action's losses in its own column"
-    )
-    group.add_argument(
-        "--features",
-        type=_names,
-        metavar="COLUMNS",
-        help="columns to learn from (default: all others)",
-    )
-    group.add_argument(
-        "--categorical",
-        type=_names,
-        metavar="COLUMNS",
-        help="features to treat as words although they look like numbers",
-    )
-    group.add_argument(
-        "--edges",
-        metavar="COLUMN",
-        help="one graph per row, as 'a>a a>b b>b:0.5' (played>revealed:probability)",
-    )
-    group.add_argument(
-        "--classes",
-        type=_names,
-        metavar="LABELS",
-        help="all labels, in the order of the graph's actions (default: those in the file, sorted)",
-    )
-    group.add_argument(
-        "--loss-range",
-        type=_range,
-        metavar="LOW,HIGH",
-        help="the smallest and largest possible loss (default: those in the file)",
-    )
-    group.add_argument(
-        "--bits", type=int, help="hash words and sparse features to 2^BITS places (default: 18)"
-    )
-    group.add_argument("--format", help="csv, parquet, libsvm or vw (default: by the file name)")
-    group.add_argument("--delimiter", help="character between the cells of CSV (default: comma)")
-    group.add_argument(
-        "--no-header", action="store_true", help="CSV without column names: they are 1, 2, ..."
-    )
-    group.add_argument(
-        "--on-error",
-        choices=("stop", "skip"),
-        default="stop",
-        help="what to do with a row that cannot be used (default: %(default)s)",
-    )
-
-
-def _add_learner(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the learner")
-    group.add_argument(
-        "--graph", help="a family (bandit, cops-and-robbers, ...) or a file (default: bandit)"
-    )
-    group.add_argument("--oracle", help=f"default, {', '.join(ORACLES)} (default: default)")
-    group.add_argument(
-        "--learning-rate",
-        type=float,
-        metavar="RATE",
-        help="of the oracle, logistic if none is named",
-    )
-    group.add_argument(
-        "--gamma",
-        type=float,
-        help="a number; larger explores less (default: none, or automatic if the oracle needs one)",
-    )
-    group.add_argument("--method", help="auto, closed-form or solver (default: auto)")
-    group.add_argument("--seed", type=int, help="seed of the draws (default: 0)")
-    group.add_argument("--load", type=Path, metavar="MODEL", help="continue with a saved model")
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output files")
-    group.add_argument("--save", type=Path, metavar="MODEL", help="the model, for --load")
-    group.add_argument(
-        "--predictions",
-        type=Path,
-        metavar="FILE",
-        help="CSV with the line, the action and its probability for each row",
-    )
-    group.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="mean loss beside the best constant action and a full-information learner",
-    )
-
-
 def _run(options: argparse.Namespace) -> None:
+    _check(options)
+    if options.data != "-":
+        from graphcb.imports.foreign import refuse_decisions
+
+        refuse_decisions(options.data)
     source = Source(
         options.data,
         format=options.format,
         delimiter=options.delimiter,
         header=not options.no_header,
+        shuffle_seed=seed_of(options) if options.shuffle else None,
     )
-    _check_outputs(options)
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
+    progress = Progress(options)
     with source.explained():
+        if brings_actions(source):
+            run_rounds(source, options, bad_rows)
+            return
         model = build_model(source, options) if options.load is None else load_model(options)
-        progress.print_start(model, options.load)
-        rival = build_agent(options, model.reading) if options.plot else None
-        comparison = Comparison(model, rival, seed=seed_of(options))
-        actions, start = model.reading.targets.actions, time.perf_counter()
+        comparison = _comparison(model, options)
+        progress.start(model, options.load)
+        start = time.perf_counter()
         with _predictions(options.predictions) as predictions:
             for examples in model.reading.read(source, bad_rows):
                 played = _play(model.player, examples, bad_rows)
                 counts, totals = comparison.add(examples, played)
-                progress.print_progress(model, examples, played, counts, totals)
+                progress.add(model, examples, played, counts, totals)
                 if predictions is not None:
-                    names = [actions[action] for action in played.actions.tolist()]
-                    chances = played.probabilities.tolist()
-                    predictions.writerows(zip(examples.lines, names, chances, strict=True))
-    if model.tally.count == 0:
-        raise ValueError(f"{source.name}: must have at least one row that can be used, got none")
-    progress.print_summary(comparison, bad_rows, time.perf_counter() - start)
+                    predictions(examples, played, model.reading.targets.actions)
+                if progress.is_unheard:
+                    return
+            if model.tally.count == 0:
+                raise ValueError(
+                    f"{source.name}: must have at least one row that can be used, got none"
+                )
+    seconds = time.perf_counter() - start
+    progress.finish(comparison, bad_rows, seconds)
     if options.save is not None:
-        save(model, options.save)
-        print(f"model: {options.save}")
+        save(model.to_learner(), options.save)
+        progress.say(f"model: {options.save}")
     if options.predictions is not None:
-        print(f"predictions: {options.predictions}")
+        progress.say(f"predictions: {options.predictions}")
     if options.plot is not None:
-        progress.save_figure(comparison, options.plot, source.name)
+        _draw(comparison, options.plot, source.name)
+        progress.say(f"figure: {options.plot}")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse now what would fail after the last row."""
+    if options.plot is not None and options.load is not None:
+        raise ValueError(
+            "`--plot` must not be given with --load: the curve would lack its beginning"
+        )
+    if options.seeds is not None:
+        as_count("--seeds", options.seeds)
+        for name in ("load", "save", "predictions"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"`--{name}` must not be given with --seeds: it is for one run")
+    if options.metric_window is not None:
+        as_count("--metric-window", options.metric_window)
+    inputs = {
+        "the data": options.data,
+        "the graph": _graph_file(options),
+        "the problem": options.problem,
+    }
+    check_outputs(asked(options, OUTPUTS), inputs, force=options.force)
+    for name in ("predictions", "plot"):  # a model may be loaded from and saved to one file
+        if getattr(options, name) is not None:
+            outputs = asked(options, {name: OUTPUTS[name]})
+            check_outputs(outputs, {"the model": options.load}, force=options.force)
+
+
+def _graph_file(options: argparse.Namespace) -> str | None:
+    is_file = options.graph is not None and Path(options.graph).is_file()
+    return options.graph if is_file else None
+
+
+def _comparison(model: Model, options: argparse.Namespace) -> Comparison:
+    """What the model is scored beside: a rival for the figure, repeats for the other seeds."""
+    rival = build_agent(options, model.reading) if options.plot else None
+    first = seed_of(options)
+    others = range(first + 1, first + (options.seeds or 1))
+    graph, loss_range = model.player.graph, model.player.loss_range
+    repeats = [
+        Player(build_agent(options, model.reading), graph, seed=seed, loss_range=loss_range)
+        for seed in others
+    ]
+    return Comparison(model, rival, seed=first, repeats=repeats)
 
 
 def _play(player: Player, examples: Examples, bad_rows: BadRows) -> Played:
@@ -169,39 +145,30 @@ def _play(player: Player, examples: Examples, bad_rows: BadRows) -> Played:
         raise ValueError(f"{where}: {reason}") from None
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse now what would fail after the last row."""
-    if options.plot is not None and options.load is not None:
-        raise ValueError(
-            "`--plot` must not be given with --load: the curve would lack its beginning"
-        )
-    for name in ("save", "predictions", "plot"):
-        path = getattr(options, name)
-        if path is not None and not path.parent.is_dir():
-            raise FileNotFoundError(f"`--{name}` must be in an existing folder, got {path}")
-        if path is not None and path.exists() and not path.is_file():
-            raise ValueError(f"`--{name}` must name a file, got {path}")
-
-
 @contextmanager
 def _predictions(path: Path | None) -> Iterator[Any]:
+    """A function that writes what was played, or None."""
     if path is None:
         yield None
         return
     with atomic_write(path, text=True) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("line", "action", "probability"))
-        yield writer
+
+        def write(examples: Examples, played: Played, actions: tuple[str, ...]) -> None:
+            names = [actions[action] for action in played.actions.tolist()]
+            rows = zip(examples.lines, names, played.probabilities.tolist(), strict=True)
+            writer.writerows(rows)
+
+        yield write
 
 
-def _names(text: str) -> tuple[str, ...]:
-    """Names separated by commas; a name that contains a comma is quoted as in CSV."""
-    return tuple(name.strip() for name in next(csv.reader([text])))
+def _draw(comparison: Comparison, path: Path, title: str) -> None:
+    """Draw the learner beside the best constant action and the full-information learner."""
+    from graphcb.figures.curves import draw_progress
+    from graphcb.figures.curves import save as save_figure
 
-
-def _range(text: str) -> tuple[float, float]:
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be two numbers LOW,HIGH; got {text!r}") from None
-    return low, high
+    problem = comparison.model.learner.problem
+    rounds, curves = comparison.curves()
+    shown = {name: in_units(problem, curve) for name, curve in curves.items()}
+    save_figure(draw_progress(rounds, shown, title, what=problem.unit), path)

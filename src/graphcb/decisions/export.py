@@ -10,6 +10,7 @@ import numpy as np
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.records import BYTES_AT_ONCE
 from graphcb.files import atomic_write
+from graphcb.problems import Problem
 
 ROWS_AT_A_TIME = 10_000
 
@@ -21,26 +22,28 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     numbers is in `context`, the indices of a sparse one in `context_indices`, any other context
     in `context_json`. Identifiers of actions, which may be numbers or texts, are in the columns
     that end in `_json`; `action_index` and `feedback_action_indices` are places in
-    `probabilities`.
+    `probabilities`. In a log with a problem, `action` is the name of the action, rewards are in
+    `feedback_rewards`, and the file's metadata holds the problem as TOML.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema(pa)
+    problem = log.problem
+    schema = _schema(pa, problem)
     count = 0
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
-        for batch in _batches(log):
+        for batch in _batches(log, problem):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)
     return count
 
 
-def _batches(log: DecisionLog) -> Iterator[list[dict[str, Any]]]:
+def _batches(log: DecisionLog, problem: Problem | None) -> Iterator[list[dict[str, Any]]]:
     """Rows of the file that take a few megabytes together."""
     batch: list[dict[str, Any]] = []
     n_bytes = 0
     for row in log:
-        batch.append(_as_row(row))
+        batch.append(_in_words(_as_row(row), problem))
         n_bytes += sum(map(_size, batch[-1].values()))
         if len(batch) >= ROWS_AT_A_TIME or n_bytes >= BYTES_AT_ONCE:
             yield batch
@@ -55,7 +58,7 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, str) else 8
 
 
-def _schema(pa: Any) -> Any:
+def _schema(pa: Any, problem: Problem | None) -> Any:
     time, number, numbers = pa.timestamp("us", tz="UTC"), pa.float64(), pa.list_(pa.float64())
     whole, wholes, text = pa.int64(), pa.list_(pa.int64()), pa.string()
     columns = {
@@ -80,7 +83,17 @@ def _schema(pa: Any) -> Any:
         "feedback_action_indices": wholes,
         "feedback_losses": numbers,
     }
-    return pa.schema(list(columns.items()))
+    if problem is None:
+        return pa.schema(list(columns.items()))
+    named = _in_words({**columns, "action": text}, problem)
+    return pa.schema(list(named.items()), metadata={"problem": problem.to_toml()})
+
+
+def _in_words(row: dict[str, Any], problem: Problem | None) -> dict[str, Any]:
+    """A row whose columns are called as the problem calls them; without one, as it is."""
+    if problem is None:
+        return row
+    return {key.replace("losses", problem.feedback): value for key, value in row.items()}
 
 
 def _as_row(row: LoggedDecision) -> dict[str, Any]:
@@ -95,6 +108,7 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "context_json": text,
         "graph": row.graph.remember("json", lambda graph: graph.to_json()),
         "actions_json": None if row.actions is None else _as_json(row.actions),
+        "action": row.action,
         "action_json": _as_json(row.action),
         "action_index": row.action_index,
         "probability": row.probabilities[row.action_index],
@@ -104,10 +118,14 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "model_version": row.model_version,
         "feedback_position": None if seen is None else seen.position,
         "feedback_at": None if seen is None else round(1e6 * seen.received_at),
-        "feedback_actions_json": None if seen is None else _as_json(seen.actions),
+        "feedback_actions_json": None if seen is None else _as_json(_keys(seen.actions)),
         "feedback_action_indices": None if seen is None else seen.action_indices,
         "feedback_losses": None if seen is None else seen.losses,
     }
+
+
+def _keys(actions: Any) -> Any:
+    return list(actions) if isinstance(actions, dict) else actions
 
 
 def _as_json(identifiers: Any) -> str:

@@ -1,12 +1,13 @@
 """What the actions of a round are called, and the keys by which feedback names them.
 
 An identifier is an element of the `actions` that `decide` was given (a number, a text, or a list
-of these), or 0, 1, ... if it was given none. JSON has only texts as keys, so "2" also names
-action 2 and "0.5" the stock level 0.5. The log itself stores indices into the round's actions.
+of these), a key if they are a mapping from names to features, or 0, 1, ... if it was given none.
+JSON has only texts as keys, so "2" also names action 2 and "0.5" the stock level 0.5. The log
+itself stores indices into the round's actions.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -83,11 +84,16 @@ def as_identifier(value: Any) -> Identifier:
 
 
 def as_list(actions: Any) -> Any:
-    """The `actions` of a round as None, a list or an array."""
+    """The `actions` of a round as None, a list, an array, or a mapping from names to features."""
     if isinstance(actions, np.ndarray) and actions.ndim > 0:
         return actions
     if isinstance(actions, Sequence) and not isinstance(actions, str | bytes):
         return list(actions)
+    if isinstance(actions, Mapping):
+        for name in actions:
+            if not isinstance(name, str):
+                raise TypeError(f"`actions` as a mapping must have texts as keys, got {name!r}")
+        return dict(actions)
     if actions is None:
         return None
     raise TypeError(f"`actions` must be a list or an array, got {type(actions).__name__}")
@@ -99,7 +105,17 @@ def pick(actions: Any, indices: NDArray[np.int64]) -> Any:
         return indices
     if isinstance(actions, np.ndarray):
         return actions[indices]
+    if isinstance(actions, dict):
+        names = list(actions)
+        return {names[index]: actions[names[index]] for index in indices}
     return [actions[index] for index in indices]
+
+
+def identifier_at(actions: Any, index: int) -> Identifier:
+    """The identifier of one action of a round."""
+    if actions is None:
+        return index
+    return as_identifier(list(actions)[index] if isinstance(actions, dict) else actions[index])
 
 
 def _parsed(key: str) -> Identifier | None:

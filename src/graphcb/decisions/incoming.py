@@ -10,9 +10,10 @@ from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.identifiers import read_identifiers
 from graphcb.decisions.parts import merge, what_is_new
-from graphcb.decisions.revealed import read_losses
+from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
+from graphcb.problems import problem_of
 
 Losses = Mapping[Any, float]
 
@@ -66,17 +67,19 @@ def _check(
 ) -> NewFeedback:
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
-    indices, values = read_losses(losses, identifiers, graph, row.action)
+    problem = problem_of(pending.state.agent)
+    indices, values = read_losses(losses, identifiers, graph, row.action, problem)
     if not parts:
         return NewFeedback(row, indices, values, Acknowledgement(text, True, "counted"))
     known = merge(parts, graph, pending.storage.location)
-    new, new_values = what_is_new(indices, values, known, identifiers, text)
+    new, new_values = what_is_new(indices, values, known, identifiers, text, problem)
     if new.size == 0:
         message = (
             f"decision {text} already has its feedback (event {parts[-1].position}), with the "
-            "same losses; this one changes nothing"
+            f"same {words_of(problem)[0]}; this one changes nothing"
         )
         return NewFeedback(row, new, new_values, Acknowledgement(text, False, message))
     n_known = indices.size - new.size
-    message = f"counted, except for {n_known} losses that were known" if n_known else "counted"
+    several = words_of(problem)[0]
+    message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"
     return NewFeedback(row, new, new_values, Acknowledgement(text, True, message))

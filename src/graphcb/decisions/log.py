@@ -10,20 +10,23 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
-from graphcb.decisions.identifiers import Identifier, as_identifier, pick
+from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
+from graphcb.decisions.start import stored_problem, was_imported
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
 
 
 class LoggedFeedback(NamedTuple):
     """The losses that came back for a decision, all parts together.
 
-    `actions` are identifiers, in the form that `agent.learn` takes; `action_indices` are where
-    these actions stand in the graph, in increasing order. `position` and `received_at` are those
-    of the last part. `parts` are the feedbacks as they came, which have no parts of their own.
+    They are rewards if the log's problem has these. `actions` are identifiers, in the form that
+    `agent.learn` takes; `action_indices` are where these actions stand in the graph, in increasing
+    order. `position` and `received_at` are those of the last part. `parts` are the feedbacks as
+    they came, which have no parts of their own.
     """
 
     position: int
@@ -37,7 +40,8 @@ class LoggedFeedback(NamedTuple):
 class LoggedDecision(NamedTuple):
     """A decision with everything it was made from, and its feedback if there is one.
 
-    `actions` are the identifiers that `decide` was given, None for 0, 1, ...; `action` is the
+    `actions` are the identifiers that `decide` was given, None for 0, 1, ..., a dict where they
+    have features; in a log that was created with a problem they are names. `action` is the
     identifier that was drawn, and `action_index` where it stands in the graph.
     """
 
@@ -87,6 +91,16 @@ class DecisionLog:
         return f"DecisionLog({without_password(self.location)!r})"
 
     @property
+    def problem(self) -> Problem | None:
+        """The problem that the log was created with, if there is one."""
+        return stored_problem(self.start.agent, self.storage.location)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another program made the decisions: they cannot be made again."""
+        return was_imported(self.start.agent, self.storage.location)
+
+    @property
     def n_events(self) -> int:
         """The number of decisions and feedbacks."""
         return records.last_position(self.storage)
@@ -121,7 +135,7 @@ class DecisionLog:
             context,
             graph,
             actions,
-            row.action if actions is None else as_identifier(actions[row.action]),
+            identifier_at(actions, row.action),
             row.action,
             numbers(row.probabilities, FLOAT),
             row.gamma,

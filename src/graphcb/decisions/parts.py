@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
 from graphcb.decisions.identifiers import Identifiers
+from graphcb.decisions.revealed import words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
 
 Indices = NDArray[np.int64]
 Losses = NDArray[np.float64]
@@ -43,7 +45,7 @@ def read_decision(row: DecisionRow, graph: FeedbackGraph, location: str) -> tupl
     except (ValueError, TypeError) as problem:
         raise FileError(f"{location}: damaged: event {row.position}: {problem}") from None
     if actions is not None and not (
-        isinstance(actions, np.ndarray | list) and len(actions) == graph.n_actions
+        isinstance(actions, np.ndarray | list | dict) and len(actions) == graph.n_actions
     ):
         raise FileError(f"{location}: damaged: event {row.position} is no decision on its graph")
     return context, actions
@@ -65,16 +67,22 @@ def merge(rows: Iterable[FeedbackRow], graph: FeedbackGraph, location: str) -> d
 
 
 def what_is_new(
-    indices: Indices, losses: Losses, known: dict[int, Known], identifiers: Identifiers, text: str
+    indices: Indices,
+    losses: Losses,
+    known: dict[int, Known],
+    identifiers: Identifiers,
+    text: str,
+    problem: Problem | None = None,
 ) -> tuple[Indices, Losses]:
     """The part of a feedback that is not known yet; refuses what contradicts the log."""
     new = np.ones(indices.size, dtype=bool)
+    several, one = words_of(problem)
     for place, (index, loss) in enumerate(zip(indices.tolist(), losses.tolist(), strict=True)):
         if index in known:
             if loss != known[index].loss:
                 raise ValueError(
-                    f"`losses` must agree with what is known of decision {text}: action "
-                    f"{identifiers.values[index]!r} has loss {known[index].loss} (event "
+                    f"`{several}` must agree with what is known of decision {text}: action "
+                    f"{identifiers.values[index]!r} has {one} {known[index].loss} (event "
                     f"{known[index].event}), got {loss}"
                 )
             new[place] = False

@@ -19,6 +19,7 @@ from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
 from graphcb.decisions.transition import Drawn, draw, learn
 from graphcb.decisions.writer import LogWriter, Pending
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.problems import Problem, plain_actions, plain_context, problem_of
 
 
 class Policy:
@@ -40,6 +41,10 @@ class Policy:
     `graphcb.load`. With `check_replay=False` a log continues even if its decisions no longer
     come out the same.
 
+    With a `problem`, the log is created with a `graphcb.Learner` for it, and `agent` may be the
+    agent inside. Decisions, feedback and errors then use its names and its losses or rewards,
+    contexts may be dicts, and `graph` and `actions` are those of the problem.
+
     >>> import tempfile, pathlib, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
     >>> agent = graphcb.SquareCBG(graphcb.oracles.LinearOGD(3, 1))
@@ -57,6 +62,7 @@ class Policy:
         log: str | os.PathLike[str],
         agent: Agent | None = None,
         *,
+        problem: Problem | None = None,
         seed: int | None = None,
         durability: Durability = "power-loss",
         checkpoint_every: int = 10_000,
@@ -71,27 +77,33 @@ class Policy:
             "classes": tuple(classes),
             "check_replay": check_replay,
         }
-        self._log = LogWriter(self.location, agent, seed, **self._settings)
+        self._log = LogWriter(self.location, agent, seed, problem, **self._settings)
         try:
-            self._log.state()
+            self.problem = problem_of(self._log.state().agent)
         except BaseException:
             self._log.storage.close()
             raise
 
-    def decide(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Decision:
+    def decide(
+        self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
+    ) -> Decision:
         """Draw an action; the decision is in the log when it is returned.
 
         `actions` are today's identifiers in the oracle's terms, as in `agent.act`; they must be
-        distinct, because feedback is keyed by them.
+        distinct, because feedback is keyed by them. With a problem they are names, or a mapping
+        from names to features; the problem gives what is left out. Without one, `graph` is needed.
         """
         return self.decide_many([context], graph, actions)[0]
 
     def decide_many(
-        self, contexts: Iterable[Any], graph: FeedbackGraph, actions: Any = None
+        self, contexts: Iterable[Any], graph: FeedbackGraph | None = None, actions: Any = None
     ) -> list[Decision]:
         """One decision per context, as by `decide` in turn, but in one transaction."""
-        encoded_actions = encode(as_list(actions), "actions")
-        identifiers = read_identifiers(encoded_actions, as_graph(graph).n_actions)
+        graph, actions = self._round(graph, actions)
+        encoded_actions = encode(actions, "actions")
+        identifiers = read_identifiers(encoded_actions, graph.n_actions)
+        if self.problem is not None:
+            contexts = map(plain_context, contexts)
         encoded = [encode(context, "context") for context in contexts]
         if not encoded:
             return []
@@ -112,10 +124,11 @@ class Policy:
     def feedback(self, decision_id: str, losses: Losses) -> Acknowledgement:
         """Learn what a decision revealed: {action: loss, ...}, keyed by identifiers.
 
-        The keys are elements of `decision.actions`, or their texts as in JSON ("2" for 2). The
-        feedback is durable when this returns. It may come in parts: each action counts once. A
-        part that was received before changes nothing, and the receipt says so; one that gives an
-        action another loss is refused. {} means that nothing was seen.
+        The keys are elements of `decision.actions`, or their texts as in JSON ("2" for 2). If the
+        policy has a problem, its values are losses or rewards as the problem says, within its
+        range. The feedback is durable when this returns. It may come in parts: each action
+        counts once. A part that was received before changes nothing, and the receipt says so; one
+        that gives an action another loss is refused. {} means that nothing was seen.
         """
         return self.feedback_many({decision_id: losses})[0]
 
@@ -177,6 +190,20 @@ class Policy:
                 text = f"[{', '.join(c.__name__ for c in value)}]" if is_classes else repr(value)
                 shown.append(f"{name}={text}")
         return f"Policy({', '.join(shown)})"
+
+    def _round(self, graph: FeedbackGraph | None, actions: Any) -> tuple[FeedbackGraph, Any]:
+        """The graph of a round and its actions, as they are logged."""
+        if self.problem is None:
+            if graph is None:
+                raise TypeError(
+                    "`graph` must be given, as this log was created without a problem that says "
+                    "what actions reveal"
+                )
+            return as_graph(graph), as_list(actions)
+        names = self.problem.names_of(actions)
+        is_mapping = isinstance(actions, Mapping)
+        listed = plain_actions(actions) if is_mapping else list(names)
+        return self.problem.graph_for(names, graph), listed
 
     def _as_decision(self, one: Drawn, row: DecisionRow, identifiers: Identifiers) -> Decision:
         probabilities = tuple(one.probabilities.tolist())

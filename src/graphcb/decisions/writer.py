@@ -13,6 +13,7 @@ from graphcb.checks import as_count
 from graphcb.decisions import records
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.replaying import rebuild
+from graphcb.decisions.start import check_same_problem, first_agent
 from graphcb.decisions.storage import (
     Durability,
     LogError,
@@ -33,6 +34,7 @@ from graphcb.decisions.tables import (
 )
 from graphcb.decisions.transition import PolicyState
 from graphcb.files import FileError
+from graphcb.problems import Problem
 from graphcb.saving import to_bytes
 
 
@@ -70,6 +72,7 @@ class LogWriter:
         location: str,
         agent: Agent | None,
         seed: int | None,
+        problem: Problem | None = None,
         *,
         durability: Durability,
         checkpoint_every: int,
@@ -80,11 +83,12 @@ class LogWriter:
         self._durability, self._classes, self._check = durability, classes, check_replay
         self._checkpoint_every = as_count("checkpoint_every", checkpoint_every)
         self._process, self._closed = os.getpid(), False
-        self._agent = None if agent is None else to_bytes(agent)
+        self._agent = first_agent(agent, problem)
+        self._compares_agent = agent is not None
         if seed is not None and not 0 <= as_count("seed", seed, at_least=0) < 2**63:
             raise ValueError(f"`seed` must be below 2**63, got {seed}")
         self._seed = seed
-        if agent is None and "://" not in location and not Path(location).exists():
+        if self._agent is None and "://" not in location and not Path(location).exists():
             raise self._no_agent()
         self._state: PolicyState | None = None
         self._start: LogStart | None = None
@@ -220,6 +224,8 @@ class LogWriter:
         if self._start is not None and start != self._start:
             raise FileError(f"{self.shown}: another log has taken the place of this one")
         if self._agent is not None and self._agent != start.agent:
+            check_same_problem(self._agent, start, self.shown)
+        if self._compares_agent and self._agent != start.agent:
             raise ValueError(
                 f"{self.shown}: `agent` must be as it was when the log was created, or left out, "
                 "got one that differs; create a new log for a new agent"
@@ -244,7 +250,7 @@ class LogWriter:
 
     def _no_agent(self) -> ValueError:
         return ValueError(
-            f"{self.shown}: `agent` must be given to create a log; "
+            f"{self.shown}: `agent` must be given to create a log, or a problem; "
             "check the name if the log should exist"
         )
 

@@ -2,12 +2,14 @@
 
 from graphcb.evaluation.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
+from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
 
 __all__ = [
     "Estimate",
     "Evaluation",
     "Interval",
+    "LogSummary",
     "Target",
     "as_saved",
     "confidence_sequence",
@@ -16,5 +18,6 @@ __all__ = [
     "greedy",
     "logged",
     "normal_interval",
+    "summarize",
     "uniform",
 ]

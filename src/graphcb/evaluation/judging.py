@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphcb.checks import as_losses, as_probabilities, as_range
-from graphcb.decisions import LoggedDecision, LoggedFeedback
+from graphcb.decisions import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.evaluation.intervals import (
     Interval,
     check_confidence,
@@ -43,8 +43,9 @@ class Evaluation:
 
     An estimate is None if the log does not support it. `unseen_share` is the share of the
     policy's play on actions whose loss could not have been revealed, `plain_unseen_share` the
-    share on actions that do not reveal their own loss. The doubly robust estimate relies on the
-    oracle for the unseen share.
+    share on actions that could not have been played and shown their own loss, and `silent_share`
+    the part of it on actions that never show their own loss. The doubly robust estimate relies
+    on the oracle for the unseen share.
     """
 
     n_decisions: int
@@ -55,6 +56,7 @@ class Evaluation:
     graph: Estimate | None
     plain: Estimate | None
     doubly_robust: Estimate | None
+    silent_share: float = 0.0
 
     @property
     def n_used(self) -> int:
@@ -67,17 +69,19 @@ def evaluate(
     target: Target,
     *,
     oracle: Oracle | None = None,
-    loss_range: tuple[float, float] = (0.0, 1.0),
+    loss_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
 ) -> Evaluation:
     """Estimate the mean loss of `target` from the decisions of a log.
 
     `rows` is a `DecisionLog` or a part of one. An untrained `oracle` adds the doubly robust
     estimate: a copy of it predicts each round before learning from it. All losses must lie in
-    `loss_range`, which the anytime-valid intervals need. Decisions without feedback are left
-    out, which is right if feedback is missing at random, and so are those whose feedback lacks a
-    loss that the graph always reveals. An action that reveals nothing needs no feedback. A
-    policy that was trained on these rows looks better than it is: evaluate it on later ones.
+    `loss_range`, which the anytime-valid intervals need; left out, it is that of the log's
+    problem, else 0 to 1. If the problem has rewards, all losses here are rewards. Decisions
+    without feedback are left out, which is right if feedback is missing at random, and so are
+    those whose feedback lacks a loss that the graph always reveals. An action that reveals
+    nothing needs no feedback. A policy that was trained on these rows looks better than it is:
+    evaluate it on later ones.
 
     >>> import tempfile, pathlib, graphcb
     >>> from graphcb.evaluation import constant
@@ -91,6 +95,9 @@ def evaluate(
     0.75
     """
     check_confidence(confidence)
+    if loss_range is None:
+        problem = rows.problem if isinstance(rows, DecisionLog) else None
+        loss_range = (0.0, 1.0) if problem is None else problem.range
     low, high = as_range("loss_range", loss_range)
     judge = _Judge(target, None if oracle is None else copy.deepcopy(oracle), low, high)
     n_decisions = n_without_feedback = n_incomplete = 0
@@ -98,7 +105,7 @@ def evaluate(
         n_decisions += 1
         if row.feedback is None and row.graph.row(row.action_index).any():
             n_without_feedback += 1
-        elif _is_incomplete(row):
+        elif is_incomplete(row):
             n_incomplete += 1
         else:
             judge.add(row)
@@ -127,6 +134,7 @@ def evaluate(
         graph if unseen == 0.0 else None,
         plain if plain_unseen == 0.0 else None,
         robust,
+        float(terms.silent.mean()),
     )
 
 
@@ -205,7 +213,7 @@ class _Judge:
         )
 
 
-def _is_incomplete(row: LoggedDecision) -> bool:
+def is_incomplete(row: LoggedDecision) -> bool:
     """Whether a loss is missing that the graph always reveals."""
     certain: Flags = row.graph.row(row.action_index) == 1.0
     if row.feedback is not None:

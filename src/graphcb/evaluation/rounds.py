@@ -35,7 +35,9 @@ class JudgedRound(NamedTuple):
 class RoundTerms(NamedTuple):
     """One number per round. `above` are terms of 1 - loss, for the upper ends of intervals.
 
-    `unseen` is the share of the target's play whose loss could not have been revealed.
+    `unseen` is the share of the target's play whose loss could not have been revealed. Of
+    `plain_unseen`, the share that could not have been played and revealed, `silent` is the part
+    on actions that never reveal their own loss.
     """
 
     graph: Floats
@@ -47,6 +49,7 @@ class RoundTerms(NamedTuple):
     robust_above: Floats
     unseen: Floats
     plain_unseen: Floats
+    silent: Floats
 
 
 def terms_of(rounds: Sequence[JudgedRound]) -> RoundTerms:
@@ -64,7 +67,8 @@ def _terms_on_one_graph(graph: FeedbackGraph, rounds: Sequence[JudgedRound]) -> 
     target, p = _stack(rounds, "target"), _stack(rounds, "probabilities")
     revealed, losses = _stack(rounds, "revealed"), _stack(rounds, "losses")
     reveal = np.array([graph.reveal_probabilities(row) for row in p])
-    alone = p * graph.remember("self reveal", _self_reveal)
+    own = graph.remember("self reveal", _self_reveal)
+    alone = p * own
     played = np.arange(graph.n_actions) == np.array([judged.action for judged in rounds])[:, None]
     robust = below = above = np.zeros(len(rounds))
     if rounds[0].predicted is not None:
@@ -84,6 +88,7 @@ def _terms_on_one_graph(graph: FeedbackGraph, rounds: Sequence[JudgedRound]) -> 
         above,
         np.where(reveal > 0.0, 0.0, target).sum(axis=1),
         np.where(alone > 0.0, 0.0, target).sum(axis=1),
+        np.where(own > 0.0, 0.0, target).sum(axis=1),
     )
 
 

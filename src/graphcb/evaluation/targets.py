@@ -12,6 +12,7 @@ from graphcb.decisions.identifiers import Identifiers, as_identifier
 from graphcb.decisions.transition import answer
 from graphcb.evaluation.terms import Floats
 from graphcb.oracles import Oracle
+from graphcb.problems import Learner
 from graphcb.saving import load
 
 Target = Callable[[LoggedDecision], Floats]
@@ -49,8 +50,10 @@ def as_saved(agent: Agent) -> Target:
     return target
 
 
-def greedy(oracle: Oracle) -> Target:
-    """The action for which an oracle, as it is, predicts the smallest loss."""
+def greedy(oracle: Oracle | Learner) -> Target:
+    """The action that looks best to an oracle or a `Learner` as it is."""
+    if isinstance(oracle, Learner):
+        return as_saved(oracle.greedy())
     return as_saved(Greedy(oracle))
 
 
@@ -63,7 +66,7 @@ def read_target(text: str) -> Target:
         return constant(rest)
     if kind == "greedy" and colon:
         thing = _load(rest)
-        return greedy(getattr(thing, "oracle", thing))
+        return greedy(thing if isinstance(thing, Learner) else getattr(thing, "oracle", thing))
     if text.endswith(".npz"):
         thing = _load(text)
         if not hasattr(thing, "act"):

@@ -1,10 +1,13 @@
 """A learner's score on the user's data, beside what it could be compared with."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.experiments.progressive import Model, Played, Player, Points
+from graphcb.experiments.model import Model
+from graphcb.experiments.progressive import Played, Player, Points
 from graphcb.graphs.families import full_information
 from graphcb.streams import Examples
 
@@ -16,32 +19,54 @@ class Comparison:
 
     `rival` is an agent like the model's. It plays the same examples with the same draws, but sees
     the losses of all actions. Without one, only the model and the constant actions are scored.
+    `repeats` are players like the model's with draws of their own.
     """
 
-    def __init__(self, model: Model, rival: Agent | None = None, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        model: Model,
+        rival: Agent | None = None,
+        *,
+        seed: int = 0,
+        repeats: Sequence[Player] = (),
+    ) -> None:
         self.model = model
         self.rival: Player | None = None
         if rival is not None:
             graph = full_information(len(model.reading.targets.actions))
             self.rival = Player(rival, graph, seed=seed, loss_range=model.player.loss_range)
         self.rival_total = 0.0
+        self.repeats = repeats
+        self.repeat_totals = np.zeros(len(repeats))
         self._points = Points()
+        self._last = np.empty(0)  # the means after the last row, as in `_points`
 
     def add(self, examples: Examples, played: Played) -> tuple[NDArray[np.intp], Floats]:
         """Count what the model played; gives the counts (n,) and sums (n,) after each row."""
         counts, totals, constants = self.model.tally.add(played, examples.losses)
+        for i, player in enumerate(self.repeats):
+            sums = np.cumsum(np.append(self.repeat_totals[i], player.play(examples).losses))
+            self.repeat_totals[i] = sums[-1]
         if self.rival is not None and len(counts):
-            losses = self.rival.play(examples).losses
+            # It sees everything, whatever the graph of a row shows to others.
+            losses = self.rival.play(examples._replace(graphs=None)).losses
             fulls = np.cumsum(np.append(self.rival_total, losses))[1:]
             self.rival_total = float(fulls[-1])
-            sums = np.column_stack((totals, fulls, constants))
-            self._points.add(counts, sums / counts[:, None])
+            means = np.column_stack((totals, fulls, constants)) / counts[:, None]
+            self._points.add(counts, means)
+            self._last = means[-1]
         return counts, totals
 
     @property
     def mean_loss(self) -> float:
         """The model's mean loss."""
         return self.model.tally.total / self.model.tally.count
+
+    @property
+    def means_by_seed(self) -> Floats:
+        """The mean loss of the model and of each repeat of it."""
+        totals = np.append(self.model.tally.total, self.repeat_totals)
+        return totals / self.model.tally.count
 
     @property
     def best_constant(self) -> tuple[str, float]:
@@ -56,10 +81,17 @@ class Comparison:
         return None if self.rival is None else self.rival_total / self.model.tally.count
 
     def curves(self) -> tuple[list[int], dict[str, Floats]]:
-        """Rounds, and the mean loss up to each of them by name, for a figure."""
-        values = np.array(self._points.values)
+        """Rounds, and the mean loss up to each of them by name, for a figure.
+
+        The last point is that of the last row, so that a figure ends where the sums do.
+        """
+        rounds, rows = list(self._points.rounds), list(self._points.values)
+        if not rounds or rounds[-1] != self.model.tally.count:
+            rounds.append(self.model.tally.count)
+            rows.append(self._last)
+        values = np.array(rows)
         best = int(self.model.tally.constants.argmin())
-        return self._points.rounds, {
+        return rounds, {
             "SquareCB.G": values[:, 0],
             f"always {self.best_constant[0]}": values[:, 2 + best],
             "full information": values[:, 1],

@@ -57,6 +57,7 @@ class Experiment:
         grid = self.quick.get("grid", {})
         return replace(
             self,
+            title=self.quick.get("title", self.title),
             problem=self.quick.get("problem", self.problem),
             learning_rates=tuple(grid.get("learning_rate", self.learning_rates)),
             cs=tuple(grid.get("c", self.cs)),
@@ -89,7 +90,7 @@ class Experiment:
             line for line in self.lines if (line.agent, line.name) == (setting.agent, setting.line)
         )
 
-    def problem_of(self, line: Line) -> problems.Problem:
+    def problem_of(self, line: Line) -> problems.ExperimentProblem:
         """Where the rounds of a line come from; data is read once per process."""
         return problems.build({**self.problem, **line.options}, self.n_rounds)
 
@@ -122,7 +123,7 @@ class Experiment:
         return record(setting, result, time.perf_counter() - start)
 
 
-def _alpha(alpha: Any, problem: problems.Problem) -> Any:
+def _alpha(alpha: Any, problem: problems.ExperimentProblem) -> Any:
     """A number or "n_actions" unchanged; for "independence_number", that of the graph."""
     if alpha != "independence_number":
         return alpha

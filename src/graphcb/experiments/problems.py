@@ -37,7 +37,7 @@ FLAGS_AND_NUMBERS = (
 )
 
 
-class Problem(NamedTuple):
+class ExperimentProblem(NamedTuple):
     """An environment, an oracle for a learning rate, and a fingerprint of the data."""
 
     environment: Environment
@@ -53,7 +53,7 @@ class LossTable(NamedTuple):
     fingerprint: str
 
 
-def build(options: Mapping[str, Any], n_rounds: int | None) -> Problem:
+def build(options: Mapping[str, Any], n_rounds: int | None) -> ExperimentProblem:
     """The problem described by the options; `kind` names it.
 
     >>> build({"kind": "synthetic-inventory", "levels": 5}, 100).environment.n_rounds
@@ -63,7 +63,7 @@ def build(options: Mapping[str, Any], n_rounds: int | None) -> Problem:
 
 
 @lru_cache(maxsize=16)
-def _build(options: str, n_rounds: int | None) -> Problem:
+def _build(options: str, n_rounds: int | None) -> ExperimentProblem:
     arguments = json.loads(options)
     kind = as_one_of("problem.kind", arguments.pop("kind", None), KINDS)
     try:
@@ -72,30 +72,32 @@ def _build(options: str, n_rounds: int | None) -> Problem:
         raise ValueError(f"the problem {kind!r} does not take these options: {reason}") from None
 
 
-def _synthetic_inventory(*, n_rounds: int | None, levels: Any) -> Problem:
+def _synthetic_inventory(*, n_rounds: int | None, levels: Any) -> ExperimentProblem:
     environment = SyntheticInventory(n_rounds=n_rounds or 10_000, levels=_as_levels(levels))
     return _newsvendor(environment, environment.n_features, "drawn from the seed")
 
 
-def _bakery(source: str, *, n_rounds: int | None, levels: Any) -> Problem:
+def _bakery(source: str, *, n_rounds: int | None, levels: Any) -> ExperimentProblem:
     contexts, demands, fingerprint = _bakery_arrays(source)
     environment = RecordedDemand(contexts[:n_rounds], demands[:n_rounds], _as_levels(levels))
     return _newsvendor(environment, environment.n_features, fingerprint)
 
 
-def _rcv1(*, n_rounds: int | None, n_topics: int, graph: Any) -> Problem:
+def _rcv1(*, n_rounds: int | None, n_topics: int, graph: Any) -> ExperimentProblem:
     return _logistic(_labelled_table(datasets.load_rcv1, n_topics), graph, n_rounds)
 
 
-def _digits(*, n_rounds: int | None, graph: Any) -> Problem:
+def _digits(*, n_rounds: int | None, graph: Any) -> ExperimentProblem:
     return _logistic(_labelled_table(datasets.load_digits), graph, n_rounds)
 
 
-def _spam(source: str, *, n_rounds: int | None, review_cost: float, graph: Any) -> Problem:
+def _spam(
+    source: str, *, n_rounds: int | None, review_cost: float, graph: Any
+) -> ExperimentProblem:
     return _logistic(_spam_table(review_cost, source), graph, n_rounds)
 
 
-KINDS: Mapping[str, Callable[..., Problem]] = MappingProxyType(
+KINDS: Mapping[str, Callable[..., ExperimentProblem]] = MappingProxyType(
     {
         "synthetic-inventory": _synthetic_inventory,
         "bakery": partial(_bakery, "recorded"),
@@ -108,18 +110,18 @@ KINDS: Mapping[str, Callable[..., Problem]] = MappingProxyType(
 )
 
 
-def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> Problem:
-    return Problem(
+def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> ExperimentProblem:
+    return ExperimentProblem(
         environment, lambda rate: NewsvendorOGD(n_features, learning_rate=rate), fingerprint
     )
 
 
-def _logistic(table: LossTable, graph: Any, n_rounds: int | None) -> Problem:
+def _logistic(table: LossTable, graph: Any, n_rounds: int | None) -> ExperimentProblem:
     n_actions, n_features = table.losses.shape[1], table.contexts.n_features
     environment = KnownLosses(
         table.contexts, table.losses, _as_graph(graph, n_actions), n_rounds=n_rounds
     )
-    return Problem(
+    return ExperimentProblem(
         environment,
         lambda rate: LogisticOGD(n_actions, n_features, learning_rate=rate),
         table.fingerprint,

@@ -12,8 +12,8 @@ from graphcb.checks import as_range
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_array, check_counts, check_kind, check_numbers, check_pair
-from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
+from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
+from graphcb.streams import Examples
 
 Floats = NDArray[np.float64]
 
@@ -151,34 +151,6 @@ class Tally:
         check_array(self, "constants", (np.size(self.constants),))
         if self.last_count > self.count:
             raise ValueError(f"`last_count` must be at most {self.count}, got {self.last_count}")
-
-
-class Model:
-    """The content of a model file: how rows are read, the player, and the sums so far."""
-
-    def __init__(self, reading: TableExamples | SparseExamples, player: Player) -> None:
-        self.reading = reading
-        self.player = player
-        self.tally = Tally(len(reading.targets.actions))
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "reading", TableExamples, SparseExamples)
-        check_kind(self, "player", Player)
-        check_kind(self, "tally", Tally)
-        targets, graph = self.reading.targets, self.player.graph
-        n_actions = len(targets.actions)
-        sizes = {self.tally.constants.size, n_actions if graph is None else graph.n_actions}
-        if sizes != {n_actions} or self.player.loss_range != targets.loss_range:
-            raise ValueError(
-                f"the sums, the graph and the losses must be those of {n_actions} actions"
-            )
-        columns = getattr(self.reading, "columns", None)
-        if (graph is None) == (columns is None or columns.edges is None):
-            raise ValueError("there must be a graph, or a column with one for each row")
-
-
-CLASSES = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)
 
 
 class Points:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from graphcb.experiments.curves import Summary
+from graphcb.files import atomic_write
 
 COLOURS = {
     "SquareCB.G": ("#08519c", "#3182bd", "#6baed6"),
@@ -63,18 +64,22 @@ def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
 
 
 def draw_progress(
-    rounds: Sequence[int], curves: Mapping[str, NDArray[np.float64]], title: str
+    rounds: Sequence[int],
+    curves: Mapping[str, NDArray[np.float64]],
+    title: str,
+    *,
+    what: str = "loss",
 ) -> Figure:
-    """Mean loss so far by number of examples, one line for each learner."""
+    """Mean loss (or `what` it is) so far by number of examples, one line for each learner."""
     figure = Figure(figsize=(7.0, 4.4), layout="constrained")
     axes = figure.add_subplot()
     for (name, curve), (colour, style) in zip(curves.items(), cycle(PROGRESS_STYLES), strict=False):
         label = f"{name}: {curve[-1]:.4f}"
         axes.plot(rounds, curve, color=colour, linestyle=style, label=label)
     axes.set_xlabel("example")
-    axes.set_ylabel("mean loss so far")
+    axes.set_ylabel(f"mean {what} so far")
     _finish(
-        axes, title, "final mean loss", [curve[len(curve) // 50 :] for curve in curves.values()]
+        axes, title, f"final mean {what}", [curve[len(curve) // 50 :] for curve in curves.values()]
     )
     return figure
 
@@ -95,6 +100,16 @@ def _finish(axes: Axes, title: str, legend: str, settled: Sequence[NDArray[np.fl
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure in the format of the file's suffix, without a date in it."""
-    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(path, dpi=160, metadata=metadata.get(path.suffix))
+    """Write the figure in the format of the file's suffix, with graphcb's name and no date in it.
+
+    The file appears complete or not at all. By the name a later command knows that it may be
+    overwritten.
+    """
+    kind = path.suffix[1:].lower()
+    metadata = {
+        "png": {"Software": "graphcb"},
+        "svg": {"Creator": "graphcb", "Date": None},
+        "pdf": {"Creator": "graphcb", "CreationDate": None},
+    }
+    with atomic_write(path) as file:
+        figure.savefig(file, dpi=160, format=kind, metadata=metadata.get(kind))

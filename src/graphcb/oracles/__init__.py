@@ -4,6 +4,7 @@ The adapters for scikit-learn, PyTorch and Vowpal Wabbit import their package wh
 each needs its extra installed.
 """
 
+from graphcb.oracles.action_features import ActionFeatureOracle
 from graphcb.oracles.adapters.pytorch import TorchNetwork
 from graphcb.oracles.adapters.scikit_learn import SklearnRegressor
 from graphcb.oracles.adapters.vowpal_wabbit import VowpalWabbit
@@ -18,6 +19,7 @@ from graphcb.oracles.ridge import OnlineRidge
 from graphcb.oracles.shared import SharedLinearOGD
 
 __all__ = [
+    "ActionFeatureOracle",
     "BayesianLogistic",
     "DefaultOracle",
     "Forecast",

@@ -177,7 +177,7 @@ def _scale_sparse(
     """Fill `places` and `scaled`, the constant first; how many there are, and the novelty."""
     size, known, new = 1, 0.0, 0.0
     for k in range(indices.size):
-        at = _find(keys, indices[k])
+        at = find_key(keys, indices[k])
         if keys[at] < 0:
             new += min(abs(values[k]), 1.0) ** 2
             continue
@@ -205,7 +205,7 @@ def _count_sparse(
 ) -> int:
     """Give new keys the next places; the number of places afterwards."""
     for k in range(indices.size):
-        at = _find(keys, indices[k])
+        at = find_key(keys, indices[k])
         if keys[at] < 0:
             keys[at], key_places[at] = indices[k], n_places
             n_places += 1
@@ -219,12 +219,12 @@ def _move_keys(keys: Columns, places: Columns, new_keys: Columns, new_places: Co
     """Copy a table of keys into a larger, empty one."""
     for k in range(keys.size):
         if keys[k] >= 0:
-            at = _find(new_keys, keys[k])
+            at = find_key(new_keys, keys[k])
             new_keys[at], new_places[at] = keys[k], places[k]
 
 
 @compiled
-def _find(keys: Columns, key: int) -> int:
+def find_key(keys: Columns, key: int) -> int:
     """Where the key is in an open hash table, or the free place where it belongs."""
     mask = keys.size - 1
     at = ((key ^ (key >> 15)) * 2654435761) & mask

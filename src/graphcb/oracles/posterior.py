@@ -171,8 +171,14 @@ def mean_shares(scores: Floats, leverages: Floats) -> Floats:
     """The mean of each loss, as a share of the loss range."""
     shares = np.empty(scores.size)
     for c in range(scores.size):
-        shares[c] = 1.0 / (1.0 + math.exp(-scores[c] / math.sqrt(1.0 + PI_8 * leverages[c])))
+        shares[c] = mean_share(scores[c], leverages[c])
     return shares
+
+
+@compiled
+def mean_share(score: float, leverage: float) -> float:
+    """The mean of one loss, as a share of the loss range."""
+    return 1.0 / (1.0 + math.exp(-score / math.sqrt(1.0 + PI_8 * leverage)))
 
 
 @compiled

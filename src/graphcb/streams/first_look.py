@@ -1,27 +1,35 @@
-"""What must be known before the first row: which columns are numbers, and which labels exist."""
+"""What must be known before the first row: what the columns hold, and which labels exist."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from fnmatch import fnmatchcase
+from typing import Any
 
 from graphcb.checks import listed
+from graphcb.contexts import Look, look_at
+from graphcb.streams import json_lines
+from graphcb.streams.hints import file_hints, label_hints
+from graphcb.streams.lines import PARSERS
+from graphcb.streams.ranges import costs_in, labels_in, values_in
+from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import FIRST_LOOK, Source
-from graphcb.streams.sparse import SparseExamples, costs_of, labels_of
-from graphcb.streams.tables import Cells, column_names, read_batches
-from graphcb.streams.tabular import MISSING, Columns, TableExamples, as_numbers, as_texts
-from graphcb.streams.targets import Targets, check_few, in_order
-
-BATCH = 4096
+from graphcb.streams.sparse import MANY_FEATURES, SparseExamples
+from graphcb.streams.tables import TABLES, column_names, read_batches
+from graphcb.streams.tabular import Columns, TableExamples
+from graphcb.streams.targets import Targets, in_order
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user says about the data; None or empty where the file decides."""
+    """What the user says about the data; None or empty where the file decides.
+
+    `losses`, `rewards`, `features` and `categorical` are names of columns, or patterns such as
+    "stock*". `loss_range` is the range of the rewards if there are rewards.
+    """
 
     label: str | None = None
     losses: tuple[str, ...] = ()
+    rewards: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     edges: str | None = None
@@ -37,132 +45,146 @@ class ReadOptions:
 def first_look(source: Source, options: ReadOptions) -> TableExamples | SparseExamples:
     """How to read the source.
 
-    The first 10,000 rows decide whether a column holds numbers or words: a stray word later on is
-    an error in that row and must not change the column. The labels and the range of the losses
-    come from the options, or else from a first pass over the whole file. Only the first 10,000
-    rows of standard input can be read twice.
+    The first 10,000 rows decide whether a column holds numbers or words. It holds numbers if at
+    most one in ten of its cells is something else; those cells then count as missing. The labels
+    and the range of the losses come from the options, or else from a first pass over the whole
+    file. Only the first 10,000 rows of standard input can be read twice.
     """
-    if source.format in ("csv", "parquet"):
+    if source.format in TABLES:
         return _look_at_table(source, options)
-    for option in ("label", "losses", "features", "categorical", "edges"):
+    for option in ("label", "losses", "rewards", "features", "categorical", "edges"):
         if getattr(options, option):
-            raise ValueError(f"`--{option}` is for CSV and Parquet, got it with {source.format}")
+            raise ValueError(
+                f"`--{option}` is for CSV, Parquet and JSON lines, got it with {source.format}"
+            )
     if source.format == "libsvm":
         if options.loss_range is not None:
             raise ValueError("`--loss-range` is for losses in the file, got it with labels")
-        actions = options.classes or in_order(_labels(source))
-        return SparseExamples("libsvm", Targets(actions), bits=options.bits)
-    actions, loss_range = _costs(source, options)
-    return SparseExamples("vw", Targets(actions, loss_range), bits=options.bits)
+        targets = Targets(options.classes or in_order(labels_in(source)))
+    else:
+        actions, loss_range = costs_in(source, options.classes, options.loss_range)
+        targets = Targets(actions, loss_range)
+    features = _few_features(source)
+    reading = SparseExamples(source.format, targets, bits=options.bits, features=features)
+    reading.report.hints += label_hints(targets)
+    return reading
+
+
+def _few_features(source: Source) -> list[Any]:
+    """The features of a file if they are few and all have values; else none.
+
+    Those of libsvm include indices in between that are 0 in every line, as a table would.
+    """
+    found: dict[Any, None] = {}
+    parse = PARSERS[source.format]
+    for line in source.lines(first_look=True):
+        try:
+            row = parse(line)
+        except ValueError:
+            continue  # reported with its line when the row is read
+        if row is not None:
+            found |= dict.fromkeys(row.features)
+            if row.has_words or len(found) > MANY_FEATURES:
+                return []
+    if source.format == "libsvm" and found:
+        last = max(found)
+        return list(range(min(1, *found), last + 1)) if last <= MANY_FEATURES else sorted(found)
+    return list(found)
 
 
 def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
-    names = column_names(source)
-    if (options.label is None) == (not options.losses):
+    names, inside = _names(source)
+    hints = file_hints(source, names)
+    advice = "".join(f"; {hint}" for hint in hints)
+    given = [bool(options.label), bool(options.losses), bool(options.rewards)]
+    if sum(given) != 1:
         raise ValueError(
-            "give either --label COLUMN or --losses COLUMN,COLUMN,...; "
-            f"the columns are {listed(names)}"
+            "give either --label COLUMN or --losses COLUMN,COLUMN,... or --rewards COLUMN,...; "
+            f"the columns are {listed(names)}{advice}"
         )
     if options.label is not None and options.loss_range is not None:
         raise ValueError("`--loss-range` is for --losses, got it with --label")
-    if options.losses and options.classes:
+    if options.label is None and options.classes:
         raise ValueError("`--classes` is for --label; with --losses each column is an action")
-    target = options.losses or (options.label or "",)
-    edges = () if options.edges is None else (options.edges,)
-    features = options.features or tuple(n for n in names if n not in (*target, *edges))
-    for option, asked in (
-        ("losses" if options.losses else "label", target),
-        ("features", features),
-        ("categorical", options.categorical),
-        ("edges", edges),
-    ):
-        unknown = [name for name in asked if name not in names]
-        if unknown:
-            raise ValueError(
-                f"`--{option}` must name a column of the file ({listed(names)}), got {unknown[0]!r}"
-            )
+    kind = "losses" if options.losses else "rewards" if options.rewards else "label"
+    asked = options.losses or options.rewards or (options.label or "",)
+    target = _matching(kind, asked, names, advice)
+    edges = _matching("edges", () if options.edges is None else (options.edges,), names, advice)
+    categorical = _matching("categorical", options.categorical, names, advice)
+    features = _matching("features", options.features, names, advice)
+    if not features:
+        features = tuple(n for n in inside or names if n not in (*target, *edges))
     shown = [name for name in features if name in (*target, *edges)]
     if shown:
         raise ValueError(f"`--features` must not name the label, losses or edges, got {shown[0]!r}")
-    unused = [name for name in options.categorical if name not in features]
+    unused = [name for name in categorical if name not in features]
     if unused:
         raise ValueError(f"`--categorical` must name features, got {unused[0]!r}")
-    words = set(options.categorical) | _columns_of_words(source, features)
+    targets = _targets(source, options, target)
+    report = _report(source, features, categorical)
+    report.hints += hints + label_hints(targets, options.label)
+    kinds = {name: _declared(column) for name, column in report.columns.items()}
     columns = Columns(
-        tuple(name for name in features if name not in words),
-        tuple(name for name in features if name in words),
+        tuple(name for name in features if kinds[name].startswith("number")),
+        tuple(name for name in features if not kinds[name].startswith("number")),
         options.label,
-        options.losses,
+        () if options.label is not None else target,
         options.edges,
     )
-    return TableExamples(columns, _targets(source, options), bits=options.bits)
+    return TableExamples(columns, targets, bits=options.bits, kinds=kinds, report=report)
 
 
-def _columns_of_words(source: Source, features: Sequence[str]) -> set[str]:
-    """The columns with a cell that is not a number in the first rows."""
-    batch = next(read_batches(source, features, FIRST_LOOK, first_look=True), None)
-    columns = zip(features, batch.columns, strict=True) if batch is not None else ()
-    return {name for name, cells in columns if _are_words(cells)}
+def _names(source: Source) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """All columns, and those that are features if the file says so."""
+    if source.format == "jsonl":
+        return json_lines.names_in(source)
+    return column_names(source), None
 
 
-def _are_words(cells: Cells) -> bool:
-    if isinstance(cells, np.ndarray):
-        return False
-    _, wrong = as_numbers(cells)
-    return any(cells[row].strip() not in MISSING for row in wrong)
+def _matching(
+    option: str, asked: Sequence[str], names: Sequence[str], advice: str
+) -> tuple[str, ...]:
+    """The columns of these names or patterns, or inside an object of this name in JSON."""
+    found: dict[str, None] = {}
+    for text in asked:
+        matches = [text] if text in names else [n for n in names if fnmatchcase(n, text)]
+        matches = matches or [name for name in names if name.startswith(f"{text}.")]
+        if not matches:
+            raise ValueError(
+                f"`--{option}` must name a column of the file ({listed(names)}), got "
+                f"{text!r}{advice}"
+            )
+        found |= dict.fromkeys(matches)
+    return tuple(found)
 
 
-def _targets(source: Source, options: ReadOptions) -> Targets:
+def _report(source: Source, features: Sequence[str], categorical: Sequence[str]) -> Report:
+    """What the first rows hold."""
+    report = Report(source.name, source.place)
+    batches = read_batches(source, features, FIRST_LOOK, numbers=set(features), first_look=True)
+    batch = next(batches, None)
+    report.n_rows = 0 if batch is None else len(batch.lines)
+    for j, name in enumerate(features):
+        found = Look("number", 0, (), 0) if batch is None else look_at(batch.columns[j])
+        column = ColumnReport(name, found.kind, found.distinct, found.missing + len(found.odd))
+        if name in categorical:
+            column.kind = "category"
+        elif batch is not None:
+            for row in found.odd:
+                column.add_odd(str(batch.columns[j][row]), batch.lines[row])
+        report.columns[name] = column
+    return report
+
+
+def _declared(column: ColumnReport) -> str:
+    return f"{column.kind}?" if column.missing else column.kind
+
+
+def _targets(source: Source, options: ReadOptions, columns: tuple[str, ...]) -> Targets:
     if options.label is not None:
-        if options.classes:
-            return Targets(options.classes)
-        found: set[str] = set()
-        for batch in read_batches(source, (options.label,), BATCH, first_look=True):
-            found.update(as_texts(batch.columns[0]))
-            check_few(found, f"`--label {options.label}`")
-        return Targets(in_order(found - {""}))
-    if options.loss_range is not None:
-        return Targets(options.losses, options.loss_range)
-    low, high = np.inf, -np.inf
-    numbers = set(options.losses)
-    for batch in read_batches(source, options.losses, BATCH, numbers=numbers, first_look=True):
-        for cells in batch.columns:
-            low, high = _widen(low, high, as_numbers(cells)[0])
-    return Targets(options.losses, _range(source, low, high))
-
-
-def _labels(source: Source) -> set[str]:
-    found: set[str] = set()
-    for line in source.lines(first_look=True):
-        found.update(labels_of(line))
-        check_few(found, source.name)
-    return found
-
-
-def _costs(source: Source, options: ReadOptions) -> tuple[tuple[str, ...], tuple[float, float]]:
-    """The actions of the first line that can be read, and the range of all costs."""
-    actions = options.classes
-    low, high = np.inf, -np.inf
-    for line in source.lines(first_look=True):
-        try:
-            costs = costs_of(line.partition("|")[0])
-        except ValueError:
-            continue  # reported with its line when the row is read
-        actions = actions or in_order(costs)
-        if actions and options.loss_range is not None:
-            return actions, options.loss_range
-        low, high = _widen(low, high, np.array(list(costs.values())))
-    return actions, options.loss_range or _range(source, low, high)
-
-
-def _widen(low: float, high: float, losses: NDArray[np.float64]) -> tuple[float, float]:
-    finite = losses[np.isfinite(losses)]
-    if not finite.size:
-        return low, high
-    return min(low, float(finite.min())), max(high, float(finite.max()))
-
-
-def _range(source: Source, low: float, high: float) -> tuple[float, float]:
-    if low > high:
-        raise ValueError(f"{source.name}: must have losses that are numbers, got none")
-    return (low, high) if low < high else (low, low + 1.0)
+        return Targets(options.classes or in_order(labels_in(source, options.label)))
+    prefix = f"{(options.losses or options.rewards)[0]}."
+    inside = all(name.startswith(prefix) for name in columns)
+    actions = tuple(name.removeprefix(prefix) for name in columns) if inside else columns
+    value_range = options.loss_range or values_in(source, columns)
+    return Targets(actions, value_range, rewards=bool(options.rewards))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import IO, Literal, cast, get_args
 
 from graphcb.checks import as_one_of, listed
+from graphcb.streams.shuffling import shuffled
 
-Format = Literal["csv", "parquet", "libsvm", "vw"]
+Format = Literal["csv", "parquet", "libsvm", "vw", "jsonl"]
 
 FIRST_LOOK = 10_000  # rows
 _SUFFIXES: dict[str, Format] = {
@@ -23,6 +24,8 @@ _SUFFIXES: dict[str, Format] = {
     ".svm": "libsvm",
     ".svmlight": "libsvm",
     ".vw": "vw",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 
 
@@ -31,7 +34,8 @@ class Source:
 
     Unless given, the format follows from the name; standard input is CSV. A file can be read
     again from the start. Standard input cannot: its first rows are kept, and a first look sees
-    only those.
+    only those. With `shuffle_seed` the rows of a file come in a random order, except in a first
+    look.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class Source:
         format: str | None = None,
         delimiter: str | None = None,
         header: bool = True,
+        shuffle_seed: int | None = None,
         stdin: IO[str] | None = None,
     ) -> None:
         self.path = Path(path)
@@ -49,8 +54,14 @@ class Source:
         self.format = self._format(format)
         self.delimiter = _delimiter(delimiter, self.path)
         self.header = header
+        self.shuffle_seed = shuffle_seed
         self._stdin = (stdin or sys.stdin) if self.is_stdin else None
         self._head: list[str] | None = None
+        if self.is_stdin and shuffle_seed is not None:
+            raise ValueError(
+                "`--shuffle` must be given with a file: a first look at all rows comes before the "
+                "run, and standard input can be read only once"
+            )
         if not self.is_stdin and not self.path.is_file():
             raise FileNotFoundError(f"`DATA` must be an existing file, got {path!r}")
 
@@ -68,6 +79,11 @@ class Source:
             return
         with self._open() as text:
             yield from text
+
+    def numbered_lines(self) -> Iterator[tuple[int, str]]:
+        """The lines with their numbers from 1, in a random order if that is wanted."""
+        numbered = enumerate(self.lines(), start=1)
+        return numbered if self.shuffle_seed is None else shuffled(numbered, self.shuffle_seed)
 
     @contextmanager
     def explained(self) -> Iterator[None]:

@@ -1,182 +1,131 @@
-"""libsvm and Vowpal Wabbit text as examples with sparse contexts."""
+"""libsvm and Vowpal Wabbit text as examples, with dense contexts if features are few."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_one_of, listed
+from graphcb.checks import LARGEST, as_one_of, listed
+from graphcb.contexts import Encoder
+from graphcb.contexts.scaling import shrink
 from graphcb.hashing import place_of
 from graphcb.loaded import check_array, check_counts, check_kind
 from graphcb.streams.examples import BadRows, Examples
-from graphcb.streams.scaling import shrink
+from graphcb.streams.lines import PARSERS, TextLine, name_of
+from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
 
-LIBSVM = "must be LABEL INDEX:VALUE INDEX:VALUE ..."
-VW = "must be ACTION:COST ACTION:COST ... |NAMESPACE FEATURE[:VALUE] ..."
 HALF = np.sqrt(0.5)  # features and constant have the same size: together a norm of 1
-
-
-class SparseLine(NamedTuple):
-    """One line: its labels, or its costs by action, and its features as places and values."""
-
-    labels: list[str]
-    costs: dict[str, float]
-    places: list[int]
-    values: list[float]
-
-
-def parse_libsvm(line: str, n_places: int) -> SparseLine | None:
-    """A line of libsvm text: a label, or several separated by commas, then index:value pairs.
-
-    None for an empty line or a comment. Index i goes to place i modulo `n_places`.
-
-    >>> parse_libsvm("3,7 1:0.5 4:2", 2**18)
-    SparseLine(labels=['3', '7'], costs={}, places=[1, 4], values=[0.5, 2.0])
-    """
-    cells = line.partition("#")[0].split()
-    if not cells:
-        return None
-    labels = _split_labels(cells[0])
-    if labels:  # a row may have none
-        cells.pop(0)
-    places: list[int] = []
-    values: list[float] = []
-    for cell in cells:
-        index, _, value = cell.partition(":")
-        try:
-            places.append(int(index) % n_places)
-            values.append(float(value))
-        except ValueError:
-            raise ValueError(f"{LIBSVM}, got {cell!r}") from None
-        if index.startswith("-"):
-            raise ValueError(f"{LIBSVM} with indices from 0 or 1 on, got {cell!r}")
-    return SparseLine(labels, {}, places, values)
-
-
-def labels_of(line: str) -> list[str]:
-    """The labels of a line of libsvm text."""
-    first = line.partition("#")[0].split(maxsplit=1)
-    return _split_labels(first[0]) if first else []
-
-
-def _split_labels(cell: str) -> list[str]:
-    return [] if ":" in cell else [label.removeprefix("+") for label in cell.split(",")]
-
-
-def parse_vw(line: str, n_places: int) -> SparseLine | None:
-    """A line of Vowpal Wabbit text with a cost for each action, as `1:0.5 2:1 |words free prize`.
-
-    None for an empty line. The place of a feature is a hash of its namespace and name.
-
-    >>> parse_vw("1:0 2:1 |w free size:3", 2**18)
-    SparseLine(labels=[], costs={'1': 0.0, '2': 1.0}, places=[62372, 136710], values=[1.0, 3.0])
-    """
-    if not line.strip():
-        return None
-    costs_text, bar, features = line.partition("|")
-    if not bar:
-        raise ValueError(f"{VW}, got no |")
-    places: list[int] = []
-    values: list[float] = []
-    for part in features.split("|"):
-        name, weight, cells = _split_namespace(part)
-        for cell in cells:
-            feature, _, value = cell.partition(":")
-            places.append(place_of(f"{name}^{feature}", n_places))
-            values.append(weight * (_vw_number(value, cell) if value else 1.0))
-    return SparseLine([], costs_of(costs_text), places, values)
-
-
-def costs_of(text: str) -> dict[str, float]:
-    """The costs by action in Vowpal Wabbit text; a tag ('name) may follow them."""
-    costs: dict[str, float] = {}
-    for cell in text.split():
-        if cell.startswith("'"):
-            continue
-        action, colon, cost = cell.partition(":")
-        if not colon or ":" in cost:
-            raise ValueError(f"{VW}, got {cell!r}")
-        if action in costs:
-            raise ValueError(f"{VW} with each action once, got {action!r} again")
-        costs[action] = _vw_number(cost, cell)
-    return costs
-
-
-def _split_namespace(part: str) -> tuple[str, float, list[str]]:
-    """Name, weight and features; a name follows the bar without a blank."""
-    cells = part.split()
-    if not cells or part[0].isspace():
-        return "", 1.0, cells
-    name, _, weight = cells[0].partition(":")
-    return name, _vw_number(weight, cells[0]) if weight else 1.0, cells[1:]
-
-
-def _vw_number(text: str, cell: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{VW}, got {cell!r}") from None
-
-
-PARSERS: dict[str, Callable[[str, int], SparseLine | None]] = {
-    "libsvm": parse_libsvm,
-    "vw": parse_vw,
-}
+MANY_FEATURES = 256  # more than these are read as sparse rows
 
 
 class SparseExamples:
-    """Reads lines as examples, and keeps the largest value seen at each place.
+    """Reads lines as examples.
 
-    A value is divided by the largest one so far at its place, and each row is scaled to norm 1,
-    a constant included.
+    With `features` (few, all numbers) an encoder makes the dense rows that a table of the same
+    numbers would give; a feature that a line leaves out is 0, and one that is not in `features`
+    is left out and counted in `report`. Without, rows are sparse: a value is divided by the
+    largest one so far at its hashed place, and each row is scaled to norm 1, a constant included.
     """
 
-    def __init__(self, format: str, targets: Targets, *, bits: int) -> None:
+    encoder: Encoder | None = None  # in files of earlier versions
+
+    def __init__(
+        self, format: str, targets: Targets, *, bits: int, features: Sequence[Any] = ()
+    ) -> None:
         self.format = format
         self.targets = targets
         self.n_places = 2**bits
         self.n_features = self.n_places + 1
-        self.largest = np.zeros(self.n_places)
+        self.features = list(features)
+        if features:
+            self.encoder = Encoder({name_of(f): "number" for f in features}, bits=bits)
+            self.n_features = len(features) + 1
+        self.largest = np.zeros(0 if features else self.n_places)
+        self.report = self._new_report()
 
-    def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
-        """The examples of the source, some rows at a time."""
-        if source.format != self.format:
-            raise ValueError(f"{source.name}: must be {self.format}, got {source.format}")
-        parse = PARSERS[self.format]
-        n_rows = max(16, min(4096, 2**21 // len(self.targets.actions)))
-        numbered = enumerate(source.lines(), start=1)
-        while piece := list(islice(numbered, n_rows)):
-            rows: list[SparseLine] = []
-            lines: list[int] = []
-            for number, line in piece:
-                try:
-                    row = parse(line, self.n_places)
-                    if row is not None:
-                        self._check(row)
-                        rows.append(row)
-                        lines.append(number)
-                except ValueError as reason:
-                    bad_rows.report(number, str(reason))
-            yield self._examples(rows, lines)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "report"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.report = self._new_report()
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         as_one_of("format", self.format, tuple(PARSERS))
         check_kind(self, "targets", Targets)
+        check_kind(self, "encoder", Encoder, type(None))
         check_counts(self, n_places=1, n_features=2)
-        check_array(self, "largest", (self.n_places,), least=0.0, most=np.finfo(float).max)
-        if self.n_features != self.n_places + 1:
-            raise ValueError(f"`n_features` must be {self.n_places + 1}, got {self.n_features}")
+        features = getattr(self, "features", [])
+        if self.encoder is None:
+            expected, size = self.n_places + 1, self.n_places
+        else:
+            expected, size = len(features) + 1, 0
+            if list(self.encoder.features or ()) != [name_of(f) for f in features]:
+                raise ValueError("the encoder must have the features of the lines")
+        check_array(self, "largest", (size,), least=0.0, most=np.finfo(float).max)
+        if self.n_features != expected:
+            raise ValueError(f"`n_features` must be {expected}, got {self.n_features}")
 
-    def _check(self, row: SparseLine) -> None:
-        """Refuse values that are not finite, and labels or actions that are not known."""
-        for value in row.values:
-            if not -np.inf < value < np.inf:
-                raise ValueError(f"each value must be a finite number, got {value}")
+    def _new_report(self) -> Report:
+        names = self.encoder.kinds if self.encoder is not None else {}
+        return Report("", columns={name: ColumnReport(name, "number") for name in names})
+
+    def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
+        """The examples of the source, some rows at a time."""
+        for rows, lines in self._rows(source, bad_rows, with_losses=True):
+            if self.encoder is None:
+                contexts = self._sparse(rows)
+            else:
+                contexts = self.encoder.encode_columns(self._dense(rows), [])
+            yield Examples(contexts, self._losses(rows), lines)
+
+    def contexts(
+        self, source: Source, bad_rows: BadRows
+    ) -> Iterator[tuple[list[Any], Sequence[int]]]:
+        """Contexts of rows that need no labels, with their lines; nothing is learned of them."""
+        for rows, lines in self._rows(source, bad_rows, with_losses=False):
+            if self.encoder is None:
+                found = [self._as_if_counted(row) for row in rows]
+            else:
+                names, encode = list(self.encoder.kinds), self.encoder.encode
+                dense = self._dense(rows).tolist()
+                found = [encode(dict(zip(names, row, strict=True))) for row in dense]
+            yield found, lines
+
+    def _rows(
+        self, source: Source, bad_rows: BadRows, *, with_losses: bool
+    ) -> Iterator[tuple[list[TextLine], list[int]]]:
+        if source.format != self.format:
+            raise ValueError(f"{source.name}: must be {self.format}, got {source.format}")
+        self.report.name, self.report.place = source.name, source.place
+        self.report.restart()
+        parse = PARSERS[self.format]
+        n_rows = max(16, min(4096, 2**21 // len(self.targets.actions)))
+        numbered = source.numbered_lines()
+        while piece := list(islice(numbered, n_rows)):
+            rows: list[TextLine] = []
+            lines: list[int] = []
+            for number, line in piece:
+                try:
+                    row = parse(line)
+                    if row is not None:
+                        _check_values(row)
+                        if with_losses:
+                            self._check_losses(row)
+                        rows.append(row)
+                        lines.append(number)
+                except ValueError as reason:
+                    bad_rows.report(number, str(reason))
+            self.report.n_rows += len(rows)
+            yield rows, lines
+
+    def _check_losses(self, row: TextLine) -> None:
+        """Refuse labels or actions that are not known, and costs outside their range."""
         if self.format == "libsvm":
             _, unknown = self.targets.of_labels([row.labels])
             problem = unknown.get(0)
@@ -190,24 +139,58 @@ class SparseExamples:
         if problem is not None:
             raise ValueError(problem)
 
-    def _costs(self, rows: list[SparseLine]) -> NDArray[np.float64]:
+    def _losses(self, rows: list[TextLine]) -> NDArray[np.float64]:
+        if self.format == "libsvm":
+            return self.targets.of_labels([row.labels for row in rows])[0]
+        return self._costs(rows)
+
+    def _costs(self, rows: list[TextLine]) -> NDArray[np.float64]:
         n_actions = len(self.targets.actions)
         costs = [[row.costs[action] for action in self.targets.actions] for row in rows]
         return np.array(costs, dtype=np.float64).reshape(len(rows), n_actions)
 
-    def _examples(self, rows: list[SparseLine], lines: list[int]) -> Examples:
-        starts = np.cumsum([0, *(len(row.places) for row in rows)])
-        places = np.array([place for row in rows for place in row.places], dtype=np.int64)
+    def _dense(self, rows: list[TextLine]) -> NDArray[np.float64]:
+        """Rows with a column for each feature, 0 where a line leaves it out."""
+        columns = {feature: j for j, feature in enumerate(self.features)}
+        width = len(columns)
+        last = width  # where unknown features go
+        numbers = np.zeros((len(rows), width + 1))
+        counts = [len(row.features) for row in rows]
+        found = [columns.get(feature, last) for row in rows for feature in row.features]
+        values = [value for row in rows for value in row.values]
+        at: Any = (np.repeat(np.arange(len(rows)), counts), np.array(found, dtype=np.int64))
+        np.add.at(numbers, at, values)
+        self.report.unknown += found.count(last)
+        return np.ascontiguousarray(numbers[:, :last])
+
+    def _as_if_counted(self, row: TextLine) -> Any:
+        places = self._places([row])
+        before = self.largest[places]
+        (context,) = self._sparse([row])
+        self.largest[places] = before
+        return context
+
+    def _places(self, rows: list[TextLine]) -> NDArray[np.int64]:
+        found = (feature for row in rows for feature in row.features)
+        if self.format == "libsvm":
+            return np.array([index % self.n_places for index in found], dtype=np.int64)
+        return np.array([place_of(name, self.n_places) for name in found], dtype=np.int64)
+
+    def _sparse(self, rows: list[TextLine]) -> list[Any]:
+        """Pairs of hashed places and scaled values."""
+        starts = np.cumsum([0, *(len(row.features) for row in rows)])
+        places = self._places(rows)
         values = np.array([value for row in rows for value in row.values], dtype=np.float64)
         shrink(starts, places, values, self.largest)
         places = np.insert(places, starts[1:], self.n_places)
         values = np.insert(HALF * values, starts[1:], HALF)
         starts += np.arange(starts.size)  # each row has one entry more, the constant
-        contexts = [
-            (places[begin:end], values[begin:end]) for begin, end in pairwise(starts.tolist())
-        ]
-        if self.format == "libsvm":
-            losses, _ = self.targets.of_labels([row.labels for row in rows])
-        else:
-            losses = self._costs(rows)
-        return Examples(contexts, losses, lines)
+        return [(places[begin:end], values[begin:end]) for begin, end in pairwise(starts.tolist())]
+
+
+def _check_values(row: TextLine) -> None:
+    for value in row.values:
+        if not -LARGEST <= value <= LARGEST:
+            raise ValueError(
+                f"each value must be a finite number of at most {LARGEST:g} in size, got {value}"
+            )

@@ -1,8 +1,8 @@
-"""CSV and Parquet files, read as columns a few thousand rows at a time.
+"""CSV, Parquet and JSON lines, read as columns a few thousand rows at a time.
 
 CSV lines without a quote are split and converted to numbers by numpy's `loadtxt`. A batch with a
-quote in it, or with anything that `loadtxt` refuses, goes through the standard library's csv,
-which knows the line on which each row starts. Parquet files are read by pyarrow.
+quote in it, or with anything that `loadtxt` cannot split, goes through the standard library's
+csv, which knows the line on which each row starts. Parquet files are read by pyarrow.
 """
 
 import csv
@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.streams import json_lines
+from graphcb.streams.shuffling import order_of, shuffled_columns
 from graphcb.streams.source import Source
 
-Cells = Sequence[str] | NDArray[np.float64]  # numbers if the reader knows them to be, else text
+TABLES = ("csv", "parquet", "jsonl")
+# Numbers if the reader knows them to be, else text; JSON may hold other values as well.
+Cells = Sequence[Any] | NDArray[np.float64]
 
 
 class ColumnBatch(NamedTuple):
@@ -31,10 +35,12 @@ class ColumnBatch(NamedTuple):
 
 
 def column_names(source: Source) -> tuple[str, ...]:
-    """The names in the first line or in the schema; "1", "2", ... for CSV without a header."""
+    """The names in the first line, the schema or the first rows; "1", "2", ... without a header."""
     if source.format == "parquet":
         with _open_parquet(source) as file:
             return tuple(file.schema_arrow.names)
+    if source.format == "jsonl":
+        return json_lines.names_in(source)[0]
     try:
         first = next(_csv_reader(source.lines(first_look=True), source), None)
     except csv.Error as reason:
@@ -63,12 +69,41 @@ def read_batches(
     """The columns of about `n_rows` rows at a time.
 
     Cells of CSV are text, except in the columns named in `numbers` if all of them in a batch are
-    numbers. Parquet knows the types of its columns and can always be read again, so it ignores
-    `numbers` and `first_look`.
+    numbers. Parquet and JSON know the types of their cells and ignore `numbers`; Parquet can
+    always be read again and ignores `first_look`.
     """
+    batches = _batches(source, columns, n_rows, numbers, first_look)
+    if source.shuffle_seed is None or first_look:
+        return batches
+    return _shuffle(list(batches), n_rows, source.shuffle_seed)
+
+
+def _batches(
+    source: Source, columns: Sequence[str], n_rows: int, numbers: Collection[str], first_look: bool
+) -> Iterator[ColumnBatch]:
     if source.format == "parquet":
         return _read_parquet(source, columns, n_rows)
+    if source.format == "jsonl":
+        return (
+            ColumnBatch(tuple(json_lines.as_cells(rows, name) for name in columns), lines, broken)
+            for rows, lines, broken in json_lines.read_rows(source, n_rows, first_look=first_look)
+        )
     return _read_csv(source, columns, n_rows, numbers, first_look)
+
+
+def _shuffle(batches: list[ColumnBatch], n_rows: int, seed: int) -> Iterator[ColumnBatch]:
+    """The rows of all batches in a random order; broken lines are reported first."""
+    if not batches:
+        return
+    lines = np.concatenate([np.asarray(batch.lines, dtype=np.int64) for batch in batches])
+    order = order_of(lines.size, seed)
+    cells = shuffled_columns([batch.columns for batch in batches], order)
+    lines = lines[order]
+    broken = {line: text for batch in batches for line, text in batch.broken.items()}
+    for begin in range(0, max(lines.size, 1), n_rows):
+        part = slice(begin, begin + n_rows)
+        columns = tuple(column[part] for column in cells)
+        yield ColumnBatch(columns, lines[part].tolist(), broken if begin == 0 else {})
 
 
 def _read_csv(
@@ -104,29 +139,33 @@ def _read_plain(
     """The columns of lines without quotes, one row per line; None if it is not that simple."""
     if {line.count(delimiter) for line in lines} != {len(names) - 1} or '"' in "".join(lines):
         return None
+    texts = [column for column in columns if column not in numbers]
     cells: dict[str, Cells] = {}
-    for wanted, kind in (
-        ([c for c in columns if c in numbers], np.float64),
-        ([c for c in columns if c not in numbers], object),
-    ):
-        if not wanted:
-            continue
-        try:
-            block = np.loadtxt(
-                lines,
-                dtype=kind,
-                delimiter=delimiter,
-                usecols=[names.index(column) for column in wanted],
-                comments=None,
-                ndmin=2,
-            )
-        except ValueError:
-            return None
-        if len(block) != len(lines):  # an empty line
-            return None
-        for column, values in zip(wanted, block.T, strict=True):
-            cells[column] = values if kind is np.float64 else values.tolist()
+    try:
+        wanted = [column for column in columns if column in numbers]
+        if wanted:
+            cells |= _load(lines, wanted, names, delimiter, np.float64)
+    except ValueError:
+        texts = list(columns)  # some cell is missing, or no number
+    try:
+        if texts:
+            cells |= _load(lines, texts, names, delimiter, object)
+    except ValueError:
+        return None
+    if any(len(column) != len(lines) for column in cells.values()):  # an empty line
+        return None
     return tuple(cells[column] for column in columns)
+
+
+def _load(
+    lines: list[str], columns: list[str], names: tuple[str, ...], delimiter: str, kind: Any
+) -> dict[str, Cells]:
+    places = [names.index(column) for column in columns]
+    block = np.loadtxt(
+        lines, dtype=kind, delimiter=delimiter, usecols=places, comments=None, ndmin=2
+    )
+    rows = block.T if kind is np.float64 else block.T.tolist()
+    return dict(zip(columns, rows, strict=True))
 
 
 def _read_quoted(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_pair
+from graphcb.loaded import check_kind, check_pair
 
 Floats = NDArray[np.float64]
 
@@ -19,14 +19,27 @@ class Targets:
     """The names of the actions, and the range of their losses.
 
     A label means loss 0 for the action of that name and 1 for the others; costs are taken from
-    the file. The agent sees losses as shares of the range, so one learning rate fits all units.
+    the file. With `rewards` the range and the values of the file are rewards, larger is better,
+    and the loss of a reward is the largest reward minus it. The agent sees losses as shares of
+    the range, so one learning rate fits all units.
 
     >>> targets = Targets(("ham", "spam"))
     >>> targets.of_label(["spam", "ham"])[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
+    >>> targets = Targets(("low", "high"), (-5.0, 20.0), rewards=True)
+    >>> targets.loss_range, targets.as_losses(np.array([[20.0, 0.0]])).tolist()
+    ((0.0, 25.0), [[0.0, 20.0]])
     """
 
-    def __init__(self, actions: Sequence[str], loss_range: tuple[float, float] = (0.0, 1.0)):
+    rewards = False  # in files of earlier versions
+
+    def __init__(
+        self,
+        actions: Sequence[str],
+        loss_range: tuple[float, float] = (0.0, 1.0),
+        *,
+        rewards: bool = False,
+    ) -> None:
         twice = [name for i, name in enumerate(actions) if name in actions[:i]]
         if twice:
             raise ValueError(f"each action must be named once, got {twice[0]!r} again")
@@ -36,16 +49,31 @@ class Targets:
         if not -np.inf < low < high < np.inf:
             raise ValueError(f"`--loss-range` must be LOW,HIGH with LOW < HIGH, got {low},{high}")
         self.actions = tuple(actions)
-        self.loss_range = (float(low), float(high))
+        self.rewards = rewards
+        self.value_range = (float(low), float(high))
+        self.loss_range = (0.0, float(high) - float(low)) if rewards else self.value_range
         self.positions = {name: i for i, name in enumerate(self.actions)}
+
+    def as_losses(self, values: Floats) -> Floats:
+        """Losses of what the file holds: the values, or the largest reward minus each."""
+        return self.value_range[1] - values if self.rewards else values
+
+    def as_values(self, losses: Floats) -> Floats:
+        """What the file would hold for these losses."""
+        return self.as_losses(losses)
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
+        if "value_range" not in vars(self):  # in files of earlier versions
+            self.value_range = self.loss_range
         check_pair(self, "loss_range")
+        check_pair(self, "value_range")
+        check_kind(self, "rewards", bool)
         if not all(isinstance(name, str) for name in self.actions):
             raise ValueError("`actions` must be texts")
-        if vars(Targets(self.actions, self.loss_range)) != vars(self):
-            raise ValueError("`positions` must be those of the actions")
+        twin = Targets(self.actions, self.value_range, rewards=self.rewards)
+        if vars(twin) != {"rewards": self.rewards, **vars(self)}:
+            raise ValueError("`positions` and `loss_range` must be those of the actions")
 
     def of_label(self, labels: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """Losses (n, K) of rows with one label each, and what is wrong with bad rows."""
@@ -68,13 +96,14 @@ class Targets:
                     losses[row, position] = 0.0
         return losses, wrong
 
-    def check_range(self, losses: Floats) -> dict[int, str]:
-        """What is wrong with each row that has a loss outside the range."""
-        low, high = self.loss_range
-        rows, columns = np.nonzero(~((losses >= low) & (losses <= high)))
+    def check_range(self, values: Floats) -> dict[int, str]:
+        """What is wrong with each row that has a loss or reward outside the range."""
+        low, high = self.value_range if self.rewards else self.loss_range
+        rows, columns = np.nonzero(~((values >= low) & (values <= high)))
+        what = "reward" if self.rewards else "loss"
         return {
-            row: f"the loss of {self.actions[column]!r} must be between {low:g} and {high:g}, "
-            f"got {losses[row, column]}; give the whole range with --loss-range"
+            row: f"the {what} of {self.actions[column]!r} must be between {low:g} and {high:g}, "
+            f"got {values[row, column]}; give the whole range with --loss-range"
             for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
         }
 

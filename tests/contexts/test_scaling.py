@@ -3,15 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphcb.streams.scaling import CLIP, shrink, standardise
+from graphcb.contexts.scaling import CLIP, shrink, standardise
 
 
 def scaled(rows, cuts=()):
-    means, squares, count = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), 0
+    means, squares, counts = np.zeros((3, rows.shape[1]))
     pieces = []
     for piece in np.split(rows.copy(), cuts):
-        standardise(piece, means, squares, count, 0.5)
-        count += len(piece)
+        standardise(piece, means, squares, counts, 0.5)
         pieces.append(piece)
     return np.concatenate(pieces)
 

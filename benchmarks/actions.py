@@ -1,0 +1,244 @@
+"""Actions that come with features: average losses beside other learners, and what a round costs.
+
+Classes: real tables from `GRAPHCB_DATA`/streams, where the action is the class and its only feature
+its name; the default oracle, which has weights of its own for each action, is the measure. Items:
+made by a logistic model of (context, item), with ten items offered in each round. Everyone sees the
+loss of what it played, and meets the same rounds.
+"""
+
+import functools
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from measure import in_words, part_arguments, print_table
+
+from graphcb import SquareCBG, graphs, oracles
+from graphcb.agents import EpsilonGreedy, Greedy, Uniform
+from graphcb.experiments.peers import as_pair, installed
+from graphcb.experiments.prepared import prepare
+
+STREAMS = ("contraceptive", "german", "led7digit", "magic", "mushroom", "optdigits", "phoneme",
+           "segment", "splice", "vehicle")  # fmt: skip
+OFFERED = 10
+
+
+class Offer(NamedTuple):
+    """One round: a context, the items, their features as pairs, and their mean losses."""
+
+    context: Any
+    items: Any
+    rows: list[tuple[Any, Any]]
+    losses: Any
+
+
+def classes(name: str, seed: int, n_rounds: int) -> Iterator[Offer]:
+    file = "generated" if name == "generated" else f"{name}.csv.gz"
+    spec = {"file": file, "kind": "label", "graph": "bandit", "rows": n_rounds}
+    stream = prepare(spec, seed)
+    numbers = np.arange(stream.graph.n_actions)
+    rows = [(np.array([k]), np.ones(1)) for k in numbers]
+    for piece in stream.pieces:
+        for context, losses in zip(piece.contexts, piece.losses, strict=True):
+            yield Offer(context, numbers, rows, losses)
+
+
+def items(
+    seed: int, n_rounds: int, *, pool: int = 40, features: int = 6, life: float = np.inf,
+    own: float = 0.5, n_context: int = 10, offered: int = OFFERED, kinds: int = 0,
+) -> Iterator[Offer]:  # fmt: skip
+    """Items with numbers (or `kinds` of categories) and a name; `own` is what only the name tells.
+
+    Each round an item is replaced with probability pool / life.
+    """
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=features) / np.sqrt(max(features, 1))
+    crossed = rng.normal(size=(features, n_context)) / np.sqrt(max(features * n_context, 1))
+
+    def new() -> Any:
+        if kinds:
+            return np.eye(kinds)[rng.integers(kinds, size=features // kinds)].ravel() * 1.5
+        return rng.normal(size=features)
+
+    values = np.array([new() for _ in range(pool)])
+    names = np.arange(pool)
+    effects = own * rng.normal(size=(pool, n_context + 1)) / np.sqrt(n_context + 1)
+    for _ in range(n_rounds):
+        if rng.random() < pool / life:
+            k = rng.integers(pool)
+            values[k], names[k] = new(), names.max() + 1
+            effects[k] = own * rng.normal(size=n_context + 1) / np.sqrt(n_context + 1)
+        x = rng.normal(size=n_context)
+        chosen = rng.choice(pool, size=offered, replace=False)
+        z = values[chosen] @ common + values[chosen] @ crossed @ x * 1.5
+        z += 1.5 * effects[chosen] @ np.append(x, 1.0)
+        places = np.arange(features)
+        rows = [
+            (np.append(places[v != 0.0], 1000 + name), np.append(v[v != 0.0], 1.0))
+            for v, name in zip(values[chosen], names[chosen], strict=True)
+        ]
+        yield Offer(x, names[chosen], rows, 1.0 / (1.0 + np.exp(-1.5 * z)))
+
+
+def coins(seed: int, n_rounds: int) -> Iterator[Offer]:
+    """Ten items that only differ in their mean loss, and contexts that tell nothing."""
+    rng = np.random.default_rng(seed)
+    losses = rng.permutation(np.append(np.full(9, 0.5), 0.4))
+    rows = [(np.array([1000 + k]), np.ones(1)) for k in range(10)]
+    for _ in range(n_rounds):
+        yield Offer(rng.normal(size=3), np.arange(10), rows, losses)
+
+
+PROBLEMS: dict[str, Callable[[int, int], Iterator[Offer]]] = {
+    **{f"classes: {name}": functools.partial(classes, name) for name in STREAMS},
+    "40 items": items,
+    "40 items, all in their features": functools.partial(items, own=0.0),
+    "items of categories": functools.partial(items, features=12, kinds=4),
+    "20 items, names alone": functools.partial(items, pool=20, features=0, own=1.5),
+    "10 coins": coins,
+    "items that live 400 rounds": functools.partial(items, life=400.0),
+    "items that live 100 rounds": functools.partial(items, life=100.0, own=0.3),
+    "new items each round": functools.partial(items, life=10.0, pool=10, own=0.0),
+    "100 of 100 items": functools.partial(items, pool=100, offered=100),
+}
+
+
+class VowpalWabbitAdf:
+    """Vowpal Wabbit with `--cb_explore_adf` and the products of context and action features."""
+
+    def __init__(self, options: str, seed: int) -> None:
+        from vowpalwabbit import Workspace
+
+        self.workspace = Workspace(f"--quiet --cb_explore_adf -q sa --random_seed {seed} {options}")
+
+    def act(self, context: Any, graph: Any, actions: Any = None) -> Any:
+        self.lines = [f"shared |s {_named(context)}", *(f"|a {_named(row)}" for row in actions)]
+        answer = np.array(self.workspace.predict(self.lines), dtype=np.float64)
+        self.probabilities = answer / answer.sum()
+        self.rows = actions
+        return self.probabilities
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        for row, loss in zip(actions, losses, strict=True):
+            k = next(k for k, known in enumerate(self.rows) if known is row)
+            label = f"0:{loss}:{self.probabilities[k]} "
+            lines = [*self.lines]
+            lines[k + 1] = label + lines[k + 1]
+            self.workspace.learn(lines)
+
+
+def _named(row: Any) -> str:
+    return " ".join(f"f{i}:{value:.6g}" for i, value in zip(*as_pair(row), strict=True))
+
+
+class ByNumber:
+    """The default learner with the number of the item as the action: no features."""
+
+    def __init__(self) -> None:
+        self.agent = SquareCBG()
+
+    def act(self, context: Any, graph: Any, actions: Any = None) -> Any:
+        numbers = [int(row[0][-1]) for row in actions]
+        return self.agent.act(context, graph, [n - 1000 * (n >= 1000) for n in numbers])
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        numbers = [int(row[0][-1]) for row in actions]
+        self.agent.learn(context, [n - 1000 * (n >= 1000) for n in numbers], losses)
+
+
+def _oracle() -> oracles.ActionFeatureOracle:
+    return oracles.ActionFeatureOracle()
+
+
+CONTENDERS: dict[str, Callable[[int], Any]] = {
+    "SquareCBG": lambda seed: SquareCBG(_oracle()),
+    "greedy": lambda seed: Greedy(_oracle()),
+    "epsilon 0.05": lambda seed: EpsilonGreedy(_oracle(), epsilon=0.05),
+    "default by number": lambda seed: ByNumber(),
+    "VW squarecb": lambda seed: VowpalWabbitAdf("--squarecb", seed),
+    "VW epsilon 0.05": lambda seed: VowpalWabbitAdf("--epsilon 0.05", seed),
+    "VW regcb": lambda seed: VowpalWabbitAdf("--regcb", seed),
+    "uniform": lambda seed: Uniform(),
+}
+
+
+def average_loss(agent: Any, rounds: Iterator[Offer], seed: int) -> tuple[float, float]:
+    """The mean of the expected losses, and of the smallest ones."""
+    rng, total, least, n = np.random.default_rng(1000 + seed), 0.0, 0.0, 0
+    for offer in rounds:
+        graph = graphs.bandit(len(offer.losses))
+        p = agent.act(offer.context, graph, offer.rows)
+        played = rng.choice(len(p), p=p)
+        loss = float(rng.random() < offer.losses[played])
+        agent.learn(offer.context, [offer.rows[played]], [loss])
+        total += float(offer.losses[played])
+        least += float(offer.losses.min())
+        n += 1
+    return total / n, least / n
+
+
+def compare(names: list[str], contenders: list[str], seeds: int, n_rounds: int) -> None:
+    def rows() -> Iterator[list[str]]:
+        for name in names:
+            cells, least = [], 0.0
+            for contender in contenders:
+                found = []
+                for seed in range(seeds):
+                    rounds = PROBLEMS[name](seed, n_rounds)
+                    loss, least = average_loss(CONTENDERS[contender](seed), rounds, seed)
+                    found.append(loss)
+                cells.append(f"{statistics.mean(found):.3f}")
+            print(name, *cells, file=sys.stderr)
+            yield [name, *cells, f"{least:.3f}"]
+
+    print_table(["problem", *contenders, "best"], rows())
+
+
+def cost(n_rounds: int) -> None:
+    """10 actions with 10 features each, 20 features of the context."""
+    rng, agent, graph = np.random.default_rng(0), SquareCBG(_oracle()), graphs.bandit(10)
+    acts, learns = [], []
+    for _ in range(n_rounds):
+        x, rows = rng.normal(size=20), rng.normal(size=(10, 10))
+        start = time.perf_counter()
+        p = agent.act(x, graph, rows)
+        middle = time.perf_counter()
+        played = rng.choice(10, p=p)
+        loss = [float(rng.random() < 0.5)]
+        again = time.perf_counter()
+        agent.learn(x, rows[[played]], loss)
+        acts.append(middle - start)
+        learns.append(time.perf_counter() - again)
+    half = n_rounds // 2
+    act, learn = statistics.median(acts[half:]), statistics.median(learns[half:])
+    print(f"A round with 10 actions of 10 features and a context of 20, all dense: act "
+          f"{in_words(act)}, learn {in_words(learn)} (medians).\n")  # fmt: skip
+
+
+def main() -> int:
+    options = part_arguments(
+        __doc__,
+        ("--only", {"nargs": "*", "help": "problems whose name contains one of these"}),
+        ("--contenders", {"nargs": "*", "help": "names, all by default"}),
+        ("--seeds", {"type": int, "default": 3}),
+    )
+    if options.quick:
+        PROBLEMS.clear()
+        PROBLEMS["classes: generated"] = functools.partial(classes, "generated")
+        PROBLEMS["40 items"] = items
+    names = [n for n in PROBLEMS if not options.only or any(o in n for o in options.only)]
+    contenders = options.contenders or [
+        c for c in CONTENDERS if installed("vowpalwabbit") or not c.startswith("VW")
+    ]
+    cost(100 if options.quick else 2000)
+    compare(
+        names, contenders, 1 if options.quick else options.seeds, 100 if options.quick else 3000
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,128 @@
+"""`graphcb log summary`: decisions, feedback, the loss over time and the actions of a log."""
+
+import argparse
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
+from graphcb.commands.tables import print_table
+
+if TYPE_CHECKING:
+    from graphcb.evaluation.intervals import Interval
+    from graphcb.evaluation.summary import LogSummary
+
+SHOWN = 20  # actions
+
+
+def add_summary(actions: Any) -> None:
+    """Add the subcommand to those of `graphcb log`."""
+    parser = actions.add_parser(
+        "summary", help="decisions, feedback and its delay, the loss over time, the actions"
+    )
+    parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--windows", type=int, default=10, metavar="N", help="parts of the log (default: 10)"
+    )
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="SHARE",
+        help="how often the intervals are right (default: %(default)g)",
+    )
+    add_force(parser)
+    parser.set_defaults(command=_summary)
+
+
+def _summary(options: argparse.Namespace) -> None:
+    from graphcb.decisions import DecisionLog
+    from graphcb.evaluation.summary import summarize
+
+    check_outputs(asked(options, {"plot": "picture"}), log_files(options.log), force=options.force)
+    with DecisionLog(options.log) as log:
+        found = summarize(log, n_windows=options.windows, confidence=options.confidence)
+    if options.json:
+        print(json.dumps(found.to_dict()))
+    else:
+        _print(found, options)
+    if options.plot is not None:
+        from graphcb.figures.curves import save
+        from graphcb.figures.summary import draw_summary
+
+        save(draw_summary(found, Path(options.log).name), options.plot)
+
+
+def _print(found: "LogSummary", options: argparse.Namespace) -> None:
+    sure = f"{100 * options.confidence:g} %"
+    windows = found.windows
+    rows = [
+        ("decisions", f"{found.n_decisions:,}"),
+        ("made", f"{_time(windows[0].begins_at)} to {_time(windows[-1].ends_at)}"),
+        ("with feedback", f"{found.n_with_feedback:,} ({found.feedback_share:.1%})"),
+    ]
+    if found.n_parts > found.n_with_feedback:
+        rows.append(("parts of feedback", f"{found.n_parts:,}"))
+    rows.append(("delay of feedback", _delays(found.delays)))
+    if found.last_delays != found.delays:
+        rows.append(("until its last part", _delays(found.last_delays)))
+    rows.append((f"mean {found.unit}", _value(found.mean)))
+    rows.append((f"normal {sure}", _interval(found.interval)))
+    print_table(f"log {Path(options.log).name}", rows)
+    print_table(
+        "over time",
+        [
+            (
+                f"{window.first:,} to {window.last:,}",
+                _time(window.begins_at)[5:-3],
+                f"{window.feedback_share:.1%}",
+                _value(window.mean),
+                _interval(window.interval),
+            )
+            for window in windows
+        ],
+        ("decisions", "from", "with feedback", f"mean {found.unit}", f"normal {sure}"),
+    )
+    shares = list(found.shares.items())
+    shown = [(name, f"{share:.1%}") for name, share in shares[:SHOWN]]
+    if len(shares) > SHOWN:
+        rest = sum(share for _, share in shares[SHOWN:])
+        shown.append((f"{len(shares) - SHOWN:,} others", f"{rest:.1%}"))
+    print_table("actions", shown, ("action", "share"))
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _value(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.4f}"
+
+
+def _interval(interval: "Interval | None") -> str:
+    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
+
+
+def _delays(delays: tuple[float, ...] | None) -> str:
+    """Delays at the quantiles of `evaluation.summary`."""
+    if delays is None:
+        return "-"
+    if max(delays) == 0.0:
+        return "none recorded"
+    low, middle, high, most = map(_duration, delays)
+    return f"median {middle} (80 % between {low} and {high}, at most {most})"
+
+
+def _duration(seconds: float) -> str:
+    """A time in the unit that people would use.
+
+    >>> [_duration(s) for s in (0.02, 42.0, 7200.0, 400_000.0)]
+    ['0.02 s', '42 s', '2 h', '4.6 days']
+    """
+    for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} s"

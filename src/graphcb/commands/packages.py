@@ -1,0 +1,33 @@
+"""Packages that graphcb can do without: reported before any work that needs one."""
+
+from importlib import import_module
+
+EXTRAS = {
+    "networkx": "networkx",
+    "psycopg": "postgres",
+    "pyarrow": "parquet",
+    "ray": "ray",
+    "sklearn": "sklearn",
+    "torch": "torch",
+    "vowpalwabbit": "vw",
+}
+
+
+def missing(package: str) -> bool:
+    """Whether a package cannot be imported."""
+    try:
+        import_module(package)
+    except ImportError:
+        return True
+    return False
+
+
+def need(package: str, what: str) -> None:
+    """Refuse `what` if the package is not installed."""
+    if missing(package):
+        raise ValueError(f"{what} needs {package}: {install(package)}")
+
+
+def install(package: str) -> str:
+    """The command that installs a package for graphcb."""
+    return f"pip install 'graphcb[{EXTRAS.get(package, 'experiments')}]'"

@@ -1,0 +1,146 @@
+"""`graphcb predict`: what a saved model would do, for rows without labels."""
+
+import argparse
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count
+from graphcb.commands.closing import stop_printing
+from graphcb.commands.command import Commands
+from graphcb.commands.learner import read_model
+from graphcb.commands.outputs import PREDICTIONS, add_force, asked, check_outputs
+from graphcb.commands.run_options import add_file
+from graphcb.decisions.transition import answer
+from graphcb.experiments.model import Model
+from graphcb.files import atomic_write
+from graphcb.graphs import FeedbackGraph
+from graphcb.sampling import action_at
+from graphcb.streams import BadRows, Source, TableExamples
+from graphcb.streams.cells import as_words
+from graphcb.streams.tables import column_names, read_batches
+from graphcb.streams.targets import parse_edges
+
+AT_A_TIME = 4096  # rows
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "predict",
+        help="the action for each row of a file without labels",
+        description="Read rows with the columns that a model was trained on, and write a CSV file "
+        "with the line, the action that the model prefers, its probability, and the loss or reward "
+        "that is expected of each action. The model learns nothing from them.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="written by graphcb run --save")
+    parser.add_argument(
+        "data", metavar="DATA", help="a file of the kind the model was trained on, or - "
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the CSV file to write (default: standard output)"
+    )
+    parser.add_argument(
+        "--draw",
+        action="store_true",
+        help="draw each action with its probability, so that exploration goes on, instead of the "
+        "most probable one",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of --draw (default: %(default)s)"
+    )
+    add_file(parser)
+    add_force(parser)
+    parser.set_defaults(command=_predict)
+
+
+def _predict(options: argparse.Namespace) -> None:
+    as_count("--seed", options.seed, at_least=0)
+    source = Source(
+        options.data,
+        format=options.format,
+        delimiter=options.delimiter,
+        header=not options.no_header,
+    )
+    check_outputs(
+        asked(options, {"out": "table of predictions"}),
+        {"the data": options.data, "the model": options.model},
+        force=options.force,
+    )
+    model = read_model(options.model)
+    draws = np.random.default_rng(options.seed) if options.draw else None
+    bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
+    try:
+        with source.explained(), _writing(options.out) as writer:
+            count = _write(model, source, bad_rows, draws, writer)
+    except BrokenPipeError:  # nobody reads on, and nothing else was asked for
+        stop_printing()
+        return
+    for text in bad_rows.shown:
+        print(f"skipped: {text}", file=sys.stderr)
+    if bad_rows.count > len(bad_rows.shown):
+        print(f"skipped: {bad_rows.count - len(bad_rows.shown):,} more", file=sys.stderr)
+    if options.out is not None:
+        print(f"{count:,} rows: {options.out}")
+
+
+def _write(
+    model: Model,
+    source: Source,
+    bad_rows: BadRows,
+    draws: np.random.Generator | None,
+    writer: Any,
+) -> int:
+    """Write one line for each row, and count them."""
+    learner, actions = model.learner, model.reading.targets.actions
+    graph_at = _graphs(model, source)
+    expected = [f"{learner.problem.unit} of {action}" for action in actions]
+    batches = model.reading.contexts(source, bad_rows)
+    first = list(islice(batches, 1))  # a file that cannot be used is refused before the header
+    writer.writerow((*PREDICTIONS.split(","), *expected))
+    count = 0
+    for contexts, lines in chain(first, batches):
+        for context, line in zip(contexts, lines, strict=True):
+            probabilities = answer(learner, context, graph_at(line), None)[0]
+            values = learner.predict(context).tolist()
+            if draws is None:
+                action = int(probabilities.argmax())
+            else:
+                action = action_at(draws.random(), probabilities, len(actions))
+            writer.writerow((line, actions[action], float(probabilities[action]), *values))
+            count += 1
+    return count
+
+
+def _graphs(model: Model, source: Source) -> Callable[[int], FeedbackGraph]:
+    """The graph of the row at a line."""
+    problem, actions = model.learner.problem, model.reading.targets.actions
+    if not problem.reveals.each_round or not isinstance(model.reading, TableExamples):
+        graph = problem.graph
+        return lambda line: graph
+    column = model.reading.columns.edges or ""
+    if source.is_stdin or column not in column_names(source):
+        raise ValueError(
+            f"{source.name}: must be a file with the column {column!r}, which has the graph of "
+            "each row"
+        )
+    texts: dict[int, str] = {}
+    for batch in read_batches(source, (column,), AT_A_TIME):
+        texts |= zip(batch.lines, map(sys.intern, as_words(batch.columns[0])), strict=True)
+    return lambda line: parse_edges(texts[line], actions)
+
+
+@contextmanager
+def _writing(path: Path | None) -> Iterator[Any]:
+    if path is None:
+        yield csv.writer(sys.stdout, lineterminator="\n")
+        sys.stdout.flush()
+        return
+    with atomic_write(path, text=True) as file:
+        yield csv.writer(file, lineterminator="\n")

@@ -1,0 +1,197 @@
+"""`graphcb problem new`: five questions, and the answers as a problem in a TOML file."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from graphcb.commands.command import Commands
+
+Answer = TypeVar("Answer")
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "problem", help="write down a problem: actions, feedback, features"
+    )
+    steps = parser.add_subparsers(required=True, metavar="new")
+    new = steps.add_parser("new", help="answer five questions, and get a TOML file")
+    new.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        default=Path("problem.toml"),
+        metavar="FILE",
+        help="the file to write, which must not exist yet (default: %(default)s)",
+    )
+    new.add_argument(
+        "--data",
+        metavar="DATA",
+        help="a CSV, Parquet or JSON lines file whose columns are the features",
+    )
+    new.set_defaults(command=_new)
+
+
+def _new(options: argparse.Namespace) -> None:
+    from graphcb.problems import Problem
+
+    if options.file.exists():
+        raise FileExistsError(f"`FILE` must not exist yet, got {str(options.file)!r}")
+    if not options.file.parent.is_dir():
+        raise FileNotFoundError(f"`FILE` must be in an existing folder, got {str(options.file)!r}")
+    found = None if options.data is None else _look(options.data)
+    print("Five questions; an empty answer takes what stands in [brackets].\n")
+    name = _ask("1. What is the problem called? [no name]", lambda text: text)
+    actions: Any = _ask(
+        '2. Which actions are there? Names, separated by commas, or "each round" if they come '
+        "with each round.",
+        _read_actions,
+    )
+    reveals: Any = _ask(
+        "3. What does playing an action reveal?\n"
+        "   own         its own outcome [own]\n"
+        "   everything  the outcomes of all actions\n"
+        "   each round  a graph that comes with each round\n"
+        "   a family such as inventory (a level shows all lower ones), a graph file (g.csv), or\n"
+        "   names, separated by commas: these reveal everything, and the others nothing",
+        lambda text: _read_reveals(text, actions),
+    )
+    feedback, bounds = _ask(
+        "4. Losses (smaller is better) or rewards, and the smallest and the largest one?\n"
+        "   Such as: rewards -50 20 [losses 0 1]",
+        _read_feedback,
+    )
+    features = _ask(
+        _feature_question(found, options.data), lambda text: _read_features(text, found)
+    )
+    problem = Problem(
+        actions, reveals=reveals, feedback=feedback, range=bounds, features=features, name=name
+    )
+    problem.write(options.file)
+    print(f"\nwritten: {options.file}\n\n{problem.to_toml()}")
+    print(f"next: graphcb inspect {options.file}")
+    print(
+        f'then: graphcb.Policy("decisions.db", problem=graphcb.Problem.read("{options.file}")) '
+        "in Python"
+    )
+
+
+def _ask(question: str, read: Callable[[str], Answer]) -> Answer:
+    """The answer; a person is asked again after a mistake, a pipe is not."""
+    while True:
+        print(question)
+        try:
+            text = input("> ").strip()
+        except EOFError:
+            raise ValueError(
+                f"the answers must be five lines, but they ended at question {question[0]}"
+            ) from None
+        if not sys.stdin.isatty():
+            print(text)
+        try:
+            return read(text)
+        except (ValueError, TypeError, OSError) as mistake:
+            if not sys.stdin.isatty():
+                raise
+            print(f"   {mistake}")
+
+
+def _read_actions(text: str) -> Any:
+    from graphcb.problems import Problem
+
+    actions = text if text == "each round" else _names(text)
+    Problem(actions)
+    return actions
+
+
+def _read_reveals(text: str, actions: Any) -> Any:
+    from graphcb.problems import Problem
+
+    reveals: Any = {"own": "bandit", "": "bandit", "everything": "full-information"}.get(text, text)
+    names = _names(text)
+    if actions != "each round" and names and set(names) <= set(actions):
+        reveals = {"all": names}
+    elif Path(text).suffix in (".csv", ".npy", ".npz", ".json"):
+        reveals = {"file": text}
+    Problem(actions, reveals=reveals)
+    return reveals
+
+
+def _read_feedback(text: str) -> tuple[str, tuple[float, float]]:
+    from graphcb.problems import Problem
+
+    words = text.replace(",", " ").split() or ["losses"]
+    try:
+        numbers = [float(word) for word in words[1:]] or [0.0, 1.0]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 2:
+        raise ValueError(
+            f"the answer must be a word and two numbers, such as losses 0 1; got {text!r}"
+        )
+    bounds = numbers[0], numbers[1]
+    Problem(["any"], feedback=words[0], range=bounds)
+    return words[0], bounds
+
+
+def _feature_question(found: Mapping[str, str] | None, data: str | None) -> str:
+    if found is None:
+        return (
+            "5. Which features does a context have? Such as: amount number, country category,\n"
+            "   note text; with ? after the kind where values may be missing\n"
+            "   [noted as they come]"
+        )
+    listed = "".join(f"\n   {name}: {kind}" for name, kind in found.items())
+    return (
+        f"5. The columns of {data} are{listed}\n   Which of them are no features, such as the "
+        "label? Names, separated by commas [none]"
+    )
+
+
+def _read_features(text: str, found: Mapping[str, str] | None) -> dict[str, str] | None:
+    from graphcb.checks import as_one_of
+    from graphcb.problems import Problem
+
+    if found is not None:
+        out = [as_one_of("name", name, found) for name in _names(text)]
+        return {name: kind for name, kind in found.items() if name not in out}
+    features = {}
+    for part in _names(text):
+        name, _, kind = part.rpartition(" ")
+        if not name:
+            raise ValueError(
+                f"each feature must be a name and a kind, such as age number; got {part!r}"
+            )
+        features[name.strip().rstrip(":")] = kind
+    Problem(["any"], features=features)
+    return features or None
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _look(data: str) -> dict[str, str]:
+    """The features of a file and their kinds, from its first rows."""
+    from graphcb.contexts.looking import look, look_at
+    from graphcb.streams.json_lines import names_in, read_rows
+    from graphcb.streams.source import FIRST_LOOK, Source
+    from graphcb.streams.tables import column_names, read_batches
+
+    source = Source(data)
+    if source.format == "jsonl":
+        names, features = names_in(source)
+        rows, _, _ = next(read_rows(source, FIRST_LOOK, first_look=True))
+        kinds = look(rows)
+        return {name: kinds[name] for name in features or names if name in kinds}
+    if source.format not in ("csv", "parquet"):
+        raise ValueError(
+            f"`--data` must be CSV, Parquet or JSON lines, got {source.format}: {data!r}"
+        )
+    names = column_names(source)
+    batch = next(read_batches(source, names, FIRST_LOOK, first_look=True), None)
+    if batch is None:
+        raise ValueError(f"`--data` must have rows, got none in {data!r}")
+    return {name: look_at(cells).declared for name, cells in zip(names, batch.columns, strict=True)}

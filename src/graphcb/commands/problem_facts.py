@@ -1,0 +1,72 @@
+"""What `graphcb inspect` says of a problem, in its own words."""
+
+import numpy as np
+
+from graphcb.checks import listed
+from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
+
+SHOWN = 12  # actions with a line of their own
+
+Facts = list[tuple[str, str]]
+
+
+def graph_of(problem: Problem) -> FeedbackGraph | None:
+    """The graph of a problem, None if there is none before a round comes."""
+    is_known = problem.has_fixed_actions and not problem.reveals.each_round
+    return problem.graph if is_known else None
+
+
+def problem_facts(problem: Problem) -> Facts:
+    """Its actions, what each reveals, its feedback and its features."""
+    better = "larger" if problem.feedback == "rewards" else "smaller"
+    low, high = problem.range
+    facts = [("name", problem.name)] if problem.name else []
+    facts += [
+        ("actions", _actions(problem)),
+        ("feedback", f"{problem.feedback} from {low:g} to {high:g}; {better} is better"),
+        ("features", _features(problem)),
+    ]
+    return facts + _reveals(problem)
+
+
+def _actions(problem: Problem) -> str:
+    if not isinstance(problem.actions, tuple):
+        return "come with each round, with features or without"
+    return f"{len(problem.actions):,}: {listed(problem.actions, at_most=SHOWN)}"
+
+
+def _features(problem: Problem) -> str:
+    if problem.features is None:
+        return "noted as they come"
+    kinds = (f"{name} ({_in_words(kind)})" for name, kind in problem.features.items())
+    return listed(kinds, at_most=40)
+
+
+def _in_words(kind: str) -> str:
+    return f"{kind[:-1]}, may be missing" if kind.endswith("?") else kind
+
+
+def _reveals(problem: Problem) -> Facts:
+    graph = graph_of(problem)
+    if graph is None or not isinstance(problem.actions, tuple):
+        family = problem.reveals.family
+        told = "what the graph of the round says" if family is None else f"as in {family}"
+        return [("an action reveals", told)]
+    facts = []
+    for action, name in enumerate(problem.actions[:SHOWN]):
+        row = graph.row(action)
+        seen = [_seen(problem.actions[i], float(row[i])) for i in np.flatnonzero(row)]
+        everything = len(seen) == graph.n_actions and bool((row == 1.0).all())
+        facts.append(
+            (
+                f"  {name} reveals",
+                "everything" if everything else listed(seen) if seen else "nothing",
+            )
+        )
+    more = graph.n_actions - SHOWN
+    return facts + ([("  ...", f"and {more:,} more")] if more > 0 else [])
+
+
+def _seen(name: str, chance: float) -> str:
+    return name if chance == 1.0 else f"{name} ({chance:.3g} of the time)"

@@ -1,0 +1,118 @@
+"""Dicts, rows of data frames and texts as rows for an oracle, scaled and hashed as they come."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphcb.checks import as_count
+from graphcb.contexts.declared import DeclaredFeatures
+from graphcb.contexts.noted import NotedFeatures
+from graphcb.contexts.scaling import Floats
+from graphcb.contexts.values import KINDS, flat, passes
+from graphcb.describing import describe
+from graphcb.loaded import check_kind
+
+
+class Encoder:
+    """Turns contexts as people have them into rows that an oracle takes.
+
+    A context is a dict (dicts may hold dicts), a row of a data frame, a named tuple or a text.
+    A value is a number, a text, a list of texts, or missing: None, NaN, "" or "n/a". Infinity is
+    refused. Dense rows, sparse rows and pairs (indices, values) pass through unchanged.
+
+    Numbers become standard deviations from the mean so far. Categories and words are hashed to
+    2**bits places, so new ones need no preparation. A missing number becomes 0, the mean, and
+    each missing value leaves a mark that it is missing.
+
+    `features` gives the kind of each feature: "number", "category" or "text", with "?" appended
+    where values may be missing. All other features of a context are ignored. If all features are
+    numbers, rows are dense: the numbers, a mark for each "?", and a constant. Otherwise they are
+    pairs. Without `features`, every feature of a context is used; rows are always pairs, and a
+    text of four words or more is read word by word.
+
+    `encode` changes nothing. It scales a context as if it were counted; `learn` counts it.
+
+    >>> encoder = Encoder({"amount": "number?", "age": "number"})
+    >>> for amount in (10.0, 30.0, None):
+    ...     encoder.learn({"amount": amount, "age": 40})
+    >>> encoder.encode({"amount": 40.0, "age": 40}).round(3)
+    array([0.617, 0.   , 0.   , 0.577])
+    >>> encoder.missing
+    {'amount': 1}
+    >>> encoder = Encoder()
+    >>> encoder.encode({"country": "DE", "device": "phone"})
+    (array([262144,  94181, 186859]), array([0.57735027, 0.57735027, 0.57735027]))
+    """
+
+    def __init__(self, features: Mapping[str, str] | None = None, *, bits: int = 18) -> None:
+        if not 1 <= as_count("bits", bits) <= 30:
+            raise ValueError(f"`bits` must be between 1 and 30, got {bits}")
+        self.features = None if features is None else _as_kinds(features)
+        self.bits = bits
+        self.known: DeclaredFeatures | NotedFeatures
+        if self.features is None:
+            self.known = NotedFeatures(bits)
+        else:
+            self.known = DeclaredFeatures(self.features, bits)
+
+    __repr__ = describe
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each feature, declared or noted as they came."""
+        return dict(self.known.kinds)
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How often each feature was missing, where it was."""
+        return {name: count for name, count in self.known.missing.items() if count}
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows are dense: all features are declared to be numbers."""
+        return isinstance(self.known, DeclaredFeatures) and not self.known.words
+
+    @property
+    def n_features(self) -> int | None:
+        """How many features a row has, None if that is not limited."""
+        return self.known.n_features if isinstance(self.known, DeclaredFeatures) else None
+
+    def encode(self, context: Any) -> Any:
+        """The row of a context; the encoder does not change."""
+        return context if passes(context) else self.known.encode(flat(context))
+
+    def learn(self, context: Any) -> None:
+        """Count a context: the scale of its numbers, its missing values, its new features."""
+        if not passes(context):
+            self.known.learn(flat(context))
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "features", dict, type(None))
+        twin = Encoder(self.features, bits=self.bits)
+        if type(self.known) is not type(twin.known):
+            raise ValueError(f"`known` must be a {type(twin.known).__name__}")
+        if self.known.n_places != twin.known.n_places:
+            raise ValueError(f"`n_places` must be {twin.known.n_places}")
+        if self.features is not None and self.known.kinds != self.features:
+            raise ValueError("the kinds must be those of the features")
+
+    def encode_columns(self, numbers: Floats, words: Sequence[Sequence[Any]]) -> Any:
+        """Encode and learn many rows, one after the other, given as columns.
+
+        `numbers` (n, d) holds the declared numbers, NaN where one is missing, and is
+        overwritten; `words` holds the columns of the other features. The result is a dense array
+        or a list of pairs: what `encode` and `learn` give row by row.
+        """
+        if not isinstance(self.known, DeclaredFeatures):
+            raise ValueError("`encode_columns` must have declared features: Encoder({...})")
+        return self.known.encode_columns(numbers, words)
+
+
+def _as_kinds(features: Mapping[str, str]) -> dict[str, str]:
+    for name, kind in features.items():
+        if str(kind).removesuffix("?") not in KINDS:
+            raise ValueError(
+                f"`features[{name!r}]` must be one of {', '.join(KINDS)}, with ? appended where "
+                f"values may be missing; got {kind!r}"
+            )
+    return dict(features)

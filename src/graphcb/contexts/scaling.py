@@ -1,0 +1,89 @@
+"""Features brought to one scale as they arrive: each row is scaled by the rows up to it.
+
+The kernels go row by row, so the result does not depend on how the rows are cut into batches.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.checks import LARGEST
+from graphcb.compilation import compiled
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+CLIP = 4.0  # standard deviations
+
+
+@compiled
+def standardise(
+    rows: Floats, means: Floats, squares: Floats, counts: Floats, weight: float
+) -> None:
+    """Replace each cell by its distance from the column's mean, in deviations times `weight`.
+
+    `means`, `squares` (sums of squared deviations) and `counts` are updated row by row by
+    Welford's method. Values are clipped at CLIP deviations. A missing value (NaN) becomes 0, the
+    mean, and is not counted.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for j in range(row.size):
+            if row[j] != row[j]:
+                row[j] = 0.0
+                continue
+            counts[j] += 1.0
+            off = row[j] - means[j]
+            means[j] += off / counts[j]
+            squares[j] += off * (row[j] - means[j])
+            deviation = math.sqrt(squares[j] / counts[j])
+            scaled = (row[j] - means[j]) / deviation if deviation > 0.0 else 0.0
+            row[j] = weight * min(CLIP, max(-CLIP, scaled))
+
+
+@compiled
+def scale_row(
+    row: Floats, means: Floats, squares: Floats, counts: Floats, weight: float, scaled: Floats
+) -> None:
+    """Fill `scaled` with what `standardise` would make of the row, and count nothing."""
+    for j in range(row.size):
+        if row[j] != row[j]:
+            scaled[j] = 0.0
+            continue
+        seen = counts[j] + 1.0
+        off = row[j] - means[j]
+        mean = means[j] + off / seen
+        deviation = math.sqrt((squares[j] + off * (row[j] - mean)) / seen)
+        distance = (row[j] - mean) / deviation if deviation > 0.0 else 0.0
+        scaled[j] = weight * min(CLIP, max(-CLIP, distance))
+
+
+@compiled
+def first_beyond(row: Floats) -> int:
+    """Index of the first number beyond LARGEST, or -1; a missing one is none."""
+    for j in range(row.size):
+        if abs(row[j]) > LARGEST:
+            return j
+    return -1
+
+
+@compiled
+def shrink(starts: Places, places: Places, values: Floats, largest: Floats) -> None:
+    """Divide each value by the largest one seen at its place, then each row by its norm.
+
+    Row i is values[starts[i] : starts[i + 1]]. Zeros stay zeros.
+    """
+    for i in range(starts.size - 1):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            size = abs(values[k])
+            if size > largest[places[k]]:
+                largest[places[k]] = size
+            if size > 0.0:
+                values[k] /= largest[places[k]]
+                total += values[k] * values[k]
+        if total > 0.0:
+            norm = math.sqrt(total)
+            for k in range(starts[i], starts[i + 1]):
+                values[k] /= norm

@@ -1,0 +1,155 @@
+"""A context as a flat dict of features, and a value as a number, as text, or as missing."""
+
+import sys
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import LARGEST
+
+KINDS = ("number", "category", "text")
+# What people and programs write where there is no value.
+MISSING = frozenset(
+    "? - NA N/A na n/a #N/A <NA> NaT None nan NaN NAN -nan null NULL Null".split()  # noqa: SIM905
+) | {""}
+NAN = float("nan")
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
+_GROUPS = (*_LISTS, Mapping)
+_PLAIN = frozenset((float, int, str, bool, type(None)))
+_NOTHING = ("NAType", "NaTType")  # of pandas
+
+
+def passes(context: Any) -> bool:
+    """Whether a context is a row for an oracle already: dense, sparse, or (indices, values)."""
+    kind = type(context)
+    if kind is dict:
+        return False
+    if kind in (np.ndarray, list, tuple):
+        return True
+    if hasattr(context, "__array__") and not hasattr(context, "to_dict"):  # of another package
+        return True
+    sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
+    return sparse is not None and bool(sparse.issparse(context))
+
+
+def flat(context: Any) -> Mapping[str, Any]:
+    """The features of a context by name; those of a dict inside it are called "outer.inner".
+
+    >>> flat({"user": {"age": 31}, "tags": ["new"], "size": [2.0, 3.0]})
+    {'user.age': 31, 'tags': ['new'], 'size.0': 2.0, 'size.1': 3.0}
+    """
+    row = context if type(context) is dict else _as_mapping(context)
+    for name, value in row.items():
+        if type(value) in _PLAIN and type(name) is str:
+            continue
+        if type(name) is not str or isinstance(value, _GROUPS):
+            features: dict[str, Any] = {}
+            _flatten(row, "", features)
+            return features
+    return row
+
+
+def _as_mapping(context: Any) -> Mapping[Any, Any]:
+    if context is None:
+        return {}
+    if isinstance(context, Mapping):
+        return context
+    if isinstance(context, str):
+        return {"text": context}
+    if len(getattr(context, "shape", ())) == 2:
+        raise ValueError(
+            f"`context` must be one row, got a {type(context).__name__} of shape {context.shape}; "
+            "give its rows one by one"
+        )
+    for method in ("_asdict", "to_dict"):  # a named tuple, a row of a data frame
+        if hasattr(context, method):
+            row: Mapping[Any, Any] = getattr(context, method)()
+            return row
+    raise TypeError(
+        "`context` must be a dict or a row of a data frame, a text, a row of numbers, a sparse "
+        f"row or a pair (indices, values), got {type(context).__name__}"
+    )
+
+
+def _flatten(row: Mapping[Any, Any], prefix: str, features: dict[str, Any]) -> None:
+    for key, value in row.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            _flatten(value, f"{name}.", features)
+        elif isinstance(value, _LISTS) and not _are_texts(value):
+            _flatten(dict(enumerate(value)), f"{name}.", features)
+        else:
+            features[name] = value
+
+
+def _are_texts(value: Any) -> bool:
+    return all(isinstance(item, str) for item in value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: None, NaN, or a text such as "" and "n/a"."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return value in MISSING or value.strip() in MISSING
+    if isinstance(value, _LISTS):
+        return False
+    if type(value).__name__ in _NOTHING:
+        return True
+    return bool(value != value)
+
+
+def as_number(name: str, value: Any) -> float:
+    """The value of a feature as a number, NaN if it is missing."""
+    if value is None:
+        return NAN
+    try:
+        if type(value) is int:
+            return float(value)
+        if is_missing(value):
+            return NAN
+        if isinstance(value, str | int | float | np.generic | Decimal | Fraction):
+            number = float(value)
+            if number == number:
+                return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(
+        f"`context[{name!r}]` must be a number, got {value!r}; words are for features declared "
+        "as category or text"
+    )
+
+
+def as_text(name: str, value: Any) -> str:
+    """The value of a feature as text; whole numbers without a decimal point, as people write."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int):
+        return str(int(value))
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    if isinstance(value, date | datetime | time | Decimal | Fraction):
+        return str(value)
+    raise TypeError(
+        f"`context[{name!r}]` must be a number, a text, a list of texts or None, "
+        f"got {type(value).__name__}"
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value that is not missing is a number without being told so."""
+    return isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction)
+
+
+def not_finite(name: str, number: float) -> ValueError:
+    """The error for an infinite value, or one whose square would be."""
+    return ValueError(
+        f"`context[{name!r}]` must be a finite number of at most {LARGEST:g} in size, "
+        f"got {number}; None says that it is missing"
+    )

@@ -1,0 +1,114 @@
+"""A new log from decisions that were made elsewhere."""
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.decisions.decision import new_token
+from graphcb.decisions.encoding import FLOAT, WHOLE, encode
+from graphcb.decisions.storage import Storage, new_storage, transaction, without_password
+from graphcb.decisions.stored_graphs import StoredGraphs
+from graphcb.decisions.tables import (
+    FORMAT,
+    DecisionRow,
+    FeedbackRow,
+    LogStart,
+    create_tables,
+    insert,
+)
+from graphcb.graphs import FeedbackGraph
+from graphcb.saving import to_bytes
+
+AT_A_TIME = 1000
+
+
+class PastDecision(NamedTuple):
+    """A decision as it goes into a log; `losses` are by index, None where none are known."""
+
+    made_at: float
+    context: Any
+    graph: FeedbackGraph
+    actions: Any
+    action_index: int
+    probabilities: NDArray[np.float64]
+    losses: dict[int, float] | None
+    received_at: float
+
+
+def record(location: str, agent: Any, decisions: Iterable[PastDecision]) -> int:
+    """Create a log with these decisions, all or nothing; how many there are.
+
+    `agent` is what the log says made them. A log that exists is refused.
+    """
+    shown = without_password(location)
+    is_file = "://" not in location
+    if is_file and Path(location).exists():
+        raise FileExistsError(f"{shown}: must not exist yet; an import writes a new log")
+    content = to_bytes(agent)
+    storage = new_storage(location, writes=True, durability="power-loss")
+    done = False
+    try:
+        storage.open(None)
+        if storage.has_log():
+            raise FileExistsError(f"{shown}: must hold no log yet; an import writes a new one")
+        with transaction(storage):
+            count = _write(storage, content, decisions)
+        done = True
+    finally:
+        storage.close()
+        if is_file and not done:
+            Path(location).unlink(missing_ok=True)
+    return count
+
+
+def _write(storage: Storage, agent: bytes, decisions: Iterable[PastDecision]) -> int:
+    from graphcb import __version__  # the package imports this room
+
+    create_tables(storage, secrets.token_hex(8))
+    name, seed = secrets.token_hex(4), secrets.randbits(63)
+    insert(storage, [LogStart(FORMAT, __version__, name, seed, time.time(), agent)])
+    rows, count = _rows(decisions, StoredGraphs(storage)), 0
+    while some := list(islice(rows, AT_A_TIME)):
+        insert(storage, [decision for decision, _ in some])
+        feedbacks = [feedback for _, feedback in some if feedback is not None]
+        if feedbacks:
+            insert(storage, feedbacks)
+        count += len(some)
+    return count
+
+
+def _rows(
+    decisions: Iterable[PastDecision], graphs: StoredGraphs
+) -> Iterator[tuple[DecisionRow, FeedbackRow | None]]:
+    """The rows of each decision, its feedback being the next event."""
+    position = n_feedbacks = 0
+    for past in decisions:
+        position += 1
+        number, _ = graphs.write(past.graph)
+        row = DecisionRow(
+            position,
+            past.made_at,
+            number,
+            encode(past.context, "context"),
+            encode(past.actions, "actions"),
+            past.action_index,
+            past.probabilities.astype(FLOAT).tobytes(),
+            None,
+            n_feedbacks,
+            new_token(),
+        )
+        feedback = None
+        if past.losses is not None:
+            indices = np.array(sorted(past.losses), dtype=WHOLE)
+            losses = np.array([past.losses[int(index)] for index in indices], dtype=FLOAT)
+            content = position, indices.tobytes(), losses.tobytes()
+            feedback = FeedbackRow(position + 1, past.received_at, *content)
+            position += 1
+            n_feedbacks += 1
+        yield row, feedback

@@ -1,0 +1,53 @@
+"""The agent that a log is created with, and the problem in it."""
+
+from typing import Any
+
+from graphcb.agents import Agent
+from graphcb.decisions.tables import LogStart
+from graphcb.problems import Learner, Problem, Recorded, problem_of
+from graphcb.saving import from_bytes, to_bytes
+
+
+def first_agent(agent: Agent | None, problem: Problem | None) -> bytes | None:
+    """What a new log would hold: the agent, or a learner for the problem."""
+    if problem is None:
+        return None if agent is None else to_bytes(agent)
+    own = problem_of(agent)
+    if own is None:
+        return to_bytes(Learner(problem, agent))
+    if own != problem:
+        raise ValueError(
+            "`problem` must be that of the agent, or left out; it differs in "
+            f"{'; '.join(problem.differences(own))}"
+        )
+    return to_bytes(agent)
+
+
+def stored_problem(agent: bytes, location: str) -> Problem | None:
+    """The problem of a stored agent; its other parts, which may need classes, are not built."""
+    found: Any = from_bytes(agent, where=location, part="problem")
+    return found if isinstance(found, Problem) else None
+
+
+def was_imported(agent: bytes, location: str) -> bool:
+    """Whether another program made the decisions of a log."""
+    try:
+        return isinstance(from_bytes(agent, where=location), Recorded)
+    except ValueError:  # a class that is not part of graphcb
+        return False
+
+
+def check_same_problem(agent: bytes, start: LogStart, location: str) -> None:
+    """Refuse a problem other than that of the log, and say what differs."""
+    given, logged = stored_problem(agent, location), stored_problem(start.agent, location)
+    if given is None or given == logged:
+        return
+    if logged is None:
+        raise ValueError(
+            f"{location}: `problem` must be left out, as the log was created without one; create "
+            "a new log for the problem"
+        )
+    raise ValueError(
+        f"{location}: `problem` must be as it was when the log was created, or left out; it "
+        f"differs in {'; '.join(given.differences(logged))}; create a new log for another problem"
+    )

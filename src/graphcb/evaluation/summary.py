@@ -1,0 +1,195 @@
+"""What happened in a log: decisions, feedback and its delay, the loss over time, the actions."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_count
+from graphcb.decisions import DecisionLog, LoggedDecision
+from graphcb.evaluation.intervals import Interval, check_confidence, normal_interval
+from graphcb.evaluation.judging import is_incomplete
+from graphcb.evaluation.rounds import JudgedRound, terms_of
+from graphcb.problems import Problem
+
+AT_A_TIME = 1000
+QUANTILES = (0.1, 0.5, 0.9, 1.0)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some decisions that follow each other; `mean` is None if no outcome of them is known."""
+
+    first: int  # decisions are counted from 1
+    last: int
+    begins_at: float
+    ends_at: float
+    feedback_share: float
+    n_used: int
+    mean: float | None
+    interval: Interval | None
+    shares: dict[str, float]  # of the actions
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """What a log holds, in the units of its problem.
+
+    `delays` are seconds from a decision to its first feedback at each of `QUANTILES`, and
+    `last_delays` those to the last part of it. A mean is that of the policy which wrote the log:
+    each revealed outcome counts by how likely it was to be played, divided by how likely it was
+    to be revealed. `n_used` decisions have all the feedback that takes.
+    """
+
+    unit: str
+    n_decisions: int
+    n_with_feedback: int
+    n_parts: int
+    delays: tuple[float, ...] | None
+    last_delays: tuple[float, ...] | None
+    n_used: int
+    mean: float | None
+    interval: Interval | None
+    shares: dict[str, float]
+    windows: tuple[Window, ...]
+
+    @property
+    def feedback_share(self) -> float:
+        """The share of decisions that have feedback."""
+        return self.n_with_feedback / self.n_decisions
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        plain = asdict(self)
+        plain["feedback_share"] = self.feedback_share
+        plain["quantiles"] = QUANTILES
+        for part in (plain, *plain["windows"]):
+            interval = part["interval"]
+            part["interval"] = None if interval is None else list(interval)
+        return plain
+
+
+def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95) -> LogSummary:
+    """Read a log once and sum it up in up to `n_windows` windows of about as many decisions.
+
+    >>> import tempfile, pathlib, graphcb
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
+    >>> with graphcb.Policy(file, graphcb.Uniform(), seed=0) as policy:
+    ...     for _ in range(10):
+    ...         made = policy.decide(None, graphcb.graphs.full_information(2))
+    ...         receipt = policy.feedback(made.decision_id, {0: 0.25, 1: 0.75})
+    >>> with graphcb.DecisionLog(file) as log:
+    ...     summarize(log).mean
+    0.5
+    """
+    check_confidence(confidence)
+    problem, n = log.problem, log.n_decisions
+    if n == 0:
+        raise ValueError(f"{log.storage.location}: must have decisions to sum up, got none")
+    n_windows = min(as_count("n_windows", n_windows), n)
+    ends = [n * (k + 1) // n_windows for k in range(n_windows)]
+    rows, position, parts = iter(log), 0, []
+    for end in ends:
+        part = _Part(problem)
+        while position < end and (row := next(rows, None)) is not None:
+            part.add(row)
+            position += 1
+        parts.append(part)
+    begins = [1, *(end + 1 for end in ends)]
+    windows = [
+        part.window(begin, end, confidence)
+        for part, begin, end in zip(parts, begins, ends, strict=False)
+    ]
+    terms = np.concatenate([part.terms() for part in parts])
+    mean, interval = _mean(terms, confidence)
+    first = [delay for part in parts for delay in part.first_delays]
+    last = [delay for part in parts for delay in part.last_delays]
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part.played)
+    return LogSummary(
+        "loss" if problem is None else problem.unit,
+        n,
+        len(first),
+        sum(part.n_parts for part in parts),
+        _quantiles(first),
+        _quantiles(last),
+        terms.size,
+        mean,
+        interval,
+        _shares(total),
+        tuple(windows),
+    )
+
+
+class _Part:
+    """Decisions of one window, as they are added."""
+
+    def __init__(self, problem: Problem | None) -> None:
+        self.problem = problem
+        self.n = self.n_parts = 0
+        self.times: list[float] = []
+        self.played: Counter[str] = Counter()
+        self.first_delays: list[float] = []
+        self.last_delays: list[float] = []
+        self.rounds: list[JudgedRound] = []
+        self.found: list[Any] = []
+
+    def add(self, row: LoggedDecision) -> None:
+        self.n += 1
+        self.times = [*self.times[:1], row.made_at]
+        self.played[str(row.action)] += 1
+        seen = row.feedback
+        if seen is not None:
+            parts = seen.parts or (seen,)
+            self.n_parts += len(parts)
+            self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
+            self.last_delays.append(max(seen.received_at - row.made_at, 0.0))
+        if (seen is None and row.graph.row(row.action_index).any()) or is_incomplete(row):
+            return
+        n_actions = row.graph.n_actions
+        revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
+        if seen is not None:
+            revealed[seen.action_indices] = True
+            losses[seen.action_indices] = seen.losses
+        p = row.probabilities
+        self.rounds.append(JudgedRound(row.graph, p, p, row.action_index, revealed, losses, None))
+        if len(self.rounds) == AT_A_TIME:
+            self._work_out()
+
+    def terms(self) -> Any:
+        """One estimate of the policy's value per decision."""
+        if self.rounds:
+            self._work_out()
+        return np.concatenate([np.zeros(0), *self.found])
+
+    def window(self, first: int, last: int, confidence: float) -> Window:
+        terms = self.terms()
+        mean, interval = _mean(terms, confidence)
+        share = len(self.first_delays) / self.n
+        begins, ends = self.times[0], self.times[-1]
+        shares = _shares(self.played)
+        return Window(first, last, begins, ends, share, terms.size, mean, interval, shares)
+
+    def _work_out(self) -> None:
+        self.found.append(terms_of(self.rounds).graph)
+        self.rounds = []
+
+
+def _mean(terms: Any, confidence: float) -> tuple[float | None, Interval | None]:
+    if terms.size == 0:
+        return None, None
+    return float(terms.mean()), normal_interval(terms, confidence) if terms.size > 1 else None
+
+
+def _quantiles(delays: list[float]) -> tuple[float, ...] | None:
+    return tuple(np.quantile(delays, QUANTILES).tolist()) if delays else None
+
+
+def _shares(played: Counter[str]) -> dict[str, float]:
+    """Shares of the actions, the largest first."""
+    total = sum(played.values())
+    ordered: Iterable[tuple[str, int]] = sorted(played.items(), key=lambda one: (-one[1], one[0]))
+    return {name: count / total for name, count in ordered}

@@ -1,0 +1,114 @@
+"""A learner on its way through the user's file, and its way through a model file and on."""
+
+from dataclasses import asdict
+from typing import Any
+
+from graphcb.experiments.progressive import Player, Tally
+from graphcb.files import FileError
+from graphcb.problems import Learner, Problem
+from graphcb.streams import Columns, SparseExamples, TableExamples, Targets
+
+Reading = TableExamples | SparseExamples
+TALLY = ("count", "total", "constants", "last_count", "last_total")
+
+
+class Model:
+    """A learner, how rows are read for it, the player that plays them, and the sums so far.
+
+    The reading encodes many rows at once, with the learner's own encoder, and the player plays
+    them with the agent inside the learner: the same as the learner would do row by row.
+    """
+
+    def __init__(self, learner: Learner, reading: Reading, *, seed: int) -> None:
+        self.learner = learner
+        self.reading = reading
+        self.player = new_player(learner, reading, seed)
+        self.tally = Tally(len(reading.targets.actions))
+        if reading.encoder is not None:
+            learner.encoder = reading.encoder
+
+    def to_learner(self) -> Learner:
+        """The learner, with what a later run needs to go on in its attribute `progress`."""
+        self.learner.progress = {
+            "reading": _as_plain(self.reading),
+            "draws": self.player.draws.bit_generator.state,
+            "tally": {name: getattr(self.tally, name) for name in TALLY},
+        }
+        return self.learner
+
+    @classmethod
+    def from_learner(cls, learner: Learner, where: str) -> "Model":
+        """The model that goes on bit for bit; `where` names the file in errors."""
+        if learner.progress is None or "rounds" in learner.progress:
+            what = "no columns of a file" if learner.progress is None else "actions in each row"
+            raise FileError(
+                f"{where}: must be a model that `graphcb run --save` wrote for the columns of a "
+                f"file, got a Learner that has {what}"
+            )
+        try:
+            model = cls(learner, _as_reading(learner, learner.progress["reading"]), seed=0)
+            model.player.draws.bit_generator.state = learner.progress["draws"]
+            for name in TALLY:
+                setattr(model.tally, name, learner.progress["tally"][name])
+        except (KeyError, TypeError, ValueError, AttributeError) as reason:
+            raise FileError(f"{where}: damaged: {reason!r}") from None
+        return model
+
+
+def new_player(learner: Learner, reading: Reading, seed: int) -> Player:
+    """A player for the agent inside the learner, which sees losses between 0 and 1."""
+    problem = learner.problem
+    graph = None if problem.reveals.each_round else problem.graph
+    return Player(learner.agent, graph, seed=seed, loss_range=reading.targets.loss_range)
+
+
+# What a file of version 0.2.0 holds: a `Model` without a learner.
+EARLIER = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)
+
+
+def upgraded(earlier: Model, where: str) -> Model:
+    """The same model with a learner; `where` names its file in errors."""
+    try:
+        reading, player, tally = earlier.reading, earlier.player, earlier.tally
+        problem = Problem(
+            reading.targets.actions,
+            reveals="each round" if player.graph is None else player.graph,
+            range=reading.targets.loss_range,
+            features=features_of(reading),
+        )
+        model = Model(Learner(problem, player.agent), reading, seed=0)
+    except (KeyError, TypeError, ValueError, AttributeError) as reason:
+        raise FileError(f"{where}: damaged: {reason!r}") from None
+    model.player.draws, model.tally = player.draws, tally
+    return model
+
+
+def features_of(reading: Reading) -> dict[str, str] | None:
+    """The kinds of the features, if they have names."""
+    return None if reading.encoder is None else reading.encoder.features
+
+
+def _as_plain(reading: Reading) -> dict[str, Any]:
+    """What is not in the learner, in plain values."""
+    if isinstance(reading, TableExamples):
+        return {"table": asdict(reading.columns)}
+    bits = reading.n_places.bit_length() - 1
+    sparse = {"features": reading.features, "largest": reading.largest, "bits": bits}
+    return {"format": reading.format, **sparse}
+
+
+def _as_reading(learner: Learner, plain: dict[str, Any]) -> Reading:
+    problem, encoder = learner.problem, learner.encoder
+    targets = Targets(problem.actions, problem.range, rewards=problem.feedback == "rewards")
+    if "table" in plain:
+        columns, kinds = Columns(**plain["table"]), encoder.features or {}
+        table = TableExamples(columns, targets, bits=encoder.bits, kinds=kinds)
+        table.encoder = encoder
+        return table
+    sparse = SparseExamples(
+        plain["format"], targets, bits=plain["bits"], features=plain["features"]
+    )
+    sparse.largest = plain["largest"]
+    if sparse.encoder is not None:
+        sparse.encoder = encoder
+    return sparse

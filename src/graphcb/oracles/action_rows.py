@@ -1,0 +1,288 @@
+"""The features of actions as rows with a norm of about 1, whatever their scale.
+
+A dense feature is standardised by what was seen of it so far, unless all that was seen of it is 0
+and 1: such a mark stays as it is. A sparse feature is divided by its largest value where that is
+above 1. All are then divided by the typical norm of a row. Features get places in the order in
+which they first appear; place 0 is a constant.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphcb.checks import LARGEST, as_numbers, first_too_large, too_large
+from graphcb.compilation import compiled
+from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
+from graphcb.oracles.features import CLIP, LARGEST_INDEX, SparseFeatures, count_dense, find_key
+from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
+
+CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
+UNSEEN = -1  # in place of a feature that was never learned
+
+
+class Rows(NamedTuple):
+    """Several sparse rows, one after the other; row r is at starts[r] to starts[r + 1]."""
+
+    starts: Columns
+    indices: Columns
+    values: Floats
+
+
+class ActionRows:
+    """Reads and scales the features of actions; the first rows learned say what they look like."""
+
+    def __init__(self, width: int | None) -> None:
+        self.width = width  # of dense rows; None for sparse ones
+        self.places = SparseFeatures()
+        self.means = np.zeros(width or 0)
+        self.squares = np.zeros(width or 0)
+        self.is_mark = np.ones(width or 0, dtype=np.bool_)
+        self.count = 0
+        self.total = 0.0  # of the squared norms
+
+    @property
+    def n_places(self) -> int:
+        """Places of all features seen, the constant among them."""
+        return self.places.n_places if self.width is None else self.width + 1
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "width", int, type(None))
+        check_kind(self, "places", SparseFeatures)
+        check_counts(self, count=0)
+        check_numbers(self, "total", least=0.0)
+        size = self.width or 0
+        check_array(self, "means", (size,), least=-LARGEST, most=LARGEST)
+        check_array(self, "squares", (size,), least=0.0)
+        check_array(self, "is_mark", (size,), dtype=np.bool_)
+
+    def read(self, actions: Any) -> Rows:
+        """The rows, checked."""
+        return _read_sparse(actions) if self.width is None else _read_dense(actions, self.width)
+
+    def scale(self, rows: Rows) -> Rows:
+        """The rows by place, the constant first in each, as if each were counted."""
+        starts, indices, values = rows
+        if self.width is not None:
+            return Rows(
+                *_scale_dense(
+                    values, self.means, self.squares, self.is_mark, self.count, self.total
+                )
+            )
+        table = self.places
+        return Rows(
+            *_scale_sparse(
+                starts, indices, values, table.keys, table.key_places, table.largest,
+                self.count, self.total,
+            )
+        )  # fmt: skip
+
+    def learn(self, rows: Rows) -> None:
+        """Count the rows, and give new features places."""
+        starts, indices, values = rows
+        n = starts.size - 1
+        if self.width is None:
+            self.places.learn((indices, values))
+            self.total += _squared_norms(values, indices, self.places)
+        else:
+            self.total += _count_rows(
+                values.reshape(n, self.width), self.means, self.squares, self.is_mark, self.count
+            )
+        self.count += n
+
+
+def width_of(actions: Any) -> int | None:
+    """The width of dense rows; None for sparse ones."""
+    if type(actions) is np.ndarray and actions.ndim == 2:
+        return int(actions.shape[1])
+    return None if is_sparse(actions[0]) else len(actions[0])
+
+
+def n_rows(actions: Any) -> int:
+    """How many rows these are; what is no list of rows is refused."""
+    if (
+        actions is None
+        or isinstance(actions, str | bytes | dict)
+        or not hasattr(actions, "__len__")
+    ):
+        raise TypeError(
+            "`actions` must be a list of rows of features, one per action, or an array "
+            f"(n_actions, n_features), got {_kind(actions)}"
+        )
+    return len(actions)
+
+
+def _kind(actions: Any) -> str:
+    return "None" if actions is None else f"a {type(actions).__name__}"
+
+
+def _read_dense(actions: Any, width: int) -> Rows:
+    for position, row in enumerate(() if type(actions) is np.ndarray else actions):
+        if is_sparse(row):
+            raise ValueError(
+                f"`actions` must have rows of {width} numbers, like those learned from so far, "
+                f"got a sparse row at index {position}"
+            )
+    rows = as_numbers("actions", actions)
+    if rows.size == 0 and len(rows) == 0:
+        rows = rows.reshape(0, width)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"`actions` must have shape (n_actions, {width}), one row of features per action, "
+            f"got {rows.shape}"
+        )
+    wrong = first_too_large(rows.ravel())
+    if wrong >= 0:
+        where = f"index {wrong // width}, feature {wrong % width}"
+        raise too_large("actions", rows.ravel()[wrong], where)
+    starts = every_index(len(rows) + 1) * width
+    return Rows(starts, every_index(0), np.ascontiguousarray(rows.ravel()))
+
+
+def _read_sparse(actions: Any) -> Rows:
+    starts, indices, values = np.zeros(len(actions) + 1, dtype=np.int64), [], []
+    for position, row in enumerate(actions):
+        if not is_sparse(row):
+            raise ValueError(
+                "`actions` must be sparse rows, like those learned from so far, got a "
+                f"{type(row).__name__} at index {position}"
+            )
+        limit = LARGEST_INDEX if isinstance(row, tuple) else row.shape[-1]
+        try:
+            keys, numbers = as_row(row, limit)
+        except (ValueError, IndexError, TypeError) as reason:
+            text = str(reason).replace("`context", "`actions", 1)
+            raise type(reason)(f"{text} (action {position})") from None
+        wrong = first_too_large(numbers)
+        if wrong >= 0:
+            where = f"index {position}, feature {keys[wrong]}"
+            raise too_large("actions", numbers[wrong], where)
+        starts[position + 1] = starts[position] + keys.size
+        indices.append(keys)
+        values.append(numbers)
+    if not indices:
+        return Rows(starts, np.empty(0, dtype=np.int64), np.empty(0))
+    return Rows(starts, np.concatenate(indices), np.concatenate(values))
+
+
+def _squared_norms(values: Floats, indices: Columns, table: SparseFeatures) -> float:
+    return _sum_squares(indices, values, table.keys, table.key_places, table.largest)
+
+
+@compiled
+def _sum_squares(
+    indices: Columns, values: Floats, keys: Columns, key_places: Columns, largest: Floats
+) -> float:
+    """Squared norm of all rows together, their features all known."""
+    total = 0.0
+    for k in range(indices.size):
+        total += (values[k] / largest[key_places[find_key(keys, indices[k])]]) ** 2
+    return total
+
+
+@compiled
+def _scale_sparse(
+    starts: Columns,
+    indices: Columns,
+    values: Floats,
+    keys: Columns,
+    key_places: Columns,
+    largest: Floats,
+    count: int,
+    total: float,
+) -> tuple[Columns, Columns, Floats]:
+    n = starts.size - 1
+    ends, size = np.empty(n + 1, np.int64), indices.size + n
+    places, scaled = np.empty(size, np.int64), np.empty(size)
+    at = ends[0] = 0
+    for r in range(n):
+        places[at], scaled[at] = 0, CONSTANT
+        begin, norm = at + 1, 0.0
+        at += 1
+        for k in range(starts[r], starts[r + 1]):
+            slot = find_key(keys, indices[k])
+            known = keys[slot] >= 0
+            place = key_places[slot] if known else UNSEEN
+            value = values[k] / max(largest[place] if known else 1.0, abs(values[k]))
+            places[at], scaled[at] = place, value
+            norm += value * value
+            at += 1
+        typical = math.sqrt((total + norm) / (count + 1.0))
+        if typical > 0.0:
+            for k in range(begin, at):
+                scaled[k] /= typical
+        ends[r + 1] = at
+    return ends, places, scaled
+
+
+@compiled
+def _scale_dense(
+    values: Floats,
+    means: Floats,
+    squares: Floats,
+    is_mark: Any,
+    count: int,
+    total: float,
+) -> tuple[Columns, Columns, Floats]:
+    d = means.size
+    n = values.size // d
+    ends, places, scaled = (
+        np.empty(n + 1, np.int64),
+        np.empty(n * (d + 1), np.int64),
+        np.empty(n * (d + 1)),
+    )
+    ends[0] = 0
+    for r in range(n):
+        at, norm = r * (d + 1), 0.0
+        places[at], scaled[at] = 0, CONSTANT
+        for i in range(d):
+            value = values[r * d + i]
+            if not (is_mark[i] and (value == 0.0 or value == 1.0)):
+                off = value - means[i]
+                after = off - off / (count + 1.0)
+                deviation = math.sqrt((squares[i] + off * after) / (count + 1.0))
+                value = min(CLIP, max(-CLIP, after / deviation)) if deviation > 0.0 else 0.0
+            places[at + 1 + i], scaled[at + 1 + i] = i + 1, value
+            norm += value * value
+        typical = math.sqrt((total + norm) / (count + 1.0))
+        if typical > 0.0:
+            for k in range(at + 1, at + 1 + d):
+                scaled[k] /= typical
+        ends[r + 1] = at + d + 1
+    return ends, places, scaled
+
+
+@compiled
+def _count_rows(rows: Floats, means: Floats, squares: Floats, is_mark: Any, count: int) -> float:
+    """Welford's sums with these rows; the sum of their squared norms, standardised."""
+    total = 0.0
+    for r in range(rows.shape[0]):
+        count += 1
+        count_dense(rows[r], means, squares, count)
+        for i in range(rows.shape[1]):
+            value = rows[r, i]
+            is_mark[i] = is_mark[i] and (value == 0.0 or value == 1.0)
+            if not is_mark[i]:
+                deviation = math.sqrt(squares[i] / count)
+                value = (value - means[i]) / deviation if deviation > 0.0 else 0.0
+                value = min(CLIP, max(-CLIP, value))
+            total += value * value
+    return total
+
+
+@compiled
+def mean_counts(starts: Columns, places: Columns, values: Floats, seen: Floats) -> Floats:
+    """How often the features of each row were seen: their mean, weighted by squared values.
+
+    The constant, which comes first, counts only where there is nothing else.
+    """
+    counts = np.zeros(starts.size - 1)
+    for r in range(counts.size):
+        total = 0.0
+        for k in range(starts[r] + 1, starts[r + 1]):
+            weight = values[k] * values[k]
+            total += weight
+            counts[r] += weight * seen[places[k]] if 0 <= places[k] < seen.size else 0.0
+        counts[r] = counts[r] / total if total > 0.0 else seen[0]
+    return counts

@@ -1,0 +1,341 @@
+"""Bayesian logistic regression on pairs of a feature of the action and a feature of the context.
+
+With a constant on both sides, the pairs of an action's row a and a context x are a constant, the
+features of either, and all products: phi = a (x) x. The score is phi @ weights. Pairs get places
+in the order in which they are first learned. The first places form blocks of 256; the pairs of a
+block have a full covariance together, all others a variance of their own.
+
+Scores of many actions are cheap, as x is contracted once for each feature that occurs in the
+round: with V_i = C (e_i (x) x), the leverage of a is the sum over i of a_i x @ (V a)_i.
+"""
+
+import math
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.loaded import check_array, check_counts
+from graphcb.oracles.action_rows import Rows
+from graphcb.oracles.posterior import LEAST_CURVATURE, mean_share
+from graphcb.oracles.rows import Columns, Floats, SparseRow
+
+PRIOR_VARIANCE = 10.0
+BLOCK = 256  # pairs that have a full covariance together
+MOST_BLOCKS = 15  # 8 MB
+IN_BLOCKS = BLOCK * MOST_BLOCKS  # places; those beyond have a variance of their own
+MOST_PAIRS = 2**20  # with a place of their own; later ones share the places, by hash
+
+
+class PairPosterior:
+    """A Gaussian over the weights of pairs.
+
+    `together` is the number of context features, from the first place on, whose pairs with one
+    feature of an action should share a block: all features of dense contexts. It is 0 for sparse
+    ones. They fill one block, as a row would touch many.
+    """
+
+    def __init__(self, together: int) -> None:
+        self.together = together if together <= BLOCK else 0
+        self.most_in_blocks = IN_BLOCKS if self.together else BLOCK
+        self.keys = np.full(64, -1)
+        self.key_places = np.zeros(64, dtype=np.int64)
+        self.n_in_blocks = 0
+        self.n_alone = 0
+        self.variances = np.full(64, PRIOR_VARIANCE)  # of places from IN_BLOCKS on
+        self.weights = np.zeros(IN_BLOCKS + 64)
+        self.covariances = np.eye(16)[None] * PRIOR_VARIANCE  # (blocks, size, size)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, together=0, most_in_blocks=BLOCK, n_in_blocks=0, n_alone=0)
+        capacity, alone = getattr(self.keys, "size", 0), getattr(self.variances, "size", 0)
+        check_array(self, "keys", (capacity,), dtype=np.int64, least=-1, most=2**62)
+        check_array(self, "key_places", (capacity,), dtype=np.int64, least=0, most=2**62)
+        check_array(self, "variances", (alone,), least=0.0, most=PRIOR_VARIANCE)
+        check_array(self, "weights", (IN_BLOCKS + alone,))
+        shape: tuple[int, ...] = np.shape(self.covariances)
+        if len(shape) != 3 or shape[1] != shape[2] or not 1 <= shape[1] <= BLOCK:
+            raise ValueError(f"`covariances` must be square blocks, got the shape {shape}")
+        check_array(self, "covariances", shape)
+        used = self.key_places[self.keys >= 0]
+        in_blocks, n_blocks = used < IN_BLOCKS, -(-self.n_in_blocks // BLOCK)
+        fits = (
+            self.together <= BLOCK
+            and self.most_in_blocks == (IN_BLOCKS if self.together else BLOCK)
+            and capacity >= 64
+            and capacity.bit_count() == 1
+            and used.size < capacity
+            and self.n_in_blocks <= self.most_in_blocks
+            and self.n_alone <= min(alone, MOST_PAIRS)
+            and n_blocks <= shape[0]
+            and (shape[1] == BLOCK or (n_blocks <= 1 and self.n_in_blocks <= shape[1]))
+            and bool((used[in_blocks] < self.n_in_blocks).all())
+            and bool((used[~in_blocks] < IN_BLOCKS + self.n_alone).all())
+            and bool((np.diagonal(self.covariances, axis1=1, axis2=2) >= 0.0).all())
+        )
+        if not fits:
+            raise ValueError("the pairs, their places and their covariances must fit together")
+
+    def scores(
+        self, row: SparseRow, novelty: float, rows: Rows, n_features: int
+    ) -> tuple[Floats, Floats]:
+        """Mean and variance of the score of each action; `novelty` is |x|^2 of unseen features."""
+        x_places, x_values = row
+        return _scores(
+            x_places, x_values, novelty, rows.starts, rows.indices, rows.values, n_features,
+            self.keys, self.key_places, self.n_alone,
+            self.weights, self.variances, self.covariances,
+        )  # fmt: skip
+
+    def learn(self, row: SparseRow, rows: Rows, shares: Floats) -> Floats:
+        """One step of the filter for each action; the shares predicted before each."""
+        x_places, x_values = row
+        self._give_places(x_places, rows.indices)
+        return _learn(
+            x_places, x_values, rows.starts, rows.indices, rows.values, shares,
+            self.keys, self.key_places, self.n_alone,
+            self.weights, self.variances, self.covariances,
+        )  # fmt: skip
+
+    def _give_places(self, x_places: Columns, features: Columns) -> None:
+        """Places for new pairs, and room for them, which grows in doubles."""
+        more = x_places.size * features.size
+        needed = min(self.n_in_blocks + self.n_alone + more, IN_BLOCKS + MOST_PAIRS)
+        if 2 * needed > self.keys.size:
+            capacity = 1 << (4 * needed - 1).bit_length()
+            keys, key_places = np.full(capacity, -1), np.zeros(capacity, dtype=np.int64)
+            _move(self.keys, self.key_places, keys, key_places)
+            self.keys, self.key_places = keys, key_places
+        self.n_in_blocks, self.n_alone = _assign(
+            x_places, features, self.keys, self.key_places,
+            self.n_in_blocks, self.n_alone, self.together, self.most_in_blocks,
+        )  # fmt: skip
+        extra = _doubled(self.n_alone, self.variances.size) - self.variances.size
+        if extra:
+            self.variances = np.append(self.variances, np.full(extra, PRIOR_VARIANCE))
+            self.weights = np.append(self.weights, np.zeros(extra))
+        n_blocks, size = self.covariances.shape[:2]
+        blocks = -(-self.n_in_blocks // BLOCK)
+        wanted = BLOCK if blocks > 1 else _doubled(self.n_in_blocks, size)
+        if blocks > n_blocks or wanted > size:
+            covariances = np.tile(np.eye(wanted) * PRIOR_VARIANCE, (blocks, 1, 1))
+            covariances[:n_blocks, :size, :size] = self.covariances
+            self.covariances = covariances
+
+
+def _doubled(needed: int, size: int) -> int:
+    """The size, or the next power of two that is enough."""
+    return size if needed <= size else 1 << (needed - 1).bit_length()
+
+
+@compiled
+def _hash(feature: int, place: int) -> tuple[int, int]:
+    """The key of a pair, and a number that is spread evenly."""
+    key = (feature << 32) | place
+    mixed = (key ^ (key >> 29)) * -4658895280553007687
+    return key, (mixed ^ (mixed >> 32)) & 0x7FFFFFFFFFFFFFFF
+
+
+@compiled
+def _find(keys: Columns, key: int, mixed: int) -> int:
+    """Where the key is in an open hash table, or the free slot where it belongs."""
+    mask = keys.size - 1
+    at = mixed & mask
+    while keys[at] >= 0 and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@compiled
+def _place(keys: Columns, key_places: Columns, n_alone: int, feature: int, place: int) -> int:
+    """The place of a pair; -1 if it has none yet."""
+    key, mixed = _hash(feature, place)
+    at = _find(keys, key, mixed)
+    if keys[at] >= 0:
+        return int(key_places[at])
+    return IN_BLOCKS + mixed % MOST_PAIRS if n_alone >= MOST_PAIRS else -1
+
+
+@compiled
+def _move(keys: Columns, places: Columns, new_keys: Columns, new_places: Columns) -> None:
+    for k in range(keys.size):
+        if keys[k] >= 0:
+            key, mixed = _hash(keys[k] >> 32, keys[k] & 0xFFFFFFFF)
+            at = _find(new_keys, key, mixed)
+            new_keys[at], new_places[at] = key, places[k]
+
+
+@compiled
+def _assign(
+    x_places: Columns,
+    features: Columns,
+    keys: Columns,
+    key_places: Columns,
+    n_in_blocks: int,
+    n_alone: int,
+    together: int,
+    most_in_blocks: int,
+) -> tuple[int, int]:
+    """Places for pairs that have none; how many there are afterwards, in blocks and alone."""
+    for k in range(features.size):
+        is_new = True
+        for j in range(x_places.size):
+            key, mixed = _hash(features[k], x_places[j])
+            at = _find(keys, key, mixed)
+            if keys[at] >= 0:
+                continue
+            may_join = together == 0 or x_places[j] < together
+            if may_join and is_new and n_in_blocks % BLOCK + together > BLOCK:
+                n_in_blocks += BLOCK - n_in_blocks % BLOCK
+            is_new = False
+            if may_join and n_in_blocks < most_in_blocks:
+                keys[at], key_places[at] = key, n_in_blocks
+                n_in_blocks += 1
+            elif n_alone < MOST_PAIRS:
+                keys[at], key_places[at] = key, IN_BLOCKS + n_alone
+                n_alone += 1
+    return min(n_in_blocks, most_in_blocks), n_alone
+
+
+@compiled
+def _scores(
+    x_places: Columns,
+    x_values: Floats,
+    novelty: float,
+    starts: Columns,
+    features: Columns,
+    values: Floats,
+    n_features: int,
+    keys: Columns,
+    key_places: Columns,
+    n_alone: int,
+    weights: Floats,
+    variances: Floats,
+    covariances: Floats,
+) -> tuple[Floats, Floats]:
+    slots, met, u = np.full(n_features, -1), np.empty(features.size, np.int64), 0
+    for k in range(features.size):
+        if features[k] >= 0 and slots[features[k]] < 0:
+            slots[features[k]], met[u] = u, features[k]
+            u += 1
+    s, size = x_places.size, covariances.shape[1]
+    means, spreads = np.zeros(u), np.full(u, PRIOR_VARIANCE * novelty)
+    places, along = np.empty((u, s), np.int64), np.zeros((u, covariances.shape[0] * size))
+    for i in range(u):
+        for j in range(s):
+            x, place = x_values[j], _place(keys, key_places, n_alone, met[i], x_places[j])
+            places[i, j] = place
+            if place < 0:
+                spreads[i] += PRIOR_VARIANCE * x * x
+                continue
+            means[i] += weights[place] * x
+            if place >= IN_BLOCKS:
+                spreads[i] += variances[place - IN_BLOCKS] * x * x
+                continue
+            block = place // BLOCK
+            line, sums = (
+                covariances[block, place % BLOCK],
+                along[i, block * size : (block + 1) * size],
+            )
+            for p in range(size):
+                sums[p] += x * line[p]
+    whole = novelty
+    for j in range(s):
+        whole += x_values[j] * x_values[j]
+    n = starts.size - 1
+    scores, leverages, total = np.zeros(n), np.zeros(n), np.empty(along.shape[1])
+    for r in range(n):
+        total[:] = 0.0
+        for k in range(starts[r], starts[r + 1]):
+            if features[k] < 0:
+                leverages[r] += PRIOR_VARIANCE * whole * values[k] * values[k]
+                continue
+            i, a = slots[features[k]], values[k]
+            scores[r] += a * means[i]
+            leverages[r] += a * a * spreads[i]
+            sums = along[i]
+            for p in range(total.size):
+                total[p] += a * sums[p]
+        for k in range(starts[r], starts[r + 1]):
+            if features[k] >= 0:
+                i, inner = slots[features[k]], 0.0
+                for j in range(s):
+                    if 0 <= places[i, j] < IN_BLOCKS:
+                        inner += x_values[j] * total[places[i, j]]
+                leverages[r] += values[k] * inner
+        leverages[r] = max(leverages[r], 0.0)
+    return scores, leverages
+
+
+@compiled
+def _learn(
+    x_places: Columns,
+    x_values: Floats,
+    starts: Columns,
+    features: Columns,
+    values: Floats,
+    shares: Floats,
+    keys: Columns,
+    key_places: Columns,
+    n_alone: int,
+    weights: Floats,
+    variances: Floats,
+    covariances: Floats,
+) -> Floats:
+    n_blocks, size = covariances.shape[:2]
+    predicted, along, touched = (
+        np.empty(shares.size),
+        np.empty((n_blocks, size)),
+        np.empty(n_blocks, np.bool_),
+    )
+    for r in range(shares.size):
+        n_pairs, at = (starts[r + 1] - starts[r]) * x_places.size, 0
+        places, phi = np.empty(n_pairs, np.int64), np.empty(n_pairs)
+        along[:] = 0.0
+        touched[:] = False
+        score = leverage = 0.0
+        for k in range(starts[r], starts[r + 1]):
+            for j in range(x_places.size):
+                place = _place(keys, key_places, n_alone, features[k], x_places[j])
+                value = values[k] * x_values[j]
+                places[at], phi[at] = place, value
+                at += 1
+                score += weights[place] * value
+                if place >= IN_BLOCKS:
+                    leverage += variances[place - IN_BLOCKS] * value * value
+                    continue
+                block = place // BLOCK
+                touched[block] = True
+                line, sums = covariances[block, place % BLOCK], along[block]
+                for p in range(size):
+                    sums[p] += value * line[p]
+        for k in range(n_pairs):
+            if places[k] < IN_BLOCKS:
+                leverage += along[places[k] // BLOCK, places[k] % BLOCK] * phi[k]
+        leverage = max(leverage, 0.0)
+        predicted[r] = mean_share(score, leverage)
+        mu = 1.0 / (1.0 + math.exp(-score))
+        curvature = max(mu * (1.0 - mu), LEAST_CURVATURE)
+        step = (shares[r] - mu) / (1.0 + curvature * leverage)
+        shrink = curvature / (1.0 + curvature * leverage)
+        for k in range(n_pairs):
+            if places[k] >= IN_BLOCKS:
+                part = variances[places[k] - IN_BLOCKS] * phi[k]
+                weights[places[k]] += step * part
+                variances[places[k] - IN_BLOCKS] -= shrink * part * part
+        for block in range(n_blocks):
+            if touched[block]:
+                _step(weights[block * BLOCK :], covariances[block], along[block], step, shrink)
+    return predicted
+
+
+@compiled
+def _step(weights: Floats, covariance: Floats, along: Floats, step: float, shrink: float) -> None:
+    """Move the weights of a block, and take off its covariance what was learned."""
+    for p in range(along.size):
+        weights[p] += step * along[p]
+        part = shrink * along[p]
+        if part != 0.0:
+            line = covariance[p]
+            for q in range(along.size):
+                line[q] -= part * along[q]

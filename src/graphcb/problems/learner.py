@@ -1,0 +1,174 @@
+"""Learner: an agent that takes contexts as they are, names of actions, and losses or rewards."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents import Agent, Greedy, SquareCBG
+from graphcb.agents.protocol import gamma_of
+from graphcb.checks import listed
+from graphcb.contexts import Encoder
+from graphcb.describing import describe
+from graphcb.graphs import FeedbackGraph
+from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
+from graphcb.problems.problem import Floats, Problem
+
+Features = Callable[[Any, str, Any], Any]
+
+
+def problem_of(agent: Any) -> Problem | None:
+    """The problem that an agent is for, if it has one."""
+    problem = getattr(agent, "problem", None)
+    return problem if isinstance(problem, Problem) else None
+
+
+class Learner:
+    """An agent in the terms of a problem; `graphcb.Policy(log, problem=...)` makes one.
+
+    Contexts are dicts, rows or texts, which an `Encoder` turns into what an oracle takes.
+    Actions are names. What is learned are losses or rewards within the problem's range. The
+    `agent` inside, `SquareCBG()` if left out, gets rows, column numbers and losses between 0
+    and 1.
+
+    Where actions come with each round, `actions` is a list of names or a mapping from names to
+    features, and the agent inside has an `oracles.ActionFeatureOracle`. What it knows of an
+    action are its features and its name; `features(context, name, features)` may return others,
+    a mapping or a row. To be saved, `features` must be an object of a class of your own with
+    `__call__`, which is named on load; a plain function cannot be.
+
+    >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
+    >>> learner = Learner(problem)
+    >>> learner.act({"amount": 30.0, "country": "DE"})
+    array([0., 1.])
+    >>> learner.learn({"amount": 30.0, "country": "DE"}, ["approve", "review"], [1.0, 0.2])
+    >>> learner.predict({"amount": 30.0, "country": "DE"}) > 0.5
+    array([ True, False])
+    """
+
+    progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
+
+    def __init__(
+        self, problem: Problem, agent: Agent | None = None, *, features: Features | None = None
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(
+                f"`problem` must be a graphcb.Problem, got {type(problem).__name__}; "
+                "Problem.read reads one from a TOML file"
+            )
+        if features is not None and not callable(features):
+            raise TypeError(
+                "`features` must be a function of a context, a name and the action's features, "
+                f"got {type(features).__name__}; kinds of features belong to the problem"
+            )
+        self.problem = problem
+        self.features = features
+        self.encoder = Encoder(problem.features)
+        by_features = features is not None or not problem.has_fixed_actions
+        self.action_encoder = Encoder() if by_features else None
+        self.agent = self._with_oracle(SquareCBG() if agent is None else agent)
+
+    __repr__ = describe
+
+    def act(
+        self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
+    ) -> NDArray[np.float64]:
+        """Probabilities of this round's actions; the problem gives what is left out."""
+        names = self._names(actions)
+        graph = self.problem.graph_for(names, graph)
+        inner = self._inner(actions, names, self._described(context, actions, names))
+        return self.agent.act(self.encoder.encode(context), graph, inner)
+
+    def learn(self, context: Any, actions: Any, values: Any) -> None:
+        """Learn the losses or rewards revealed for these actions; there may be none."""
+        names = self._names(actions)
+        losses = self.problem.as_losses(self.problem.check_values(values, names))
+        described = self._described(context, actions, names)
+        inner = self._inner(actions, names, described)
+        self.agent.learn(self.encoder.encode(context), inner, losses)
+        self.encoder.learn(context)
+        if self.action_encoder is not None:
+            for action in described:
+                self.action_encoder.learn(action)
+
+    def predict(self, context: Any, actions: Any = None) -> Floats:
+        """The losses or rewards that are expected of these actions."""
+        names = self._names(actions)
+        inner = self._inner(actions, names, self._described(context, actions, names))
+        losses = self._oracle().predict(self.encoder.encode(context), inner)
+        return self.problem.as_values(np.clip(losses, 0.0, 1.0))
+
+    update = learn  # with `predict`, a learner is an oracle in the problem's units
+
+    @property
+    def oracle(self) -> "Learner | None":
+        """The learner itself, which predicts and learns; None if its agent has no oracle."""
+        return self if hasattr(self.agent, "oracle") else None
+
+    @property
+    def gamma(self) -> float | None:
+        """The gamma of the last round, if there is one."""
+        return gamma_of(self.agent)
+
+    def greedy(self) -> "Learner":
+        """A learner that knows the same and always plays the action that looks best."""
+        twin = copy.copy(self)
+        twin.agent = Greedy(self._oracle())
+        return twin
+
+    def __copy__(self) -> "Learner":
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), agent=copy.copy(self.agent))
+        return twin
+
+    def check_loaded(self) -> None:
+        """Refuse parts that do not belong together."""
+        twin = Learner(self.problem, self.agent, features=self.features)
+        for name, part in vars(twin).items():
+            if not isinstance(getattr(self, name, None), type(part)):
+                raise ValueError(f"a Learner whose {name} must be a {type(part).__name__}")
+        if twin.encoder.features != self.encoder.features:
+            raise ValueError("a Learner whose encoder has other features than its problem")
+
+    def _names(self, actions: Any) -> tuple[str, ...]:
+        if isinstance(actions, Mapping) and self.action_encoder is None:
+            raise ValueError(
+                "`actions` must be names in a problem with fixed actions, got features for "
+                f'{listed(actions)}; write actions = "each round" in the problem to use them'
+            )
+        return self.problem.names_of(actions)
+
+    def _described(self, context: Any, actions: Any, names: tuple[str, ...]) -> list[Any]:
+        """What is known of each action: its name and features, or what `features` returns."""
+        if self.action_encoder is None:
+            return []
+        given: Mapping[str, Any] = actions if isinstance(actions, Mapping) else {}
+        if self.features is not None:
+            return [self.features(context, name, given.get(name)) for name in names]
+        rows = [{"action": name, "features": given.get(name)} for name in names]
+        return [{"action": row["action"]} if row["features"] is None else row for row in rows]
+
+    def _inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
+        """The actions in the terms of the agent inside: columns, or rows of features."""
+        if self.action_encoder is not None:
+            return [self.action_encoder.encode(action) for action in described]
+        if actions is None:
+            return None
+        return np.array([self.problem.index(name) for name in names], dtype=np.intp)
+
+    def _with_oracle(self, agent: Agent) -> Agent:
+        """The agent; if it would make its oracle later, a copy that has the right one now."""
+        if isinstance(agent, SquareCBG) and agent.oracle is None:
+            agent = copy.copy(agent)
+            agent.oracle = DefaultOracle(len(self.problem.actions))
+            if self.action_encoder is not None:
+                agent.oracle, agent.makes_oracle = ActionFeatureOracle(), False
+        return agent
+
+    def _oracle(self) -> Oracle:
+        if self.oracle is None:
+            raise TypeError(f"{type(self.agent).__name__} has no oracle to predict with")
+        oracle: Oracle = self.agent.oracle  # type: ignore[attr-defined]
+        return oracle

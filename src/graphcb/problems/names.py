@@ -1,0 +1,72 @@
+"""Names of actions and features: texts that are not empty and differ from each other."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from graphcb.checks import as_one_of
+from graphcb.contexts.values import KINDS
+
+EACH_ROUND = "each round"
+
+Value = TypeVar("Value", bound=Hashable)
+
+
+def as_names(name: str, values: Any) -> tuple[str, ...]:
+    """A list of distinct names."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise TypeError(f"`{name}` must be a list of names, got {values!r}")
+    for place, value in enumerate(values):
+        as_name(f"{name}[{place}]", value)
+    twice = first_twice(values)
+    if twice is not None:
+        raise ValueError(f"`{name}` must be distinct, got {twice!r} twice; remove one")
+    return tuple(values)
+
+
+def as_name(name: str, value: Any) -> str:
+    """A text with something in it that a file can hold."""
+    if not isinstance(value, str):
+        raise TypeError(f"`{name}` must be a text, got {value!r}; write it in quotes")
+    if not value.strip():
+        raise ValueError(f"`{name}` must not be empty, got {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"`{name}` must be a text that UTF-8 can hold, got {value!r}") from None
+    return value
+
+
+def first_twice(values: Iterable[Value]) -> Value | None:
+    """The first value that has come before, or None."""
+    seen: set[Value] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def read_actions(actions: Any) -> Any:
+    """The names of the actions, or "each round"."""
+    if isinstance(actions, str):
+        if actions == EACH_ROUND:
+            return actions
+        raise ValueError(f'`actions` must be a list of names or "each round", got {actions!r}')
+    names = as_names("actions", actions)
+    if not names:
+        raise ValueError("`actions` must have at least one name, got none")
+    return names
+
+
+def read_features(features: Any) -> dict[str, str]:
+    """The kind of each feature by its name."""
+    if not isinstance(features, Mapping):
+        raise TypeError(
+            "`features` must be a mapping such as {'amount': 'number'}, "
+            f"got {type(features).__name__}"
+        )
+    kinds = [kind + mark for kind in KINDS for mark in ("", "?")]
+    for name, kind in features.items():
+        as_name("features", name)
+        as_one_of(f"features.{name}", kind, kinds)
+    return dict(features)

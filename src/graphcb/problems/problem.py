@@ -1,0 +1,259 @@
+"""Problem: what is decided, what each action reveals, and in which units it is judged."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
+from graphcb.describing import describe
+from graphcb.files import FileError, atomic_write
+from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
+from graphcb.problems.reveals import Reveals, read_reveals
+from graphcb.problems.toml import read_tables, write_tables
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Problem:
+    """A problem, said once for the library, the command line, logs and their evaluation.
+
+    `actions` are names, or "each round" if they come with each round. `reveals` says what
+    playing an action shows: the name of a family ("bandit": each action its own outcome), a
+    `FeedbackGraph`, "each round" for a graph that comes with each round, or a mapping with
+    names: {"all": ["review"]} for actions that show every outcome, {"own": True} for those that
+    show their own, {"edges": [("a", "b", 0.5)]} for single ones. `feedback` is "losses" or
+    "rewards", between the two numbers of `range`. `features` are kinds by name, such as
+    {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
+
+    >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
+    >>> problem.graph
+    apple_tasting(n_actions=2, revealing_action=1)
+    >>> print(problem.to_toml(), end="")
+    [problem]
+    actions = ["approve", "review"]
+    feedback = "rewards"
+    <BLANKLINE>
+    [reveals]
+    all = ["review"]
+    """
+
+    actions: tuple[str, ...] | Literal["each round"]
+    reveals: Reveals
+    feedback: Literal["losses", "rewards"]
+    range: tuple[float, float]
+    features: dict[str, str] | None
+    name: str
+
+    def __init__(
+        self,
+        actions: Sequence[str] | Literal["each round"],
+        *,
+        reveals: str | FeedbackGraph | Mapping[str, Any] | Reveals = "bandit",
+        feedback: str = "losses",
+        range: tuple[float, float] = (0.0, 1.0),
+        features: Mapping[str, str] | None = None,
+        name: str = "",
+    ) -> None:
+        names = read_actions(actions)
+        low, high = as_range("range", range)
+        content = {
+            "actions": names,
+            "reveals": read_reveals(reveals, names),
+            "feedback": as_one_of("feedback", feedback, ("losses", "rewards")),
+            "range": (low + 0.0, high + 0.0),  # -0.0 becomes 0.0
+            "features": read_features(features) if features else None,
+            "name": as_name("name", name) if name != "" else name,
+        }
+        for key, value in content.items():
+            object.__setattr__(self, key, value)
+        self._check_observable()
+
+    # As a file ----------------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Problem":
+        """The problem in a TOML file; a graph file in it is found beside it."""
+        file = Path(path)
+        if not file.is_file():
+            raise FileNotFoundError(f"`problem` must be an existing file, got {str(file)!r}")
+        try:
+            return cls.from_toml(file.read_text(encoding="utf-8"), folder=file.parent)
+        except (ValueError, TypeError, FileNotFoundError) as reason:
+            raise FileError(f"{file}: {reason}") from None
+
+    @classmethod
+    def from_toml(cls, text: str, *, folder: str | os.PathLike[str] = ".") -> "Problem":
+        """What `to_toml` wrote, or a person; graph files are looked for in `folder`."""
+        tables = read_tables(text)
+        arguments = dict(tables["problem"])
+        if "actions" not in arguments:
+            raise ValueError('[problem] must have actions = ["name", ...] or "each round"')
+        if "reveals" in tables:
+            reveals = dict(tables["reveals"])
+            if isinstance(reveals.get("file"), str):
+                reveals["file"] = str(Path(folder) / reveals["file"])
+            arguments["reveals"] = reveals
+        return cls(features=tables.get("features"), **arguments)
+
+    def to_toml(self) -> str:
+        """The problem as TOML; what a graph file says is written out."""
+        plain: dict[str, Any] = {"name": self.name} if self.name else {}
+        plain["actions"] = self.actions
+        plain["feedback"] = self.feedback
+        if self.range != (0.0, 1.0):
+            plain["range"] = self.range
+        tables = {"problem": plain, "reveals": self.reveals.as_table()}
+        return write_tables({**tables, "features": self.features or {}})
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the TOML file; it appears complete or not at all."""
+        with atomic_write(path, text=True) as file:
+            file.write(self.to_toml())
+
+    # What is played -----------------------------------------------------------------------
+
+    @property
+    def has_fixed_actions(self) -> bool:
+        """Whether the actions are known beforehand, rather than coming with each round."""
+        return self.actions != EACH_ROUND
+
+    @cached_property
+    def graph(self) -> FeedbackGraph:
+        """The feedback graph among all actions."""
+        if not isinstance(self.actions, tuple) or self.reveals.each_round:
+            what = "graph" if self.reveals.each_round else "actions"
+            raise ValueError(
+                f"this problem has no graph of its own: the {what} must be given in each round"
+            )
+        return self.reveals.graph(self.actions)
+
+    def graph_for(
+        self, actions: Sequence[str], graph: FeedbackGraph | None = None
+    ) -> FeedbackGraph:
+        """The graph among the actions of a round; `graph` is the round's own, if it has one."""
+        if graph is not None:
+            if as_graph(graph).n_actions != len(actions):
+                raise ValueError(
+                    f"`graph` must have one row for each of the round's {len(actions)} actions "
+                    f"({listed(actions)}), got {graph.n_actions}"
+                )
+            return graph
+        if self.reveals.each_round:
+            raise ValueError("`graph` must be given: in this problem it comes with each round")
+        if not isinstance(self.actions, tuple):
+            return self.reveals.graph(actions)
+        if tuple(actions) == self.actions:
+            return self.graph
+        return self.graph.subgraph([self.index(action) for action in actions])
+
+    def names_of(self, actions: Any) -> tuple[str, ...]:
+        """The names of a round's actions: names, places of fixed ones, or None for all of these."""
+        if isinstance(self.actions, tuple):
+            if actions is None:
+                return self.actions
+            return tuple(self.actions[self.index(action)] for action in actions)
+        if actions is None:
+            raise ValueError("`actions` must be given: in this problem they come with each round")
+        return as_names("actions", actions if isinstance(actions, str) else list(actions))
+
+    def index(self, action: Any) -> int:
+        """Where an action stands, from its name or already from its place."""
+        if not isinstance(action, str):
+            return as_action(action, len(self.actions))
+        place = self._places.get(action)
+        return self._places[as_one_of("action", action, self.actions)] if place is None else place
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.actions)}
+
+    # In which units -----------------------------------------------------------------------
+
+    @property
+    def unit(self) -> str:
+        """One value of the feedback: "loss" or "reward"."""
+        return "reward" if self.feedback == "rewards" else "loss"
+
+    def check_values(self, values: ArrayLike, actions: Sequence[Any]) -> Floats:
+        """Losses or rewards of these actions, each within the range."""
+        numbers = as_numbers(self.feedback, values)
+        if numbers.shape != (len(actions),):
+            raise ValueError(
+                f"`{self.feedback}` must have shape ({len(actions)},), one for each action, "
+                f"got {numbers.shape}"
+            )
+        low, high = self.range
+        wrong = np.flatnonzero(~((numbers >= low) & (numbers <= high)))
+        if wrong.size:
+            raise ValueError(
+                f"`{self.feedback}` must lie in the problem's range, {low:g} to {high:g}, "
+                f"got {numbers[wrong[0]]:g} for action {actions[wrong[0]]!r}"
+            )
+        return numbers
+
+    def as_losses(self, values: Floats) -> Floats:
+        """Losses between 0 and 1, smaller being better, from values in the problem's units."""
+        low, high = self.range
+        if self.feedback == "rewards":
+            return (high - values) / (high - low)
+        return values if self.range == (0.0, 1.0) else (values - low) / (high - low)
+
+    def as_values(self, losses: Floats) -> Floats:
+        """Values in the problem's units from losses between 0 and 1."""
+        low, high = self.range
+        if self.feedback == "rewards":
+            return high - (high - low) * losses
+        return losses if self.range == (0.0, 1.0) else low + (high - low) * losses
+
+    # Value semantics ----------------------------------------------------------------------
+
+    def differences(self, other: "Problem") -> list[str]:
+        """What differs, such as "range: (0.0, 1.0), not (0.0, 5.0)"."""
+        found = []
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if _shown(mine) != _shown(theirs):
+                found.append(f"{field.name}: {_shown(mine)}, not {_shown(theirs)}")
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self.to_toml() == other.to_toml()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __repr__(self) -> str:
+        actions = list(self.actions) if isinstance(self.actions, tuple) else self.actions
+        return describe(self, actions=actions, reveals=self.reveals.shortest())
+
+    def check_loaded(self) -> None:
+        """Refuse content that no problem has."""
+        stored = {field.name: getattr(self, field.name) for field in fields(self)}
+        twin = Problem(**stored)
+        if any(getattr(twin, name) != value for name, value in stored.items()):
+            raise ValueError(f"not a problem as graphcb stores it: {stored}")
+
+    def _check_observable(self) -> None:
+        if not isinstance(self.actions, tuple) or self.reveals.each_round:
+            return
+        unseen = self.graph.unobservable_actions
+        if unseen.size:
+            raise ValueError(
+                f"`reveals` must show the {self.unit} of every action to someone, but nothing "
+                f"reveals {listed(repr(self.actions[i]) for i in unseen)}; set own = true, add an "
+                "action to all, or add an edge that ends there"
+            )
+
+
+def _shown(value: Any) -> str:
+    return repr(value.shortest() if isinstance(value, Reveals) else value)

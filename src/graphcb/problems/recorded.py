@@ -1,0 +1,52 @@
+"""The agent of a log that another program wrote: it says so, and refuses to go on."""
+
+from typing import Any, NoReturn
+
+from graphcb.describing import describe
+from graphcb.loaded import check_kind
+from graphcb.problems.learner import Learner
+from graphcb.problems.problem import Problem
+
+
+class Recorded:
+    """Stands in an imported log where the agent would be, and holds its problem.
+
+    `source` is the file that the decisions come from. `all_probabilities` is False if the file
+    had only the probability of the action that was chosen; the log then spreads the rest evenly
+    over the other actions of the round.
+    """
+
+    def __init__(
+        self, problem: Problem, *, source: str = "", all_probabilities: bool = True
+    ) -> None:
+        self.problem = problem
+        self.source = source
+        self.all_probabilities = all_probabilities
+
+    __repr__ = describe
+
+    def act(self, context: Any, graph: Any = None, actions: Any = None) -> NoReturn:
+        """Refuses: nobody here knows how the decisions were made."""
+        raise ValueError(self._refusal())
+
+    def learn(self, context: Any, actions: Any, values: Any) -> NoReturn:
+        """Refuses, too."""
+        raise ValueError(self._refusal())
+
+    @property
+    def oracle(self) -> Learner | None:
+        """An untrained learner for doubly robust estimates, which need all probabilities."""
+        return Learner(self.problem) if self.all_probabilities else None
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "problem", Problem)
+        check_kind(self, "source", str)
+        check_kind(self, "all_probabilities", bool)
+
+    def _refusal(self) -> str:
+        return (
+            f"the decisions of this log were imported from {self.source or 'another program'} "
+            "and not made by graphcb: the log can be read, exported, verified and evaluated, "
+            "but neither replayed nor continued; start a new one with graphcb.Policy"
+        )

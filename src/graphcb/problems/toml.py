@@ -1,0 +1,91 @@
+"""A problem as TOML: read with the standard library, written by the few forms that it needs."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphcb.checks import listed
+
+# The tables of a file and their keys; None: any key.
+TABLES: dict[str, tuple[str, ...] | None] = {
+    "problem": ("name", "actions", "feedback", "range"),
+    "reveals": ("family", "file", "each_round", "all", "own", "edges"),
+    "features": None,
+    "defaults": (),
+}
+
+
+def read_tables(text: str) -> dict[str, dict[str, Any]]:
+    """The tables of a problem; unknown tables and keys are refused by name."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as reason:
+        raise ValueError(f"must be TOML: {reason}") from None
+    for table, content in tables.items():
+        if not isinstance(content, dict):
+            home = next((t for t, keys in TABLES.items() if keys and table in keys), "problem")
+            raise ValueError(f"`{table}` must stand in a table; write [{home}] above it")
+        if table not in TABLES:
+            raise ValueError(f"[{table}] is not a table of a problem{_meant(table, list(TABLES))}")
+        keys = TABLES[table]
+        for key in content:
+            if keys is not None and key not in keys:
+                raise ValueError(f"[{table}] has no key {key!r}{_meant(key, keys)}")
+    if "problem" not in tables:
+        raise ValueError("must have a table [problem] with the actions, got none")
+    return tables
+
+
+def write_tables(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Tables of texts, numbers, booleans and lists of these as TOML; empty tables are left out.
+
+    >>> print(write_tables({"problem": {"actions": ["a", "b"], "range": [0.0, 1.0]}}), end="")
+    [problem]
+    actions = ["a", "b"]
+    range = [0.0, 1.0]
+    """
+    blocks = []
+    for table, content in tables.items():
+        lines = [f"{_key(key)} = {_value(value)}\n" for key, value in content.items()]
+        if lines:
+            blocks.append(f"[{table}]\n" + "".join(lines))
+    return "\n".join(blocks)
+
+
+def _meant(given: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(given, known, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; it may have {listed(known)}" if known else "; it has no keys yet"
+
+
+def _key(key: str) -> str:
+    bare = key.isascii() and key.replace("-", "").replace("_", "").isalnum()
+    return key if bare else _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{"".join(map(_character, value))}"'
+    if isinstance(value, int | float):
+        return repr(value)
+    if _is_long(value):
+        return "[\n" + "".join(f"    {_value(item)},\n" for item in value) + "]"
+    return f"[{', '.join(map(_value, value))}]"
+
+
+def _is_long(values: Sequence[Any]) -> bool:
+    """Whether a list is easier to read with one item per line."""
+    return any(isinstance(value, list | tuple) for value in values) or len(values) > 10
+
+
+def _character(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if character < " " or character == "\x7f":
+        return f"\\u{ord(character):04X}"
+    return character

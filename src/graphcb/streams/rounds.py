@@ -1,0 +1,108 @@
+"""JSON lines in which each row brings its own actions, with their features and outcomes."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.checks import listed
+from graphcb.streams.examples import BadRows
+from graphcb.streams.source import Source
+
+OUTCOMES = ("losses", "rewards", "label")
+FORM = (
+    'must be {"context": {...}, "actions": {NAME: {...}, ...}, "losses": {NAME: NUMBER, ...}}, '
+    'or with "rewards", or with "label": NAME'
+)
+
+
+class RoundRow(NamedTuple):
+    """A row: its place in the file, its context, its actions with their features, their values."""
+
+    line: int
+    context: Any
+    actions: dict[str, Any]
+    values: NDArray[np.float64]
+
+
+def brings_actions(source: Source) -> bool:
+    """Whether the first row of the source has actions of its own."""
+    if source.format != "jsonl":
+        return False
+    for line in source.lines(first_look=True):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                return False
+            return isinstance(row, dict) and isinstance(row.get("actions"), dict | list)
+    return False
+
+
+def outcome_of(source: Source) -> str:
+    """What the first row that says it gives of the actions: losses, rewards or the right one."""
+    for line in source.lines(first_look=True):
+        row = json.loads(line) if line.strip() else {}
+        for outcome in OUTCOMES:
+            if isinstance(row, dict) and outcome in row:
+                return outcome
+    raise ValueError(f"{source.name}: each row {FORM}; got none of {listed(OUTCOMES)}")
+
+
+def read_rounds(
+    source: Source, outcome: str, bad_rows: BadRows, *, first_look: bool = False
+) -> Iterator[RoundRow]:
+    """The rows of the source, each with a value for all of its actions."""
+    numbered = (
+        enumerate(source.lines(first_look=True), start=1) if first_look else source.numbered_lines()
+    )
+    for number, line in numbered:
+        if line.strip():
+            try:
+                yield parse_round(line, number, outcome)
+            except (ValueError, TypeError) as reason:
+                bad_rows.report(number, str(reason))
+
+
+def parse_round(line: str, number: int, outcome: str) -> RoundRow:
+    """One row.
+
+    >>> text = '{"context": {"age": 3}, "actions": {"a": {"price": 1}, "b": null}, "label": "b"}'
+    >>> parse_round(text, 7, "label")[2:]
+    ({'a': {'price': 1}, 'b': None}, array([1., 0.]))
+    """
+    row = json.loads(line)
+    if not isinstance(row, dict) or not isinstance(row.get("actions"), dict | list):
+        raise ValueError(FORM)
+    actions = row["actions"]
+    if isinstance(actions, list):
+        if not all(isinstance(name, str) for name in actions) or len({*actions}) < len(actions):
+            raise ValueError(f"a list of actions must hold distinct names, got {actions!r:.60}")
+        actions = dict.fromkeys(actions)
+    if len(actions) < 2:
+        raise ValueError(f"there must be at least two actions, got {listed(actions)}")
+    return RoundRow(number, row.get("context"), actions, _values(row, actions, outcome))
+
+
+def _values(row: Mapping[str, Any], actions: dict[str, Any], outcome: str) -> Any:
+    given = row.get(outcome)
+    if outcome == "label":
+        if given not in actions:
+            raise ValueError(f"`label` must be one of {listed(actions)}; got {given!r}")
+        return np.array([float(name != given) for name in actions])
+    if isinstance(given, list) and len(given) == len(actions):
+        given = dict(zip(actions, given, strict=True))
+    if not isinstance(given, dict) or given.keys() != actions.keys():
+        raise ValueError(f"`{outcome}` must have a number for each of {listed(actions)}")
+    for name in actions:
+        value = given[name]
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise ValueError(f"`{outcome}` of {name!r} must be a finite number, got {value!r}")
+    return np.array([given[name] for name in actions], dtype=np.float64)

@@ -1,0 +1,129 @@
+import json
+
+import numpy as np
+import pytest
+
+import graphcb
+from graphcb import graphs
+from graphcb.evaluation.summary import summarize
+from graphcb.problems import Problem
+
+
+def fill(path, n, problem=None, graph=None, losses=None, feedback_every=1):
+    agent = None if problem is not None else graphcb.Uniform()
+    with graphcb.Policy(path, agent, problem=problem, seed=0, durability="process-kill") as policy:
+        for t in range(n):
+            made = policy.decide({"t": t} if problem else [float(t)], graph)
+            if t % feedback_every == 0:
+                policy.feedback(made.decision_id, losses(t, made.action))
+    return path
+
+
+def summary_of(path, **options):
+    with graphcb.DecisionLog(path) as log:
+        return summarize(log, **options)
+
+
+def test_losses_over_time(tmp_path):
+    path = fill(tmp_path / "log.db", 100, graph=graphs.bandit(2),
+                losses=lambda t, a: {a: 0.25 if t < 50 else 0.75})  # fmt: skip
+    found = summary_of(path, n_windows=4)
+    assert (found.n_decisions, found.n_with_feedback, found.n_parts) == (100, 100, 100)
+    assert [(window.first, window.last) for window in found.windows] == [
+        (1, 25), (26, 50), (51, 75), (76, 100),
+    ]  # fmt: skip
+    assert [window.mean for window in found.windows] == pytest.approx([0.25, 0.25, 0.75, 0.75])
+    assert found.mean == pytest.approx(0.5)
+    assert found.interval.lower < 0.5 < found.interval.upper
+    assert found.unit == "loss"
+    assert sum(found.shares.values()) == pytest.approx(1.0)
+    assert set(found.shares) == {"0", "1"}
+
+
+def test_names_and_rewards_of_a_problem(tmp_path):
+    problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards",
+                      range=(0.0, 10.0))  # fmt: skip
+    both = {"approve": 8.0, "review": 2.0}
+    path = fill(tmp_path / "log.db", 40, problem, losses=lambda t, a: both if a == "review" else {})
+    found = summary_of(path, n_windows=1)
+    assert found.unit == "reward"
+    assert set(found.shares) <= {"approve", "review"}
+    assert found.n_used == 40
+    assert found.mean is not None
+
+
+def test_the_mean_does_not_lean_to_what_is_revealed(tmp_path):
+    """Action 0 reveals both losses, action 1 nothing; half of the play is on each."""
+    path = fill(tmp_path / "log.db", 4000, graph=graphs.apple_tasting(),
+                losses=lambda t, a: {0: 0.2, 1: 0.6} if a == 0 else {})  # fmt: skip
+    found = summary_of(path)
+    assert found.n_used == 4000
+    assert found.mean == pytest.approx(0.4, abs=0.02)  # not 0.2, what is seen of action 0
+    assert found.interval.upper - found.interval.lower < 0.04
+
+
+def test_missing_feedback_is_counted(tmp_path):
+    path = fill(tmp_path / "log.db", 30, graph=graphs.bandit(2), losses=lambda t, a: {a: 0.5},
+                feedback_every=3)  # fmt: skip
+    found = summary_of(path, n_windows=3)
+    assert found.n_with_feedback == found.n_used == 10
+    assert found.feedback_share == pytest.approx(1 / 3)
+    assert [window.feedback_share for window in found.windows] == pytest.approx([0.4, 0.3, 0.3])
+
+
+def test_parts_and_delays(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("graphcb.decisions.policy.time.time", lambda: now[0])
+    agent = graphcb.Uniform()
+    with graphcb.Policy(tmp_path / "log.db", agent, seed=0, durability="process-kill") as policy:
+        for delay in (10.0, 20.0, 30.0):
+            made = policy.decide(None, graphs.full_information(2))
+            now[0] += delay
+            policy.feedback(made.decision_id, {0: 0.25})
+            now[0] += 100.0
+            policy.feedback(made.decision_id, {1: 0.75})
+        policy.feedback(policy.decide(None, graphs.full_information(2)).decision_id, {0: 0.5})
+    found = summary_of(tmp_path / "log.db")
+    assert (found.n_with_feedback, found.n_parts, found.n_used) == (4, 7, 3)
+    assert found.delays[1] == pytest.approx(15.0)
+    assert found.delays[-1] == pytest.approx(30.0)
+    assert found.last_delays[-1] == pytest.approx(130.0)
+    assert found.mean == pytest.approx(0.5)
+
+
+def test_nothing_is_known_of_a_log_without_feedback(tmp_path):
+    path = tmp_path / "log.db"
+    with graphcb.Policy(path, graphcb.Uniform(), seed=0, durability="process-kill") as policy:
+        policy.decide(None, graphs.bandit(2))
+    found = summary_of(path)
+    assert (found.mean, found.interval, found.delays, found.n_used) == (None, None, None, 0)
+    assert len(found.windows) == 1
+    assert json.loads(json.dumps(found.to_dict()))["windows"][0]["mean"] is None
+
+
+def test_an_empty_log_is_refused(tmp_path):
+    graphcb.Policy(tmp_path / "log.db", graphcb.Uniform()).close()
+    with pytest.raises(ValueError, match="must have decisions to sum up, got none"):
+        summary_of(tmp_path / "log.db")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"n_windows": 0}, "`n_windows` must be at least 1, got 0"),
+        ({"confidence": 1.0}, "`confidence` must lie between 0 and 1"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, options, text):
+    path = fill(tmp_path / "log.db", 2, graph=graphs.bandit(2), losses=lambda t, a: {a: 0.5})
+    with pytest.raises(ValueError, match=text):
+        summary_of(path, **options)
+
+
+def test_the_json_has_everything(tmp_path):
+    path = fill(tmp_path / "log.db", 10, graph=graphs.bandit(2), losses=lambda t, a: {a: 0.5})
+    plain = json.loads(json.dumps(summary_of(path, n_windows=2).to_dict()))
+    assert plain["n_decisions"] == 10
+    assert plain["interval"] == pytest.approx([0.5, 0.5])
+    assert len(plain["windows"]) == 2
+    assert np.isclose(plain["feedback_share"], 1.0)

@@ -1,0 +1,125 @@
+"""Every block of code in the documentation runs, and every public name is in the reference."""
+
+import contextlib
+import importlib
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import graphcb
+import graphcb.cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != "decisions")
+ROOMS = (
+    "agents",
+    "decisions",
+    "environments",
+    "evaluation",
+    "experiments",
+    "exploration",
+    "graphs",
+    "oracles",
+)
+
+BLOCK = re.compile(
+    r"^(?:<!-- (?P<note>[^\n]*?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    flags=re.DOTALL | re.MULTILINE,
+)
+NOT_RUN = ("pip install", "python -m venv", "make", "git", "docker", "GRAPHCB_DATA=")
+
+
+class Block(NamedTuple):
+    """A fenced block: `note` is the comment above it, such as `file: problem.toml`."""
+
+    note: str
+    language: str
+    text: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    found = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [Block(one["note"] or "", one["language"], one["text"]) for one in found]
+
+
+def run_page(page: Path) -> None:
+    """Run the blocks of a page one after the other, in the current folder.
+
+    `python` shares one namespace per page. `bash` runs the `graphcb` commands. A block with the
+    note `file: NAME` is written to that file. A `text` block is what the block before it prints.
+    """
+    space = {"__name__": "__main__"}
+    printed = None
+    for block in blocks_of(page):
+        if block.note.startswith("file: "):
+            Path(block.note.removeprefix("file: ")).write_text(block.text, encoding="utf-8")
+        if block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(block.text, f"{page.name}", "exec"), space)
+            printed = out.getvalue()
+        elif block.language == "bash":
+            printed = "".join(_run_command(line) for line in _commands(block.text))
+        elif block.language == "text":
+            assert printed is not None, f"{page.name}: text without a program before it"
+            assert _lines(block.text) == _lines(printed)
+        else:
+            known = block.language in ("", "toml", "csv", "json", "dockerfile")  # "": a drawing
+            assert known, f"{page.name}: a block of {block.language!r} is not run"
+
+
+def _commands(text: str) -> list[str]:
+    joined = text.replace("\\\n", " ")
+    lines = (line for line in joined.splitlines() if line.strip())
+    return [line for line in lines if not line.startswith("#")]
+
+
+def _run_command(line: str) -> str:
+    line = line.removeprefix(".venv/bin/")
+    if line.startswith(NOT_RUN):
+        return ""
+    name, *arguments = shlex.split(line, comments=True)
+    assert name == "graphcb", f"only graphcb commands are run, got {line!r}"
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert graphcb.cli.main(arguments) == 0, line
+    return out.getvalue()
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.stem
+)
+def test_a_page_runs_as_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GRAPHCB_DATA", raising=False)
+    run_page(page)
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert {page for page in pages if f" {page}\n" not in navigation} == set()
+
+
+def public_names():
+    for name in graphcb.__all__:
+        if not hasattr(getattr(graphcb, name), "__path__"):
+            yield f"graphcb.{name}"
+    for room in ROOMS:
+        for name in importlib.import_module(f"graphcb.{room}").__all__:
+            if name not in graphcb.__all__:
+                yield f"graphcb.{room}.{name}"
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")]
+    described = re.findall(r"^::: (\S+)$", "\n".join(pages), flags=re.MULTILINE)
+    assert sorted(described) == sorted(set(described)), "a name is described twice"
+    assert set(public_names()) - set(described) == set()
