@@ -23,7 +23,7 @@ from graphcb.graphs.runs import RunStructure, straight_runs
 from graphcb.graphs.structure import Floats, Indices, Numbers
 
 MAX_PASSES = 100
-LARGE = 1e6  # gaps above are so large that one rounding of p changes the value noticeably
+LARGE = 1e4  # a gap so large that the value notices when p is off by some roundings
 BECAUSE = "each action reveals itself alone"
 
 
@@ -117,10 +117,12 @@ def solve_bandit(ft: Floats, p: Floats) -> Outcome:
             break
     head = 0
     error = float(n + OPERATIONS)
-    rest = play = 0.0
+    rest = play = near = 0.0
     for a in range(n):
         if ft[a] < ft[head]:
             head = a
+        if ft[a] < LARGE:
+            near = max(near, ft[a])
     for a in range(n):
         if a != head:
             p[a] = (1.0 + (4.0 if ft[a] < LARGE else error) * ROUNDING) / (x + ft[a])
@@ -129,7 +131,8 @@ def solve_bandit(ft: Floats, p: Floats) -> Outcome:
     p[head] = 1.0 - rest
     # value = p @ ft + sum p + max_a (1 / p_a - 2 - ft_a)
     value = play + max(x, 1.0 / p[head]) - 1.0
-    return Outcome(value, value + error * ROUNDING * (n + value), n - 1.0, passes, False, n)
+    upper = value + error * ROUNDING * (n + value + near)
+    return Outcome(value, upper, n - 1.0, passes, False, n)
 
 
 FAMILY = Family(bandit, "K", lambda size: bandit(int(size)), Bandit)
