@@ -8,6 +8,7 @@ it is replaced, and the result is loaded and used for a few rounds. It must be r
 crash is seen; with NUMBA_BOUNDSCHECK=1 a kernel says where it leaves its arrays.
 """
 
+import contextlib
 import copy
 import io
 import json
@@ -20,7 +21,8 @@ import numpy as np
 
 from graphcb import FileError, SquareCB, SquareCBG, exploration, graphs, oracles, saving
 from graphcb.agents import EpsilonGreedy, Greedy, Uniform
-from graphcb.experiments.progressive import CLASSES, Model, Player
+from graphcb.experiments.model import EARLIER, Model
+from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
 
 WIDTH, ACTIONS = 4, 3
@@ -77,18 +79,43 @@ def examples():
     readings = [
         TableExamples(columns, targets, bits=3),
         SparseExamples("libsvm", targets, bits=3),
+        SparseExamples("vw", targets, bits=3, features=["^a", "n^b"]),
     ]
-    models = [
-        Model(reading, Player(copy.deepcopy(agents[7]), graphs.bandit(ACTIONS), seed=1))
-        for reading in readings
+    learners = [learner_of(reading) for reading in readings]
+    learners += [
+        Learner(Problem(["a", "b", "c"], features={"x": "number?", "y": "number"})),
+        Learner(Problem(["a", "b", "c"], reveals="inventory", feedback="rewards", range=(-1, 3))),
+        Learner(Problem("each round")),
     ]
-    return [*alone, sparse, *agents, *models]
+    for learner in learners:
+        use(learner)
+    items = oracles.ActionFeatureOracle()
+    for context in DENSE:
+        items.update(context, [[1.0, 0.0], [0.5, 2.0]], [0.2, 0.9])
+    recorded = Recorded(Problem("each round"), source="log.json")
+    return [*alone, sparse, *agents, *learners, items, recorded]
+
+
+def learner_of(reading):
+    """The learner of a run, as its file would hold it."""
+    features = None if reading.encoder is None else reading.encoder.features
+    learner = Learner(Problem(["a", "b", "c"], features=features))
+    return Model(learner, reading, seed=1).to_learner()
 
 
 def use(thing):
     """Every call that a kernel may be behind; what is refused must be refused in plain words."""
-    if isinstance(thing, Model):
-        use_model(thing)
+    if isinstance(thing, Learner):
+        use_learner(thing)
+        if thing.progress is not None:
+            use_model(Model.from_learner(thing, "lie.npz"))
+        return
+    if isinstance(thing, Recorded):
+        with refused_in_plain_words():
+            thing.act(None)
+        return
+    if isinstance(thing, oracles.ActionFeatureOracle):
+        use_items(thing)
         return
     width = getattr(thing, "n_features", WIDTH)
     contexts = [*DENSE, *SPARSE]
@@ -102,6 +129,38 @@ def use(thing):
                 except (ValueError, TypeError, IndexError) as problem:
                     if "`" not in str(problem) and "finite" not in str(problem):
                         raise
+
+
+def use_learner(learner):
+    offered = [None, ["b"], {"b": {"price": 2.0}, "d": {"price": None, "genre": "jazz"}}]
+    for context in ({"x": 1.0, "w": "a b"}, {"x": None, "y": -3.0}, {"new": 2.0}):
+        for actions in offered:
+            with refused_in_plain_words():
+                if not np.isfinite(learner.act(context, None, actions)).all():
+                    raise RuntimeError("silently not finite")
+            with refused_in_plain_words():
+                learner.learn(context, ["b"] if actions is None else actions, [0.5] * 2)
+
+
+def use_items(oracle):
+    for context in (*DENSE, *SPARSE):
+        for actions in ([[1.0, 0.0], [0.25, 1e49]], SPARSE[:2]):
+            with refused_in_plain_words():
+                if not np.isfinite(oracle.predict(context, actions)).all():
+                    raise RuntimeError("silently not finite")
+                oracle.forecast(context, actions)
+            with refused_in_plain_words():
+                oracle.update(context, actions, [0.25, 1.0])
+
+
+@contextlib.contextmanager
+def refused_in_plain_words():
+    try:
+        yield
+    except (ValueError, TypeError, IndexError) as problem:
+        plain = ("`", "finite", "imported", "reveal", "no oracle")
+        if not any(word in str(problem) for word in plain):
+            raise
 
 
 def predict(thing, context, actions):
@@ -128,8 +187,11 @@ def use_model(model):
     rows, losses = np.array([[1.0, 2.0, 3.0], [0.0, -1.0, 5.0]]), np.ones((2, n_actions))
     if isinstance(model.reading, TableExamples):
         width = len(model.reading.columns.numbers)
-        words = {name: ["a b", "c"] for name in model.reading.columns.words}
+        words = [["a b", "c"] for name in model.reading.columns.words]
         contexts = model.reading._contexts(np.resize(rows, (2, width)), words)
+    elif model.reading.encoder is not None:
+        width = len(model.reading.features)
+        contexts = model.reading.encoder.encode_columns(np.resize(rows, (2, width)), [])
     else:
         contexts = list(SPARSE[:2])
     losses = np.full((2, n_actions), model.reading.targets.loss_range[0])
@@ -175,7 +237,7 @@ def lie_in_description(owner, path, arrays, rng):
     key = path[-1]
     kind = rng.integers(10)
     if key == "class":
-        names = sorted({kind.__name__ for kind in (*saving._OURS, *CLASSES)})
+        names = sorted({kind.__name__ for kind in (*saving._OURS, *EARLIER)})
         owner[key] = str(rng.choice([*names, "VowpalWabbit", "object"]))
     elif kind == 0 and isinstance(owner, dict):
         del owner[key]
@@ -224,7 +286,7 @@ def main(n_lies, seed):
         rng = np.random.default_rng([seed, k])
         content, what = lie(things[k % len(things)], rng)
         try:
-            thing = saving.from_bytes(content, where="lie.npz", classes=CLASSES)
+            thing = saving.from_bytes(content, where="lie.npz", classes=EARLIER)
             use(thing)
             used += 1
         except FileError as problem:

@@ -54,7 +54,27 @@ def mixed():
     )
 
 
+class OfRows:
+    """Actions by number, as an oracle for rows of features sees them."""
+
+    def __init__(self):
+        self.oracle = oracles.ActionFeatureOracle()
+
+    def predict(self, context, actions):
+        return self.oracle.predict(context, rows_of(actions))
+
+    def update(self, context, actions, losses):
+        self.oracle.update(context, rows_of(actions), losses)
+
+
+def rows_of(actions):
+    if np.asarray(actions).dtype.kind not in "iuf" or np.ndim(actions) != 1:
+        raise ValueError("`actions` must be numbers")
+    return [[float(action), 1.0 / (1.0 + float(action))] for action in actions]
+
+
 ORACLES = {
+    "ActionFeatureOracle": OfRows,
     "BayesianLogistic": lambda: oracles.BayesianLogistic(4, FEATURES),
     "BayesianLogistic, diagonal": lambda: oracles.BayesianLogistic(
         4, FEATURES, covariance="diagonal"
@@ -101,6 +121,8 @@ REFUSALS = [
 
 def state_of(thing):
     """Everything that a later call depends on; adapters by what they predict."""
+    if isinstance(thing, OfRows):
+        return to_bytes(thing.oracle)
     if isinstance(thing, SharedLinearOGD):
         return thing.weights.tobytes(), thing.n_updates
     if isinstance(thing, SklearnRegressor):
@@ -164,7 +186,7 @@ def test_an_oracle_changes_wholly_or_not_at_all_and_stays_finite(name, warm):
     if name not in ("SharedLinearOGD", "SklearnRegressor"):  # which pass on what others say
         assert [text for text in texts if "`" not in text and "finite" not in text] == []
     if name not in ("SharedLinearOGD", "SklearnRegressor"):
-        classes = [Choosy, oracles.VowpalWabbit]
+        classes = [Choosy, OfRows, oracles.VowpalWabbit]
         saving.from_bytes(to_bytes(oracle), where="kept", classes=classes)
 
 

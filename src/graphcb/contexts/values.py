@@ -1,5 +1,6 @@
 """A context as a flat dict of features, and a value as a number, as text, or as missing."""
 
+import math
 import sys
 from collections.abc import Mapping
 from datetime import date, datetime, time
@@ -149,7 +150,9 @@ def is_number(value: Any) -> bool:
 
 def not_finite(name: str, number: float) -> ValueError:
     """The error for an infinite value, or one whose square would be."""
+    expected = "a finite number"
+    if math.isfinite(number):
+        expected = f"at most {LARGEST:g} in size"
     return ValueError(
-        f"`context[{name!r}]` must be a finite number of at most {LARGEST:g} in size, "
-        f"got {number}; None says that it is missing"
+        f"`context[{name!r}]` must be {expected}, got {number}; None says that it is missing"
     )

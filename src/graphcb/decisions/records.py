@@ -39,7 +39,7 @@ _SIZE = {
 _BETWEEN = "WHERE position > ? AND position <= ?"
 
 
-class Standing(NamedTuple):
+class LogEnd(NamedTuple):
     """Who wrote last, and the number of the last event."""
 
     epoch: str
@@ -66,12 +66,12 @@ def read_start(storage: Storage) -> LogStart:
     return start
 
 
-def as_standing(rows: Sequence[Any], location: str) -> Standing:
+def as_standing(rows: Sequence[Any], location: str) -> LogEnd:
     """The answer to the question `STANDING`."""
     if len(rows) != 1:
         raise FileError(f"{location}: damaged: graphcb_writer must have one row, got {len(rows)}")
     epoch, decision, feedback = rows[0]
-    return Standing(str(epoch), max(int(decision), int(feedback)))
+    return LogEnd(str(epoch), max(int(decision), int(feedback)))
 
 
 def last_position(storage: Storage) -> int:

@@ -11,7 +11,6 @@ from graphcb.decisions import records
 from graphcb.decisions.decision import read_decision_id
 from graphcb.decisions.log import DecisionLog
 from graphcb.decisions.replaying import replay
-from graphcb.decisions.sqlite import SQLiteStorage
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.stored_graphs import parse
 from graphcb.decisions.tables import (
@@ -82,6 +81,8 @@ def back_up(location: str | os.PathLike[str], path: str | os.PathLike[str]) -> i
     if target.exists():
         raise FileExistsError(f"a backup must be a new file, got {str(path)!r}, which exists")
     with DecisionLog(location) as log:
+        from graphcb.decisions.sqlite import SQLiteStorage  # not loaded with the package
+
         if not isinstance(log.storage, SQLiteStorage):
             raise ValueError(
                 f"{log.storage.location}: a log in PostgreSQL is backed up by the server's own "

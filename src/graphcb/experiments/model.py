@@ -5,6 +5,7 @@ from typing import Any
 
 from graphcb.experiments.progressive import Player, Tally
 from graphcb.files import FileError
+from graphcb.loaded import check_kind
 from graphcb.problems import Learner, Problem
 from graphcb.streams import Columns, SparseExamples, TableExamples, Targets
 
@@ -50,9 +51,30 @@ class Model:
             model.player.draws.bit_generator.state = learner.progress["draws"]
             for name in TALLY:
                 setattr(model.tally, name, learner.progress["tally"][name])
+            model.reading.check_loaded()
+            model.tally.check_loaded()
+            model._check_sizes()
         except (KeyError, TypeError, ValueError, AttributeError) as reason:
             raise FileError(f"{where}: damaged: {reason!r}") from None
         return model
+
+    def check_loaded(self) -> None:
+        """Raise an error unless a file of version 0.2.0 holds parts that fit together."""
+        check_kind(self, "reading", TableExamples, SparseExamples)
+        check_kind(self, "player", Player)
+        check_kind(self, "tally", Tally)
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        n_actions, graph = len(self.reading.targets.actions), self.player.graph
+        sizes = {self.tally.constants.size, n_actions if graph is None else graph.n_actions}
+        if sizes != {n_actions} or self.player.loss_range != self.reading.targets.loss_range:
+            raise ValueError(
+                f"the sums, the graph and the losses must be those of {n_actions} actions"
+            )
+        columns = getattr(self.reading, "columns", None)
+        if (graph is None) == (columns is None or columns.edges is None):
+            raise ValueError("there must be a graph, or a column with one for each row")
 
 
 def new_player(learner: Learner, reading: Reading, seed: int) -> Player:

@@ -13,6 +13,7 @@ from graphcb.checks import listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import check_kind
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
 from graphcb.problems.problem import Floats, Problem
 
@@ -125,6 +126,10 @@ class Learner:
 
     def check_loaded(self) -> None:
         """Refuse parts that do not belong together."""
+        check_kind(self, "progress", dict, type(None))
+        for role in ("act", "learn"):
+            if not callable(getattr(self.agent, role, None)):
+                raise ValueError(f"a Learner whose agent must have a method {role}")
         twin = Learner(self.problem, self.agent, features=self.features)
         for name, part in vars(twin).items():
             if not isinstance(getattr(self, name, None), type(part)):

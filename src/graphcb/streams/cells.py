@@ -1,5 +1,6 @@
 """The cells of a column as numbers or as words."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -67,4 +68,9 @@ def why_not_finite(cells: Cells) -> tuple[Floats, dict[int, str]]:
 
 def not_finite(cell: Any) -> str:
     """What is wrong with a cell."""
-    return f"must be a finite number of at most {LARGEST:g} in size, got {str(cell)!r}"
+    try:
+        is_large = math.isfinite(float(cell))
+    except (ValueError, TypeError, OverflowError):
+        is_large = False
+    expected = f"at most {LARGEST:g} in size" if is_large else "a finite number"
+    return f"must be {expected}, got {str(cell)!r}"

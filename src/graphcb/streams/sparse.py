@@ -191,6 +191,6 @@ class SparseExamples:
 def _check_values(row: TextLine) -> None:
     for value in row.values:
         if not -LARGEST <= value <= LARGEST:
-            raise ValueError(
-                f"each value must be a finite number of at most {LARGEST:g} in size, got {value}"
-            )
+            large = -np.inf < value < np.inf
+            expected = f"at most {LARGEST:g} in size" if large else "a finite number"
+            raise ValueError(f"each value must be {expected}, got {value}")
