@@ -1,0 +1,60 @@
+"""Three programs that the documentation is enough to write: short, and in names and rewards."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphcb
+
+PROGRAMS = Path(__file__).parents[1] / "docs" / "programs"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lines_of_code(name):
+    text = (PROGRAMS / f"{name}.py").read_text(encoding="utf-8").split('"""')[2]
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("name", ["fraud_review", "model_routing", "page_widget"])
+def test_a_program_has_fewer_than_40_lines(name):
+    assert len(lines_of_code(name)) < 40
+
+
+def test_fraud_review_with_a_matrix_of_costs(tmp_path):
+    costs = load("fraud_review").main(str(tmp_path / "log.db"))
+    assert costs < 0.8 * 3.0  # of reviewing everything
+    with graphcb.DecisionLog(tmp_path / "log.db") as log:
+        assert log.problem.name == "fraud review"
+        assert {row.action for row in log} <= {"approve", "block", "review"}
+
+
+def test_routing_among_four_models(tmp_path):
+    earned = load("model_routing").main(str(tmp_path / "log.db"))
+    best = 1.0 - (0.01 + 0.05 + 0.15 + 0.4) / 4
+    assert earned > 0.9 * best
+    assert earned > 0.6 + 0.1  # always the large one
+
+
+def test_a_page_widget_in_two_processes(tmp_path):
+    log, queue = tmp_path / "widget.db", tmp_path / "queue.jsonl"
+    earned = []
+    for _ in range(4):
+        for step in ("decide", "learn"):
+            command = [sys.executable, PROGRAMS / "page_widget.py", step, log, queue]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        earned.append(float(done.stdout))
+    assert earned[-1] > 0.6 > earned[0]
+    with graphcb.DecisionLog(log) as read:
+        rows = list(read)
+    assert len(rows) == 600
+    assert all(len(row.feedback.parts) == 2 for row in rows)
