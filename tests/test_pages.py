@@ -102,6 +102,25 @@ def test_a_page_runs_as_printed(page, tmp_path, monkeypatch):
     run_page(page)
 
 
+def test_what_the_table_of_graphs_says_makes_a_problem():
+    table = (DOCS / "which-graph.md").read_text(encoding="utf-8").split("If nothing fits")[0]
+    said = re.findall(r"`reveals=(.+?)`", table)
+    assert len(said) >= 10
+    names = ["small", "large", "review", "call"]
+    for code in said:
+        graph = graphcb.graphs.disjoint_cliques([3, 1])
+        code = code.replace(", ...]", ', ["large", "review"]]')
+        reveals = eval(code, {"graph": graph})
+        if isinstance(reveals, dict):
+            reveals = {"own": "all" not in reveals, **reveals}
+        assert graphcb.Problem(names, reveals=reveals).actions == tuple(names)
+    graphs = re.findall(r"`(graphs\.\w+\([^`]*\))`", table)
+    assert len(graphs) >= 6
+    for code in graphs:
+        graph = eval(code, {"graphs": graphcb.graphs, "K": 4, "edges": [(0, 1)]})
+        assert graph.n_actions >= 4
+
+
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         streams,
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Automatic",
