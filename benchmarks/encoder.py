@@ -1,17 +1,20 @@
-"""What it costs to turn a dict of 20 features into a row, and to learn its scale.
+"""What it costs to turn a dict of 20 features into a row, to learn its scale, and to decide on it.
 
-Declared features are named with their kinds; without, they are noted as they come.
+Declared features are named with their kinds; without, they are noted as they come. The second
+table is of an agent, of a learner around it, and of a policy around that.
 """
 
 import argparse
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from graphcb import Encoder
+from graphcb import Encoder, Learner, Policy, Problem, SquareCBG
+from graphcb.oracles import DefaultOracle
 
 N_FEATURES = 20
 LIMIT = 20.0  # microseconds for `encode`
@@ -59,6 +62,31 @@ def main() -> None:
             encode, learn = microseconds(encoder.encode, rows), microseconds(encoder.learn, rows)
             said = "yes" if declared else "no"
             print(f"| {title} | {said} | {encode:.1f} | {LIMIT:.0f} | {learn:.1f} |", flush=True)
+    decide(n_rows)
+
+
+def decide(n_rows: int) -> None:
+    """A decision on a dict, layer by layer; the log is not synced to the disk."""
+    kinds = {f"f{i}": "number" if i < 18 else "category" for i in range(N_FEATURES)}
+    rows = rows_of(kinds, n_rows)
+    problem = Problem(["a", "b", "c", "d"], features=kinds)
+    learner, rng = Learner(problem), np.random.default_rng(1)
+    for row in rows:
+        learner.learn(row, problem.actions, rng.random(4))
+    encoded = [learner.encoder.encode(row) for row in rows]
+    graph = problem.graph
+    print(f"\n{N_FEATURES} features, 2 of them words, and 4 actions.\n")
+    print("| a decision | us |")
+    print("|---|---:|")
+    agent = microseconds(lambda x: learner.agent.act(x, graph), encoded)
+    print(f"| `SquareCBG.act` on a row | {agent:.0f} |", flush=True)
+    print(f"| `Learner.act` on a dict | {microseconds(learner.act, rows):.0f} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for title, log, given in (("row", "row.db", encoded), ("dict", "dict.db", rows)):
+            chosen = SquareCBG(DefaultOracle(4)) if title == "row" else Learner(problem)
+            with Policy(f"{folder}/{log}", chosen, seed=0, durability="process-kill") as policy:
+                took = microseconds(lambda x, p=policy: p.decide(x, graph), given)  # type: ignore[misc]
+            print(f"| `Policy.decide` on a {title}, nothing learned | {took:.0f} |", flush=True)
 
 
 if __name__ == "__main__":
