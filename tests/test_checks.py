@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from graphcb.checks import as_one_of, as_range, listed
+from graphcb.checks import as_numbers, as_one_of, as_range, listed
+
+
+@pytest.mark.parametrize("values", [np.array([1.0 + 2.0j]), [1.0 + 2.0j], ["a"], [None, [1.0]]])
+def test_what_is_no_array_of_real_numbers_is_refused(values):
+    with pytest.raises(TypeError, match="`losses` must be an array of real numbers"):
+        as_numbers("losses", values)
 
 
 def test_long_lists_are_cut():
