@@ -1,5 +1,6 @@
 """Damage is found by whoever reads: rows, gaps, indices, checkpoints, lost tails."""
 
+import itertools
 import sqlite3
 from contextlib import closing
 
@@ -9,6 +10,7 @@ import pytest
 import graphcb
 from graphcb import DecisionLog, FileError, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, replay, verify
+from graphcb.decisions.sqlite import SQLiteStorage
 from graphcb.decisions.storage import open_storage, transaction
 from graphcb.decisions.tables import CheckpointRow, FeedbackRow, insert
 from graphcb.evaluation import evaluate, uniform
@@ -222,6 +224,28 @@ class TestVerify:
         ):
             assert sum(text in finding for finding in found) == 1
         assert all(finding.startswith(f"{tmp_path / 'a.db'}: damaged: ") for finding in found)
+
+    def test_pages_in_the_wrong_order_are_found_in_finite_time(self, tmp_path, monkeypatch):
+        with Policy(tmp_path / "a.db", new_agent(), seed=1, durability="process-kill") as policy:
+            policy.decide_many([[0.5]] * 150, GRAPH)
+        content = (tmp_path / "a.db").read_bytes()
+        pages = [content[at : at + 4096] for at in range(0, len(content), 4096)]
+        leaves = [number for number, page in enumerate(pages) if page[0] == 13]
+        execute, left = SQLiteStorage.execute, 0
+
+        def count(storage, *arguments):
+            nonlocal left
+            left -= 1
+            assert left, "it does not come to an end"
+            return execute(storage, *arguments)
+
+        monkeypatch.setattr(SQLiteStorage, "execute", count)
+        for a, b in itertools.combinations(leaves, 2):
+            mixed = list(pages)
+            mixed[a], mixed[b] = mixed[b], mixed[a]
+            (tmp_path / "b.db").write_bytes(b"".join(mixed))
+            left = 2000  # statements
+            assert verify(tmp_path / "b.db", replays=False) != []
 
     def test_an_index_that_lacks_rows_and_what_is_no_log(self, tmp_path):
         (tmp_path / "b.db").write_bytes(b"not a database, but long enough to be read as one" * 9)

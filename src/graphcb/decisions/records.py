@@ -198,6 +198,8 @@ def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list
     page = f"WHERE position > ? AND position <= ? ORDER BY position LIMIT {PAGE}"
     of_group = "WHERE decision > ? AND decision <= ? AND position <= ?"
     while sizes := _sizes(storage, DecisionRow, page, (begin, until)):
+        if min(sizes) <= begin:  # in a damaged tree; the next page would begin again
+            raise _twice(storage, min(sizes))
         for group in _groups(sorted(sizes), sizes):
             begin, end = group[0] - 1, group[-1]
             parts: dict[int, list[FeedbackRow]] = {}

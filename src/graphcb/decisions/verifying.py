@@ -113,10 +113,15 @@ def _damaged_rows(log: DecisionLog) -> Iterator[str]:
         sql = f"SELECT {number} FROM {TABLE_OF[kind]} WHERE {number} > ? ORDER BY {number} LIMIT"
         while rows := log.storage.execute(f"{sql} {records.PAGE}", (begin,)):
             for (value,) in rows:
+                if not value > begin:  # in a damaged tree; the next page would begin again
+                    raise FileError(
+                        f"{log.storage.location}: damaged: the rows of {TABLE_OF[kind]} are out "
+                        f"of order, {value} after {begin}"
+                    )
+                begin = value
                 for row in select_unchecked(log.storage, kind, f"WHERE {number} = ?", value):
                     if checksum(row) != row.checksum:
                         yield f"{log.storage.location}: damaged: {mismatch(row)}"
-            begin = rows[-1][0]
 
 
 def _damaged_graphs(log: DecisionLog) -> Iterator[str]:
