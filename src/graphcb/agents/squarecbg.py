@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.certificate import Certificate
 from graphcb.agents.prediction import predicted_losses
 from graphcb.checks import as_gamma, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
     ClosedForm,
+    FromGraphs,
     Method,
     Schedule,
     as_schedule,
@@ -42,7 +44,11 @@ class SquareCBG:
     sure it is has the schedule `Automatic()`. The agent keeps a copy of the schedule; its `gamma`
     is that of the last round. `method` is "auto" (the closed form of the graph if it is within a
     known factor of the optimum, else the convex program), "closed-form" or "solver"; with a
-    schedule that needs the optimal value of each round, "auto" always solves.
+    schedule that needs the optimal value of each round, "auto" always solves, and "closed-form"
+    is refused.
+
+    With a gamma, `certify=True` adds up the DEC of each round in `certificate`, which bounds the
+    regret so far.
 
     The graph may differ from round to round. `explain(graph)` says how it is explored and why.
 
@@ -57,6 +63,7 @@ class SquareCBG:
     """
 
     gamma: float | None = None
+    certificate: Certificate | None = None  # set where it is asked for
     makes_oracle = False  # set where it is True: files of 0.1.0 do not hold it
 
     def __init__(
@@ -65,6 +72,7 @@ class SquareCBG:
         *,
         gamma: float | Schedule | None = None,
         method: Method = "auto",
+        certify: bool = False,
     ) -> None:
         as_one_of("method", method, ("auto", "closed-form", "solver"))
         self.oracle = None if oracle is None else as_oracle(oracle)
@@ -73,19 +81,37 @@ class SquareCBG:
             self.schedule = copy.deepcopy(as_schedule(gamma))
         elif method == "auto" and (oracle is None or isinstance(oracle, ForecastingOracle)):
             self.schedule = None
+        if method == "closed-form" and self._needs_optimum():
+            raise ValueError(
+                f"`gamma` must not be a {type(self.schedule).__name__} with method="
+                '"closed-form": it adds up the optimal DECs, and a closed form is not the optimum; '
+                'use method="auto" or "solver"'
+            )
+        if certify and self.schedule is None:
+            raise ValueError(
+                "`certify` must come with `gamma`: regret is bounded for rounds that are explored "
+                "with one, got gamma=None"
+            )
         self.method = method
         self.n_rounds = 0
         self.epoch = 0 if self.schedule is None else self.schedule.epoch
         self.fresh_oracle = copy.deepcopy(oracle) if self._needs_optimum() else None
         if oracle is None:
             self.makes_oracle = True
+        if certify:
+            self.certificate = Certificate()
+
+    @property
+    def certify(self) -> bool:
+        """Whether the DEC of each round is added to `certificate`."""
+        return self.certificate is not None
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
         schedule, n_actions = self.schedule, as_graph(graph).n_actions
-        if schedule is not None and schedule.epoch != self.epoch:
-            self.oracle, self.epoch = copy.deepcopy(self.fresh_oracle), schedule.epoch
-        oracle, actions = self._ready(n_actions, actions)
+        restarts = schedule is not None and schedule.epoch != self.epoch
+        oracle = copy.deepcopy(self.fresh_oracle) if restarts else self.oracle
+        oracle, actions = self._ready(oracle, n_actions, actions)
         if schedule is None:
             probabilities = self._explore_by_information(oracle, context, graph, actions)
             self.oracle = oracle
@@ -93,18 +119,23 @@ class SquareCBG:
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
         require_observable(graph, "to learn from it")
-        gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
+        gamma = as_gamma(self._gamma_on(graph, schedule))
+        epoch = schedule.epoch
         probabilities, value = self._explore(predicted, graph, gamma, schedule)
-        if schedule.needs != "nothing":
+        if isinstance(schedule, FromGraphs):
+            schedule.meet(graph)
+        elif schedule.needs != "nothing":
             schedule.observe(value)
-        self.oracle = oracle
+        if self.certificate is not None:
+            self.certificate = self.certificate.after(value, gamma, restarts=restarts)
+        self.oracle, self.epoch = oracle, epoch
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
-        oracle = self._ready(1, actions)[0] if self.oracle is None else self.oracle
+        oracle = self._ready(None, 1, actions)[0] if self.oracle is None else self.oracle
         oracle.update(context, actions, losses)
         self.oracle = oracle
 
@@ -134,19 +165,24 @@ class SquareCBG:
     def _needs_optimum(self) -> bool:
         return self.schedule is not None and self.schedule.needs == "optimum"
 
-    def _ready(self, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
+    def _gamma_on(self, graph: FeedbackGraph, schedule: Schedule) -> float:
+        if isinstance(schedule, FromGraphs):
+            return schedule.gamma_on(graph)
+        return schedule.gamma(self.n_rounds + 1, graph.n_actions)
+
+    def _ready(self, oracle: Oracle | None, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
         """The oracle and the actions to ask it for; one of our own making has room for them.
 
         An oracle that has to grow is copied: the round may yet be refused, and a copy of the
         agent may share it.
         """
-        if not self.makes_oracle and self.oracle is not None:
-            return self.oracle, actions
+        if not self.makes_oracle and oracle is not None:
+            return oracle, actions
         columns, largest = every_index(n_actions), n_actions
         if actions is not None:
             columns = read_columns(actions, n_actions)
             largest = int(columns.max(initial=0)) + 1
-        oracle = DefaultOracle(largest) if self.oracle is None else self.oracle
+        oracle = DefaultOracle(largest) if oracle is None else oracle
         if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
             oracle = copy.deepcopy(oracle)
             oracle.grow(largest)
@@ -163,12 +199,12 @@ class SquareCBG:
     def _explore(
         self, predicted: Floats, graph: FeedbackGraph, gamma: float, schedule: Schedule
     ) -> tuple[Floats, float]:
-        """Probabilities, and the DEC of the round if the schedule needs it."""
+        """Probabilities, and the DEC of the round if the schedule or the certificate needs it."""
         form = self.closed_form(graph)
         if form is None:
             solution = solve_dec(predicted, graph, gamma)
             return solution.probabilities, solution.value
         probabilities = form.formula(predicted, gamma)
-        if schedule.needs == "nothing":
+        if schedule.needs in ("nothing", "graph") and self.certificate is None:
             return probabilities, float("nan")
         return probabilities, dec(probabilities, predicted, graph, gamma)
