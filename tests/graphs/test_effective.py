@@ -63,6 +63,15 @@ def test_rare_edges_do_not_hide_the_likely_ones():
     assert FeedbackGraph(chances).effective_independence_bound() == 6.0
 
 
+def test_likely_edges_that_would_leave_the_graph_weakly_observable_do_not_count():
+    chances = np.diag([1.0, 0.1, 0.1])
+    chances[0] = 1.0  # what is certain makes one action reveal all, at a loss of 1
+    graph = FeedbackGraph(chances)
+    assert graph.effective_independence_bound() == 20.0
+    value = 1e5 * solve_dec([1.0, 0.0, 0.0], graph, 1e5).value
+    assert value == pytest.approx(10.0, rel=1e-3)
+
+
 def test_weak_domination():
     graph = FeedbackGraph([[1.0, 0.2, 0.1], [0.0, 0.0, 0.9], [0.0, 0.0, 0.0]])
     assert graph.observability == "weak"
