@@ -8,7 +8,7 @@ logarithm fails on one side.
 import numpy as np
 import pytest
 
-from graphcb import FeedbackGraph, graphs, solve_dec
+from graphcb import FeedbackGraph, dec, graphs, solve_dec
 
 GAMMAS = (1e3, 1e4, 1e5, 1e6)
 N_MEMBERS = 24
@@ -122,3 +122,38 @@ def test_theorem_3_2_needs_its_logarithm(alpha):
     growth = np.diff(values) / np.diff(np.log2(gammas))
     assert (growth >= 0.3).all()
     assert (growth <= 0.7).all()
+
+
+def test_lemma_a_1_the_dec_is_convex_in_the_probabilities():
+    rng = np.random.default_rng(0)
+    for alpha in range(1, 9):
+        graph, _ = strongly_observable(alpha, rng)
+        losses, gamma = rng.random(graph.n_actions), 10.0 ** rng.uniform(0, 4)
+        first, second = rng.dirichlet(np.full(graph.n_actions, 0.5), size=2)
+        values = [dec(p, losses, graph, gamma) for p in (first, second, (first + second) / 2)]
+        assert values[2] <= (values[0] + values[1]) / 2 * (1.0 + 1e-12)
+
+
+def shares_seen(matrix, p):
+    """Sum of p_i / W_i over the actions, which the lemmas bound for self-aware graphs."""
+    return (p / (matrix.T @ p)).sum()
+
+
+def test_lemma_e_1_the_independence_number_bounds_the_shares_up_to_a_logarithm():
+    rng = np.random.default_rng(0)
+    for n_actions in range(2, 12):
+        for least in (1e-2, 1e-6):
+            graph = graphs.random_self_aware(n_actions, rng.random(), rng)
+            alpha = graph.independence_number()
+            p = rng.dirichlet(np.full(n_actions, 0.1)) * (1.0 - n_actions * least) + least
+            bound = 4.0 * alpha * np.log(4.0 * n_actions / (alpha * least))
+            assert shares_seen(graph.matrix, p) <= bound
+
+
+def test_lemma_e_2_is_about_acyclic_subgraphs_and_a_total_order_is_one():
+    """The proof of Proposition 3 takes 1 for the inventory graph, where the lemma gives K."""
+    for n_actions in (2, 8, 16):
+        order = graphs.inventory(n_actions).matrix
+        p = 2.0 ** -np.arange(n_actions, dtype=float)
+        shares = shares_seen(order, p / p.sum())
+        assert n_actions / 2 <= shares <= n_actions
