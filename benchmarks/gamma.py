@@ -39,8 +39,10 @@ class Stream(NamedTuple):
     alpha: float
 
 
-def made_streams() -> list[Stream]:
-    messages = generate_messages(5000, np.random.default_rng(0))
+def made_streams(n_rounds: int = 10_000) -> list[Stream]:
+    """Streams of at most so many rounds."""
+    few = min(n_rounds, 5000)
+    messages = generate_messages(few, np.random.default_rng(0))
     costs = np.where(messages.is_spam[:, None], [0.15, 1.0], [0.15, 0.0])
     spam = KnownLosses(hash_words(messages.texts, 4096), costs, graphs.apple_tasting())
 
@@ -48,18 +50,23 @@ def made_streams() -> list[Stream]:
         return NewsvendorOGD(100, learning_rate=0.05)
 
     return [
-        Stream("inventory, K = 101", SyntheticInventory(levels=101), newsvendor, 1.0),
-        Stream("inventory, sqrt(t)", SyntheticInventory(levels=GrowingGrid(0.5)), newsvendor, 1.0),
+        Stream("inventory, K = 101", SyntheticInventory(n_rounds, levels=101), newsvendor, 1.0),
+        Stream(
+            "inventory, sqrt(t)",
+            SyntheticInventory(n_rounds, levels=GrowingGrid(0.5)),
+            newsvendor,
+            1.0,
+        ),
         Stream("spam review", spam, lambda: LogisticOGD(2, 4096, learning_rate=4.0), 1.0),
         Stream(
             "linear, bandit, K = 10",
-            LinearLosses(graphs.bandit(10), n_rounds=5000),
+            LinearLosses(graphs.bandit(10), n_rounds=few),
             lambda: OnlineRidge(10, 5),
             10.0,
         ),
         Stream(
             "linear, one reveals all, K = 5",
-            LinearLosses(graphs.apple_tasting(5), n_rounds=5000),
+            LinearLosses(graphs.apple_tasting(5), n_rounds=few),
             lambda: OnlineRidge(5, 5),
             1.0,
         ),
@@ -117,12 +124,14 @@ def nothing_set(stream: Stream, n_seeds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one seed, a short grid, no RCV1")
-    quick = parser.parse_args().quick
-    n_seeds, grid = (1, (8.0, 32.0, 128.0)) if quick else (len(SEEDS), CS)
-    streams = made_streams()
+    parser.add_argument("--quick", action="store_true", help="--short with 200 rounds per stream")
+    parser.add_argument("--short", action="store_true", help="one seed, a short grid, no RCV1")
+    options = parser.parse_args()
+    is_short = options.short or options.quick
+    n_seeds, grid = (1, (8.0, 32.0, 128.0)) if is_short else (len(SEEDS), CS)
+    streams = made_streams(200) if options.quick else made_streams()
     try:
-        streams += [] if quick else rcv1_streams()
+        streams += [] if is_short else rcv1_streams()
     except DataNotFoundError as missing:
         print(f"without RCV1: {missing}")
     default = Automatic().c
