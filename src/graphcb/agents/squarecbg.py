@@ -119,16 +119,20 @@ class SquareCBG:
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
         require_observable(graph, "to learn from it")
-        gamma = as_gamma(self._gamma_on(graph, schedule))
-        epoch = schedule.epoch
+        if isinstance(schedule, FromGraphs):
+            gamma = as_gamma(schedule.gamma_on(graph))
+        else:
+            gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
         probabilities, value = self._explore(predicted, graph, gamma, schedule)
+        if restarts:
+            self.epoch = schedule.epoch
+        if self.certificate is not None:
+            self.certificate = self.certificate.after(value, gamma, restarts=restarts)
         if isinstance(schedule, FromGraphs):
             schedule.meet(graph)
         elif schedule.needs != "nothing":
             schedule.observe(value)
-        if self.certificate is not None:
-            self.certificate = self.certificate.after(value, gamma, restarts=restarts)
-        self.oracle, self.epoch = oracle, epoch
+        self.oracle = oracle
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities
@@ -164,11 +168,6 @@ class SquareCBG:
 
     def _needs_optimum(self) -> bool:
         return self.schedule is not None and self.schedule.needs == "optimum"
-
-    def _gamma_on(self, graph: FeedbackGraph, schedule: Schedule) -> float:
-        if isinstance(schedule, FromGraphs):
-            return schedule.gamma_on(graph)
-        return schedule.gamma(self.n_rounds + 1, graph.n_actions)
 
     def _ready(self, oracle: Oracle | None, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
         """The oracle and the actions to ask it for; one of our own making has room for them.
