@@ -60,6 +60,8 @@ PARTS = (
     ),
     Part("rounds", "A whole round", "rounds.py"),
     Part("default", "The default learner, nothing set", "without_settings.py"),
+    Part("gamma", "Gammas that need no graph number", "gamma.py", ("--short",)),
+    Part("certificate", "The regret certificate", "certificate.py"),
     Part("experiments", "The paper's experiments", "experiments.py"),
     Part("scale", "Scale", "scale.py", draws=True),
     Part("actions", "Actions with features", "actions.py"),

@@ -53,6 +53,22 @@ def test_inspect_recognises_a_file(tmp_path, capsys):
     assert "<svg" in out.read_text()
 
 
+def test_inspect_says_what_random_edges_do_to_the_numbers(tmp_path, capsys):
+    (tmp_path / "rare.csv").write_text(5 * "0.01,0.01,0.01,0.01,0.01\n")
+    assert main(["inspect", str(tmp_path / "rare.csv"), "--no-picture"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "independence number 1 (as if every edge were certain)" in text
+    assert "effective independence number at most 100 (divided by" in text
+    assert "gamma * DEC 80, before anything is known, at any gamma" in text
+    (tmp_path / "weak.csv").write_text("1,0.5,1\n0,0,0\n0,0,0\n")
+    assert main(["inspect", str(tmp_path / "weak.csv"), "--no-picture"]) == 0
+    assert "effective weak domination number" in capsys.readouterr().out
+    assert main(["inspect", "bandit:3", "--no-picture"]) == 0
+    certain = capsys.readouterr().out
+    assert "effective" not in certain
+    assert "as if every edge" not in certain
+
+
 def test_inspect_an_unobservable_graph(tmp_path, capsys):
     (tmp_path / "g.csv").write_text("1,0\n1,0\n")
     assert main(["inspect", str(tmp_path / "g.csv"), "--no-picture"]) == 0

@@ -189,34 +189,25 @@ def test_graphs_and_numbers_of_actions_may_change_every_round(gamma):
     assert agent.n_rounds == 600
 
 
-def test_the_number_of_doublings_stays_within_the_bound_of_the_appendix():
-    # S <= 2 + log2(C) + max(log4(sum of alpha / T), ...) epochs; measured with C = 4.
-    for seed in range(3):
-        horizon, regret = 800, 4.0
-        agent = SquareCBG(ridge(), gamma=Doubling(horizon, regret))
-        numbers = []
-
-        def draw_graph(rng, numbers=numbers):
-            graph = changing(rng)
-            numbers.append(
-                (graph.self_looped_independence_number(), graph.weak_domination_number())
-            )
-            return graph
-
-        regret_of(agent, horizon, draw_graph, seed)
-        alphas, weak = np.array(numbers, dtype=float).T
-        strong_part = np.log(alphas.sum() / horizon) / np.log(4)
-        weak_part = np.log2(np.sqrt(weak).sum() ** (2 / 3) / (np.sqrt(horizon) * regret ** (1 / 6)))
-        assert 1 <= agent.schedule.epoch + 1 <= 2 + np.log2(4.0) + max(strong_part, weak_part, 0.0)
+def test_doubling_is_refused_with_closed_forms_which_are_not_the_optimum():
+    text = (
+        r'`gamma` must not be a Doubling with method="closed-form".*use method="auto" or "solver"'
+    )
+    with pytest.raises(ValueError, match=text):
+        SquareCBG(Table(), gamma=Doubling(50, 2.0), method="closed-form")
+    for method in ("auto", "solver"):
+        assert SquareCBG(Table(), gamma=Doubling(50, 2.0), method=method).method == method
 
 
-def test_doubling_is_within_a_factor_of_the_gamma_tuned_by_the_true_number():
-    horizon, regret = 3000, 4.0
-    graph = graphs.bandit(5)
-    tuned = graphcb.FromTheory(horizon, regret, graph.independence_number())
-    by_number = regret_of(SquareCBG(ridge(), gamma=tuned), horizon, lambda _: graph)
-    doubling = SquareCBG(ridge(), gamma=Doubling(horizon, regret))
-    assert regret_of(doubling, horizon, lambda _: graph) <= 3.0 * by_number
+def test_a_refused_round_at_a_fresh_start_changes_nothing():
+    agent = SquareCBG(ridge(), gamma=Doubling(4, 1.0))
+    while agent.schedule.epoch == 0:
+        agent.act(np.zeros(4), graphs.bandit(5))
+        agent.learn(np.zeros(4), [0], [0.5])
+    before = to_bytes(agent)
+    with pytest.raises(ValueError, match="to learn from it"):
+        agent.act(np.zeros(4), FeedbackGraph(np.zeros((5, 5))))
+    assert to_bytes(agent) == before
 
 
 def test_without_arguments_it_makes_its_oracle_and_lets_it_grow():

@@ -65,7 +65,9 @@ def examples():
         exploration.Automatic(),
     ]
     agents = [SquareCBG(copy.deepcopy(alone[3]), gamma=gamma) for gamma in schedules]
+    ridge = copy.deepcopy(alone[3])
     agents += [
+        SquareCBG(ridge, gamma=exploration.FromGraphs(2.0), certify=True),
         SquareCBG(),
         SquareCB(copy.deepcopy(linear)),
         Greedy(copy.deepcopy(sparse)),

@@ -11,6 +11,7 @@ def rounds(environment, seed=0):
 
 
 def test_is_the_problem_of_the_appendix():
+    """Appendix C.2.2, "Dataset"."""
     played = rounds(SyntheticInventory(n_rounds=5000, levels=11))
     contexts = np.array([r.context for r in played])
     demands = np.array([r.hidden for r in played])

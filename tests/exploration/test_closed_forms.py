@@ -95,7 +95,7 @@ def test_disjoint_cliques_need_no_matrix():
     ("n", "expected"), [(4, 2.52), (8, 4.41), (12, 6.40), (16, 8.40), (20, 10.40)]
 )
 def test_inventory_on_doubling_gaps_grows_with_their_number(n, expected):
-    # Half the logarithm of gamma, and not the constant that the proposition claims.
+    """Half the logarithm of gamma, and not the constant that Proposition 3 claims."""
     f = np.array([0.0, *(2.0**i for i in range(n))])
     assert scaled_dec(f, graphs.inventory(n + 1), 1.0) == pytest.approx(expected, abs=0.005)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import graphcb
-from graphcb import Automatic, Doubling, Fixed, FromTheory, SquareRoot, TwoThirds
+from graphcb import Automatic, Doubling, Fixed, FromGraphs, FromTheory, SquareRoot, TwoThirds
 from graphcb.exploration import Schedule, as_schedule
 from graphcb.exploration.schedules import gammas
 
@@ -34,7 +34,7 @@ def test_bad_alpha(alpha):
         SquareRoot(1.0, "K")
 
 
-def test_the_corollaries():
+def test_the_gamma_of_corollaries_3_3_and_3_5():
     strong = FromTheory(horizon=10_000, regression_regret=25.0, independence_number=4.0)
     assert strong.gamma(1, 10) == strong.gamma(9_999, 50) == 40.0
     assert FromTheory(4, 100.0, 1.0).gamma(1, 2) == 4.0  # the least
@@ -74,6 +74,7 @@ def test_every_schedule_shows_itself_as_the_call_that_makes_it():
         Automatic(c=3.0),
         Doubling(100, 2.0),
         Fixed(3.0),
+        FromGraphs(3.0),
         FromTheory(100, 2.0, 3),
         SquareRoot(4.0, "n_actions"),
         TwoThirds(4.0, 2.0),

@@ -36,6 +36,7 @@ def slope(curve):
     ],
 )
 def test_strongly_observable_graphs_have_regret_of_the_order_of_the_root(graph, alpha):
+    """Corollary 3.3, with the round in place of the horizon."""
     assert graph.observability == "strong"
     assert slope(regrets(graph, SquareRoot(2.0, alpha))) <= 0.6
 
@@ -44,11 +45,13 @@ def test_strongly_observable_graphs_have_regret_of_the_order_of_the_root(graph, 
     "graph", [graphs.apple_tasting(4), FeedbackGraph(np.roll(np.eye(4), 1, axis=1))]
 )
 def test_weakly_observable_graphs_learn_too(graph):
+    """Corollary 3.5, with the round in place of the horizon."""
     assert graph.observability == "weak"
     assert slope(regrets(graph, TwoThirds(4.0))) <= 0.75
 
 
 def test_regret_grows_with_the_actions_under_bandit_and_not_under_cops_and_robbers():
+    """Corollary 3.3: what counts is alpha, K under bandit and 1 under cops-and-robbers."""
     few, many = (regrets(graphs.bandit(k), SquareRoot(2.0, k))[-1] for k in (4, 16))
     assert many > 1.5 * few
     few, many = (regrets(graphs.cops_and_robbers(k), SquareRoot(2.0, 1))[-1] for k in (4, 16))

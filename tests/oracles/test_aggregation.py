@@ -16,6 +16,7 @@ def constants(values):
     st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (5.0, 25.0)]),
 )
 def test_regret_is_at_most_logarithmic_in_the_number_of_members(n, outcomes, loss_range):
+    """Section 2: Reg_Sq = O(log N) for a finite class."""
     low, high = loss_range
     values = np.linspace(low, high, n)
     oracle = VovkAggregation(constants(values), loss_range=loss_range)

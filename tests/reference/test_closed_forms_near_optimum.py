@@ -101,6 +101,7 @@ def test_a_search_finds_nothing_beyond_the_stated_factor(family):
 
 
 def test_undirected_self_aware_against_its_independent_set():
+    """Proposition 4: gamma * DEC <= 2 alpha."""
     rng = np.random.default_rng(12)
     for case in range(400):
         size = int(rng.integers(2, 12))
@@ -115,7 +116,7 @@ def test_undirected_self_aware_against_its_independent_set():
 
 
 def test_inventory_grows_with_the_logarithm_of_gamma_and_so_does_its_optimum():
-    # The proposition claims a constant; on doubling gaps neither is one.
+    """Proposition 3 claims a constant; on doubling gaps neither is one."""
     values, optima = [], []
     for n in (4, 8, 12, 16, 20):
         f, graph = np.array([0.0, *(2.0**i for i in range(n))]), graphs.inventory(n + 1)

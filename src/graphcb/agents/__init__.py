@@ -1,8 +1,18 @@
 """Agents: a context and a graph in, probabilities out."""
 
+from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.protocol import Agent, gamma_of
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
 
-__all__ = ["Agent", "EpsilonGreedy", "Greedy", "SquareCB", "SquareCBG", "Uniform", "gamma_of"]
+__all__ = [
+    "Agent",
+    "Certificate",
+    "EpsilonGreedy",
+    "Greedy",
+    "SquareCB",
+    "SquareCBG",
+    "Uniform",
+    "gamma_of",
+]

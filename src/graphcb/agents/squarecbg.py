@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.certificate import Certificate
 from graphcb.agents.prediction import predicted_losses
 from graphcb.checks import as_gamma, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
     ClosedForm,
+    FromGraphs,
     Method,
     Schedule,
     as_schedule,
@@ -46,7 +48,11 @@ class SquareCBG:
     sure it is has the schedule `Automatic()`. The agent keeps a copy of the schedule; its `gamma`
     is that of the last round. `method` is "auto" (the closed form of the graph if it is within a
     known factor of the optimum, else the convex program), "closed-form" or "solver"; with a
-    schedule that needs the optimal value of each round, "auto" always solves.
+    schedule that needs the optimal value of each round, "auto" always solves, and "closed-form"
+    is refused.
+
+    With a gamma, `certify=True` adds up the DEC of each round in `certificate`, which bounds the
+    regret so far.
 
     The graph may differ from round to round. `explain(graph)` says how it is explored and why.
 
@@ -61,6 +67,7 @@ class SquareCBG:
     """
 
     gamma: float | None = None
+    certificate: Certificate | None = None  # set where it is asked for
     makes_oracle = False  # set where it is True: files of 0.1.0 do not hold it
 
     def __init__(
@@ -69,6 +76,7 @@ class SquareCBG:
         *,
         gamma: float | Schedule | None = None,
         method: Method = "auto",
+        certify: bool = False,
     ) -> None:
         as_one_of("method", method, ("auto", "closed-form", "solver"))
         self.oracle = None if oracle is None else as_oracle(oracle)
@@ -77,19 +85,36 @@ class SquareCBG:
             self.schedule = copy.deepcopy(as_schedule(gamma))
         elif method == "auto" and (oracle is None or isinstance(oracle, ForecastingOracle)):
             self.schedule = None
+        if method == "closed-form" and self._needs_optimum():
+            raise ValueError(
+                f"`gamma` must not be a {type(self.schedule).__name__} with method="
+                '"closed-form": it adds up the optimal DECs, and a closed form is not the optimum; '
+                'use method="auto" or "solver"'
+            )
+        if certify and self.schedule is None:
+            raise ValueError(
+                "`certify` must come with `gamma`: regret is bounded for rounds that are explored "
+                "with one, got gamma=None"
+            )
         self.method = method
         self.n_rounds = 0
         self.epoch = 0 if self.schedule is None else self.schedule.epoch
         self.fresh_oracle = copy.deepcopy(oracle) if self._needs_optimum() else None
         if oracle is None:
             self.makes_oracle = True
+        if certify:
+            self.certificate = Certificate()
+
+    @property
+    def certify(self) -> bool:
+        """Whether the DEC of each round is added to `certificate`."""
+        return self.certificate is not None
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """Probabilities of this round; the graph must be observable."""
         schedule, n_actions = self.schedule, as_graph(graph).n_actions
-        oracle, epoch = self.oracle, self.epoch
-        if schedule is not None and schedule.epoch != epoch:
-            oracle, epoch = copy.deepcopy(self.fresh_oracle), schedule.epoch
+        restarts = schedule is not None and schedule.epoch != self.epoch
+        oracle = copy.deepcopy(self.fresh_oracle) if restarts else self.oracle
         oracle, actions = self._ready(oracle, n_actions, actions)
         if schedule is None:
             probabilities = self._explore_by_information(oracle, context, graph, actions)
@@ -100,11 +125,20 @@ class SquareCBG:
         require_observable(graph, "to learn from it")
         if schedule.needs != "nothing":  # a round that is refused leaves the schedule as it is
             schedule = copy.copy(schedule)
-        gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
+        if isinstance(schedule, FromGraphs):
+            gamma = as_gamma(schedule.gamma_on(graph))
+        else:
+            gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
         probabilities, value = self._explore(predicted, graph, gamma, schedule)
-        if schedule.needs != "nothing":
+        if restarts:
+            self.epoch = schedule.epoch
+        if self.certificate is not None:
+            self.certificate = self.certificate.after(value, gamma, restarts=restarts)
+        if isinstance(schedule, FromGraphs):
+            schedule.meet(graph)
+        elif schedule.needs != "nothing":
             schedule.observe(value)
-        self.oracle, self.epoch, self.schedule = oracle, epoch, schedule
+        self.oracle, self.schedule = oracle, schedule
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities
@@ -134,6 +168,7 @@ class SquareCBG:
         as_one_of("method", self.method, ("auto", "closed-form", "solver"))
         check_kind(self, "makes_oracle", bool)
         check_kind(self, "schedule", Schedule, type(None))
+        check_kind(self, "certificate", Certificate, type(None))
         check_counts(self, n_rounds=0, epoch=0)
         if self.gamma is not None:
             check_numbers(self, "gamma", least=0.0, most=math.inf)
@@ -197,12 +232,12 @@ class SquareCBG:
     def _explore(
         self, predicted: Floats, graph: FeedbackGraph, gamma: float, schedule: Schedule
     ) -> tuple[Floats, float]:
-        """Probabilities, and the DEC of the round if the schedule needs it."""
+        """Probabilities, and the DEC of the round if the schedule or the certificate needs it."""
         form = self.closed_form(graph)
         if form is None:
             solution = solve_dec(predicted, graph, gamma)
             return solution.probabilities, solution.value
         probabilities = form.formula(predicted, gamma)
-        if schedule.needs == "nothing":
+        if schedule.needs in ("nothing", "graph") and self.certificate is None:
             return probabilities, float("nan")
         return probabilities, dec(probabilities, predicted, graph, gamma)

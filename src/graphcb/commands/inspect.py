@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from graphcb.agents import SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.command import Commands
@@ -11,6 +13,7 @@ from graphcb.commands.outputs import Output, add_force, check_outputs
 from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
 from graphcb.commands.tables import print_table
+from graphcb.exploration import solve_dec
 from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
@@ -19,6 +22,7 @@ from graphcb.graphs.registry import recognise
 from graphcb.problems import Problem
 
 NUMBER_SECONDS = 20.0
+MOST_TO_SOLVE = 500  # actions
 
 
 def add_to(commands: Commands) -> None:
@@ -118,6 +122,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     """What is known of a graph; with the names of its actions it is that of a problem."""
     known = FeedbackGraph.from_structure(recognise(graph))
+    caveat = "" if known.is_deterministic else " (as if every edge were certain)"
     facts = [] if names else [("actions", f"{known.n_actions:,}")]
     facts += [
         ("edges", f"{known.n_edges:,}"),
@@ -126,16 +131,31 @@ def _facts(
         ("self-aware", "yes" if known.is_self_aware else "no"),
         ("undirected", "yes" if known.is_undirected else "no"),
         ("observability", _observability(known, names)),
-        ("independence number", _number(known.independence_number(time_limit=time_limit))),
+        ("independence number", _number(known.independence_number(time_limit=time_limit)) + caveat),
         (
             "  of the self-looped part",
-            _number(known.self_looped_independence_number(time_limit=time_limit)),
+            _number(known.self_looped_independence_number(time_limit=time_limit)) + caveat,
         ),
     ]
     if known.observability != "unobservable":
         domination = known.weak_domination_number(time_limit=time_limit)
-        facts.append(("weak domination number", _number(domination)))
+        facts.append(("weak domination number", _number(domination) + caveat))
+        if not known.is_deterministic:
+            facts += _chance(known)
     facts.append(("explored by", SquareCBG().explain(known) if names else explain(known)))
+    return facts
+
+
+def _chance(graph: FeedbackGraph) -> list[tuple[str, str]]:
+    """How hard a graph with random edges is, where the numbers above say too little."""
+    if graph.observability == "strong":
+        name, least = "independence number", graph.effective_independence_bound()
+    else:
+        name, least = "weak domination number", graph.effective_weak_domination_bound()
+    facts = [(f"effective {name}", f"at most {least:,.4g} (divided by the chance of an edge)")]
+    if graph.n_actions <= MOST_TO_SOLVE:
+        value = solve_dec(np.zeros(graph.n_actions), graph, gamma=1.0).value
+        facts.append(("gamma * DEC", f"{value:,.4g}, before anything is known, at any gamma"))
     return facts
 
 

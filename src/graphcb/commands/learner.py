@@ -55,7 +55,10 @@ def build_model(source: Source, options: argparse.Namespace) -> Model:
 def build_agent(options: argparse.Namespace, reading: Reading) -> SquareCBG:
     """SquareCB.G with the oracle, gamma and method of the options."""
     return SquareCBG(
-        _oracle(options, reading), gamma=options.gamma, method=options.method or "auto"
+        _oracle(options, reading),
+        gamma=options.gamma,
+        method=options.method or "auto",
+        certify=options.gamma is not None,
     )
 
 

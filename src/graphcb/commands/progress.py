@@ -12,6 +12,7 @@ from graphcb.agents import SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
+from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import Played
@@ -31,6 +32,7 @@ class Progress:
     def __init__(self, options: argparse.Namespace) -> None:
         self.is_json = options.json
         self.window: int | None = options.metric_window
+        self.regression_regret: float | None = options.regression_regret
         self.writes_files = any((options.save, options.predictions, options.plot))
         self.is_unheard = False
         self.windows: list[dict[str, Any]] = []
@@ -106,6 +108,9 @@ class Progress:
         full = comparison.full_information_loss
         if full is not None:
             self.say(f"full information     = {in_units(problem, full):.6f}")
+        bound = self._bound(comparison.model)
+        if bound is not None:
+            self.say(f"regret bound         = {in_words(bound)}")
         self.say(f"time                 = {seconds:.2f} s")
         for line in self.findings.in_the_end():
             self.say(line)
@@ -134,12 +139,16 @@ class Progress:
             "by_seed": means.tolist(),
             "best_constant_action": {"action": name, average: in_units(problem, constant)},
             "full_information": None if full is None else in_units(problem, full),
+            "regret_bound": self._bound(model),
             "actions": list(model.reading.targets.actions),
             "graph": None if graph is None else repr(graph),
             **self.findings.as_json(),
             "seconds": seconds,
         }
         return found if self.window is None else {**found, "windows": self.windows}
+
+    def _bound(self, model: Model) -> dict[str, Any] | None:
+        return regret_bound(model.player.agent, model.player.loss_range, self.regression_regret)
 
 
 def in_units(problem: Problem, losses: Any) -> Any:

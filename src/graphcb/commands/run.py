@@ -13,6 +13,7 @@ from graphcb.commands.command import Commands
 from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
 from graphcb.commands.outputs import asked, check_outputs
 from graphcb.commands.progress import Progress, in_units
+from graphcb.commands.regret_bound import check_regression_regret
 from graphcb.commands.run_options import add_columns, add_learner, add_output
 from graphcb.commands.run_rounds import run_rounds
 from graphcb.experiments.comparison import Comparison
@@ -66,6 +67,7 @@ def _run(options: argparse.Namespace) -> None:
             run_rounds(source, options, bad_rows)
             return
         model = build_model(source, options) if options.load is None else load_model(options)
+        check_regression_regret(model.player.agent, options.regression_regret)
         comparison = _comparison(model, options)
         progress.start(model, options.load)
         start = time.perf_counter()

@@ -108,6 +108,13 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="a number; larger explores less (default: none, or automatic if the oracle needs one)",
     )
+    group.add_argument(
+        "--regression-regret",
+        type=float,
+        metavar="R",
+        help="with --gamma: a bound on the oracle's regression regret, in squared losses as shares "
+        "of their range; the bound on regret is then a number",
+    )
     group.add_argument("--method", help="auto, closed-form or solver (default: auto)")
     group.add_argument("--seed", type=int, metavar="N", help="seed of the draws (default: 0)")
     group.add_argument(

@@ -11,6 +11,7 @@ from graphcb.agents import SquareCBG
 from graphcb.commands.learner import seed_of
 from graphcb.commands.outputs import PREDICTIONS
 from graphcb.commands.progress import Progress
+from graphcb.commands.regret_bound import check_regression_regret, in_words, regret_bound
 from graphcb.experiments.featured import FeaturedRun
 from graphcb.files import atomic_write
 from graphcb.problems import Learner, Problem
@@ -34,6 +35,7 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
     outcome = outcome_of(source)
     run = _new(source, outcome, options) if options.load is None else _loaded(options)
     learner, progress = run.learner, Progress(options)
+    check_regression_regret(learner.agent, options.regression_regret)
     problem = learner.problem
     if (problem.feedback == "rewards") != (outcome == "rewards"):
         raise ValueError(f"{source.name}: must have {problem.feedback}, got {outcome}")
@@ -82,7 +84,8 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
 
 
 def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedRun:
-    agent = SquareCBG(gamma=options.gamma, method=options.method or "auto")
+    certify = options.gamma is not None
+    agent = SquareCBG(gamma=options.gamma, method=options.method or "auto", certify=certify)
     if options.problem is not None:
         problem = Problem.read(options.problem)
         for name in ("graph", "loss_range"):
@@ -131,6 +134,7 @@ def _loaded(options: argparse.Namespace) -> FeaturedRun:
 def _finish(run: FeaturedRun, progress: Progress, bad_rows: BadRows, seconds: float) -> None:
     count, total, random = run.sums
     unit = run.learner.problem.unit
+    bound = regret_bound(run.learner.agent, run.learner.problem.range, progress.regression_regret)
     if progress.is_json:
         found: dict[str, Any] = {
             "examples": count,
@@ -138,6 +142,7 @@ def _finish(run: FeaturedRun, progress: Progress, bad_rows: BadRows, seconds: fl
             "skipped": bad_rows.shown,
             f"average_{unit}": total / count,
             "random_actions": random / count,
+            "regret_bound": bound,
             "seconds": seconds,
         }
         if progress.window is not None:
@@ -151,5 +156,7 @@ def _finish(run: FeaturedRun, progress: Progress, bad_rows: BadRows, seconds: fl
         progress.say(f"rows skipped         = {bad_rows.count:,}")
     progress.say(f"{f'average {unit}':<20} = {total / count:.6f}")
     progress.say(f"random actions       = {random / count:.6f}")
+    if bound is not None:
+        progress.say(f"regret bound         = {in_words(bound)}")
     progress.say(f"time                 = {seconds:.2f} s")
     progress.skipped(bad_rows)

@@ -43,8 +43,8 @@ def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool =
     """Run the agent through the environment; the same as `run`, bit for bit, but all at once.
 
     SquareCB.G and SquareCB over stock levels and over tables of known losses go through compiled
-    loops, at a few microseconds per round; everything else, and all runs with `compiled=False`,
-    go through `loop.play`. The agent ends in the same state either way.
+    loops, at a few microseconds per round; everything else, agents with `certify=True` and all
+    runs with `compiled=False` go through `loop.play`. The agent ends in the same state either way.
 
     >>> import graphcb
     >>> from graphcb.environments import SyntheticInventory
@@ -71,6 +71,8 @@ def _play_compiled(agent: Agent, environment: Environment, seed: int, book: ledg
     if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):
         return 0
     if agent.schedule is None or agent.schedule.needs != "nothing":
+        return 0
+    if isinstance(agent, SquareCBG) and agent.certify:  # the kernels do not compute the DEC
         return 0
     world, draws = streams(seed)
     uniforms = draws.random(environment.n_rounds)

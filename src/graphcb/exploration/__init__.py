@@ -1,6 +1,7 @@
 """Predicted losses, a graph and gamma in; probabilities out."""
 
 from graphcb.exploration.choice import Method, closed_form_for, closed_form_probabilities
+from graphcb.exploration.from_graphs import FromGraphs
 from graphcb.exploration.schedules import (
     Automatic,
     Doubling,
@@ -22,6 +23,7 @@ __all__ = [
     "ClosedForm",
     "Doubling",
     "Fixed",
+    "FromGraphs",
     "FromTheory",
     "Method",
     "Schedule",

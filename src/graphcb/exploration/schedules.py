@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graphcb.checks import as_count, as_gamma, as_positive
 from graphcb.loaded import check_counts, check_numbers
 
-Need = Literal["nothing", "value", "optimum"]
+Need = Literal["nothing", "value", "optimum", "graph"]
 
 LARGEST = 1e300  # what a schedule works out from DECs stays below this: they may be infinite
 
@@ -20,8 +20,8 @@ class Schedule(Protocol):
     """Gives gamma for a round.
 
     `needs` is what `observe` must be given after each round: "nothing", the "value" of the DEC
-    of what was played, or its "optimum". When `epoch` changes, the agent starts again with a
-    fresh oracle.
+    of what was played, or its "optimum". `FromGraphs` needs the "graph" instead. When `epoch`
+    changes, the agent starts again with a fresh oracle.
     """
 
     needs: ClassVar[Need]
@@ -198,7 +198,8 @@ class Doubling:
 
     Starts at sqrt(horizon / regression_regret). When the optimal DECs of the rounds of an epoch
     add up to more than gamma * regression_regret, gamma doubles, and the epoch and the oracle
-    start again. Works for strongly and weakly observable graphs.
+    start again. Works for strongly and weakly observable graphs; not with closed forms, which are
+    not the optimum.
 
     >>> schedule = Doubling(horizon=100, regression_regret=1.0)
     >>> schedule.gamma(1, 5)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar, overload
 
 from graphcb.graphs import measures
+from graphcb.graphs.effective import effective_independence, effective_weak_domination
 from graphcb.graphs.matrices import DenseMatrix, build_dense
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.observability import (
@@ -151,6 +152,40 @@ class GraphFacts:
         """Greedy bounds on `weak_domination_number`: a count below, a cover above."""
         require_observable(self, "to have a weak domination number")
         return measures.greedy(self._structure, "weak_domination")
+
+    def effective_independence_bound(self) -> float:
+        """What takes the place of alpha where edges are random: an upper bound on gamma * DEC.
+
+        The independence number counts every edge as certain. This is the independence number of
+        the edges with a probability of at least e, divided by e, for the best e; up to the
+        paper's constant and logarithm. The graph must be strongly observable.
+
+        >>> import numpy as np
+        >>> from graphcb import FeedbackGraph
+        >>> rare = FeedbackGraph(np.full((5, 5), 0.01))  # all reveal all, once in 100 times
+        >>> rare.independence_number(), rare.effective_independence_bound()
+        (1, 100.0)
+        """
+        if self.observability != "strong":
+            raise ValueError(
+                "`graph` must be strongly observable to have an effective independence number, "
+                f"got one whose observability is {self.observability!r}; see "
+                "effective_weak_domination_bound()"
+            )
+        if self.is_deterministic:
+            return float(self.independence_bounds().upper)
+        return self.remember("effective independence", lambda g: effective_independence(g.matrix))
+
+    def effective_weak_domination_bound(self) -> float:
+        """What takes the place of d where edges are random, in the DEC of sqrt(d / gamma).
+
+        The weak domination number of the edges with a probability of at least e, divided by e,
+        for the best e.
+        """
+        require_observable(self, "to have a weak domination number")
+        if self.is_deterministic:
+            return float(self.weak_domination_bounds().upper)
+        return self.remember("effective domination", lambda g: effective_weak_domination(g.matrix))
 
     def _number(self, measure: measures.Measure, time_limit: float | None) -> int | Bounds:
         """The exact number, remembered once found, or what was proven in time."""

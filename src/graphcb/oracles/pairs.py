@@ -67,7 +67,7 @@ class PairPosterior:
             and used.size < capacity
             and self.n_in_blocks <= self.most_in_blocks
             and self.n_alone <= min(alone, MOST_PAIRS)
-            and n_blocks <= shape[0]
+            and shape[0] == max(1, n_blocks)
             and (shape[1] == BLOCK or (n_blocks <= 1 and self.n_in_blocks <= shape[1]))
             and bool((used[in_blocks] < self.n_in_blocks).all())
             and bool((used[~in_blocks] < IN_BLOCKS + self.n_alone).all())

@@ -8,7 +8,7 @@ from graphcb import FeedbackGraph, graphs
 
 
 def dec_by_definition(p, f, matrix, gamma):
-    """max over a of p @ f - f_a + |p - e_a|^2 / (gamma W), as Theorem 3.5 has it."""
+    """max over a of p @ f - f_a + |p - e_a|^2 / (gamma W), as Theorem 3.6 has it."""
     reveal = matrix.T @ p
     values = []
     for a in range(len(f)):
