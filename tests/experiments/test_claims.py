@@ -5,11 +5,12 @@ from graphcb.experiments.claims import KINDS, Claim
 from graphcb.experiments.curves import Summary
 
 
-def line(name, mean, deviation=0.01):
+def line(name, mean, deviation=0.01, finals=(-0.01, 0.0, 0.01)):
     rounds = np.array([1, 500, 1000, 2000])
     curve = mean + np.array([0.3, 0.2, 0.1, 0.0])
     spread = np.array([4.0, 3.0, 2.0, 1.0]) * deviation
-    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread)
+    finals = mean + np.array(finals)
+    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread, finals)
 
 
 def judge(kind, *lines, **numbers):
@@ -29,8 +30,25 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
         ("increasing", (a, b, c), {}, True, "steps +0.0300, +0.0700"),
         ("increasing", (a, c, b), {}, False, "steps +0.1000, -0.0700"),
         ("increasing", (a, line("a2", 0.20)), {}, False, "steps +0.0000"),
-        ("not above", (a, line("a2", 0.20)), {}, True, "0.2000 against 0.2000"),
-        ("not above", (b, a), {}, False, "0.2300 against 0.2000"),
+        ("level", (a, line("d", 0.191)), {}, True, "0.2000 against 0.1910, deviation 0.0100"),
+        ("level", (a, b), {}, False, "0.2000 against 0.2300, deviation 0.0100"),
+        ("level", (b, a), {}, False, "0.2300 against 0.2000, deviation 0.0100"),
+        ("consistently below", (a, b), {}, True, "at 4 of 4 rounds, with 3 of 3 seeds"),
+        ("consistently below", (a, a), {}, False, "at 0 of 4 rounds, with 0 of 3 seeds"),
+        (
+            "consistently below",  # at every round on average, but not with every seed
+            (a, line("e", 0.21, finals=(-0.03, 0.0, 0.03))),
+            {},
+            False,
+            "at 4 of 4 rounds, with 2 of 3 seeds",
+        ),
+        (
+            "consistently below",  # with every seed at the end, but not at every round
+            (a._replace(mean_curve=np.add(b.mean_curve, [0.1, 0.1, -0.1, -0.1])), b),
+            {},
+            False,
+            "at 2 of 4 rounds, with 3 of 3 seeds",
+        ),
         ("apart", (a, b), {}, True, "by 0.0300, deviations 0.0100, 0.0100"),
         ("apart", (a, line("b", 0.23, 0.04)), {}, False, "by 0.0300, deviations 0.0100, 0.0400"),
         ("apart", (b, a), {}, False, "by -0.0300, deviations 0.0100, 0.0100"),

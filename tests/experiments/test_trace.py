@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
-from graphcb.agents import EpsilonGreedy, gamma_of
+from graphcb.agents import EpsilonGreedy, Greedy, gamma_of
 from graphcb.environments import (
     GrowingGrid,
     KnownLosses,
@@ -51,6 +51,16 @@ def test_stock_levels(kind, alpha, levels):
     assert len(set(quick.actions.tolist())) > 1
 
 
+GREEDY = [Greedy, lambda oracle: EpsilonGreedy(oracle, epsilon=0.3)]
+
+
+@pytest.mark.parametrize("kind", GREEDY, ids=["greedy", "epsilon-greedy"])
+@pytest.mark.parametrize("levels", [7, GrowingGrid(1 / 3)])
+def test_greedy_agents_over_stock_levels(kind, levels):
+    environment = SyntheticInventory(n_rounds=N, levels=levels)
+    agree(lambda: kind(NewsvendorOGD(100, learning_rate=0.1)), environment)
+
+
 def table(n_actions, *, dense=False, graph=None, n_rounds=N, seed=0):
     rng = np.random.default_rng(seed)
     contexts = sparse.random_array((N, 60), density=0.1, rng=rng, format="csr")
@@ -88,6 +98,34 @@ def test_tables_of_losses(graph, dense):
     agree(on_table(SquareCB, size, decay="inverse_sqrt", loss_range=(-1.0, 2.0)), environment)
 
 
+@pytest.mark.parametrize("kind", GREEDY, ids=["greedy", "epsilon-greedy"])
+@pytest.mark.parametrize(
+    "graph", [graphs.bandit(5), graphs.inventory(5), RandomSelfAware(5, 0.5)], ids=repr
+)
+def test_greedy_agents_over_tables_of_losses(kind, graph):
+    environment = table(5, graph=graph)
+    agree(lambda: kind(LogisticOGD(5, 60, learning_rate=4.0)), environment)
+
+
+def test_the_world_and_the_draws_have_seeds_of_their_own():
+    environment = table(5)
+    for compiled in (True, False):
+
+        def play(seed, draw_seed, compiled=compiled):
+            agent = on_table(SquareCBG, 5)()
+            return trace(agent, environment, seed=seed, draw_seed=draw_seed, compiled=compiled)
+
+        same, other = play(1, 1), play(1, 2)
+        assert same.actions.tolist() == play(1, None).actions.tolist()
+        assert same.actions.tolist() != other.actions.tolist()
+        np.testing.assert_array_equal(
+            other.actions,
+            trace(
+                on_table(SquareCBG, 5)(), environment, seed=1, draw_seed=2, compiled=not compiled
+            ).actions,
+        )
+
+
 def test_a_fresh_graph_each_round():
     environment = table(6, graph=RandomSelfAware(6, 0.5), n_rounds=N // 2)
     quick = agree(on_table(SquareCB, 6), environment)
@@ -118,8 +156,8 @@ def test_a_fresh_graph_that_is_of_a_family_is_left_to_the_loop():
 
 @pytest.mark.parametrize("rule", range(len(rules.FORMULAS)))
 def test_every_rule_is_its_formula(rule):
-    f = np.array([0.3, 0.1])
-    np.testing.assert_array_equal(rules.explore(rule, f, 5.0), rules.FORMULAS[rule](f, 5.0))
+    f, number = np.array([0.3, 0.1]), 5.0 if rule < len(rules.FORMULAS) - 1 else 0.25
+    np.testing.assert_array_equal(rules.explore(rule, f, number), rules.FORMULAS[rule](f, number))
 
 
 def test_an_agent_goes_on_where_it_was():
@@ -209,7 +247,7 @@ def test_a_derived_schedule_keeps_its_own_ways():
 
 
 def test_any_agent_can_be_traced():
-    result = trace(EpsilonGreedy(LogisticOGD(3, 60)), table(3), seed=0)
+    result = trace(EpsilonGreedy(LinearOGD(3, 60)), table(3), seed=0)
     assert (result.n_compiled, result.losses.size) == (0, N)
 
 

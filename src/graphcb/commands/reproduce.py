@@ -185,20 +185,25 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
     from rich.console import Console
     from rich.table import Table
 
+    from graphcb.experiments.lines import exploration_of
+
     table = Table(
         title=f"{experiment.name}: progressive validation loss with the best setting of each line",
         title_justify="left",
     )
-    for column in ("agent", "line", "mean", "std", "learning rate", "c", "seeds"):
+    for column in ("agent", "line", "mean", "std", "learning rate", "exploration", "seeds"):
         table.add_column(column)
     for s in summaries:
+        own = exploration_of(s.agent)
         table.add_row(
             s.agent,
             s.line,
             f"{s.mean:.4f}",
             f"{s.deviation:.4f}",
-            f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end),
-            f"{s.c:g}" + "*" * ("c" in s.at_grid_end),
+            f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end)
+            if s.learning_rate
+            else "",
+            f"{own} = {s.c:g}" + "*" * ("c" in s.at_grid_end) if own else "",
             str(s.n_seeds),
         )
     console = Console()

@@ -54,11 +54,22 @@ def _increasing(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     return Verdict(claim.text, f"steps {shown}", all(step > 0.0 for step in steps))
 
 
-def _not_above(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The first line does not end above the second."""
+def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The final losses differ by no more than the larger standard deviation."""
     first, second = lines
-    measured = f"{first.mean:.4f} against {second.mean:.4f}"
-    return Verdict(claim.text, measured, first.mean <= second.mean)
+    spread = max(first.deviation, second.deviation)
+    measured = f"{first.mean:.4f} against {second.mean:.4f}, deviation {spread:.4f}"
+    return Verdict(claim.text, measured, abs(first.mean - second.mean) <= spread)
+
+
+def _consistently_below(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The first line is lower at every recorded round, and at the end with every seed."""
+    first, second = lines
+    rounds, seeds = first.mean_curve < second.mean_curve, first.finals < second.finals
+    measured = (
+        f"at {rounds.sum()} of {rounds.size} rounds, with {seeds.sum()} of {seeds.size} seeds"
+    )
+    return Verdict(claim.text, measured, bool(rounds.all() and seeds.all()))
 
 
 def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -98,7 +109,8 @@ KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProx
     {
         "flat": _flat,
         "increasing": _increasing,
-        "not above": _not_above,
+        "level": _level,
+        "consistently below": _consistently_below,
         "apart": _apart,
         "gap removed": _gap_removed,
         "lower early": _lower_early,
