@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +16,8 @@ from graphcb.commands.outputs import Output, add_force, check_outputs
 from graphcb.commands.packages import need
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.curves import Curve, Summary
     from graphcb.experiments.experiment import Experiment
@@ -35,8 +38,9 @@ def add_to(commands: Commands) -> None:
         "figures",
         nargs="+",
         metavar="FIGURE",
-        help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive, all (these four), "
-        "bakery, spam, bakeoff (learners side by side), or your own settings file (.toml)",
+        help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive (of the paper), "
+        "weak-feedback, misspecified (of its theory), all (these six), bakery, spam, "
+        "bakeoff (learners side by side), or your own settings file (.toml)",
     )
     parser.add_argument(
         "--quick",
@@ -90,7 +94,7 @@ def _reproduce(options: argparse.Namespace) -> None:
         if is_bakeoff(name):
             continue
         found = (
-            [e for e in map(experiments.read, experiments.names()) if e.in_paper]
+            [e for e in map(experiments.read, experiments.names()) if e.in_all]
             if name == "all"
             else [experiments.read(name)]
         )
@@ -103,8 +107,12 @@ def _reproduce(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     for one in bakeoffs:
         reproduce_bakeoff(one, options)
-    if len(chosen) > 1:
-        panels = [(one.title, summarise(c)) for one, c in zip(chosen, curves, strict=True)]
+    panels = [
+        (one.title, summarise(c))
+        for one, c in zip(chosen, curves, strict=True)
+        if one.measure == "loss"
+    ]
+    if len(panels) > 1:
         for suffix in (".png", ".pdf"):
             save(draw_panels(panels), options.out / f"panels{suffix}")
         print(f"all panels: {options.out / 'panels.png'}")
@@ -128,7 +136,7 @@ def _check_folder(
     names = [(one.name, endings) for one in chosen]
     for one in bakeoffs:
         names.append((one.name, {**endings, "-table.csv": "table of results", ".md": "report"}))
-    if len(chosen) > 1:
+    if sum(one.measure == "loss" for one in chosen) > 1:
         names.append(("panels", {".png": "picture", ".pdf": "picture"}))
     outputs = [
         Output(f"{name}{ending}", folder / f"{name}{ending}", kind)
@@ -167,18 +175,28 @@ def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experim
 
 def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "list[Curve]":
     from graphcb.experiments.curves import summarise, write_csv
-    from graphcb.figures.curves import draw_panels, save
+    from graphcb.figures.curves import save
 
     store, curves = finish_shown(experiment, options)
     summaries = summarise(curves)
     runs = [(store.about(experiment.identity(curve.setting)), curve) for curve in curves]
     write_csv(runs, options.out / f"{experiment.name}.csv")
     for suffix in (".png", ".pdf"):
-        figure = draw_panels([(experiment.title, summaries)])
-        save(figure, options.out / f"{experiment.name}{suffix}")
+        save(_draw(experiment, summaries), options.out / f"{experiment.name}{suffix}")
     _print_summaries(experiment, summaries)
     print(f"figure: {options.out / experiment.name}.png, .pdf   table: .csv   runs: .jsonl")
     return curves
+
+
+def _draw(experiment: "Experiment", summaries: "Sequence[Summary]") -> "Figure":
+    from graphcb.figures.curves import draw_panels
+    from graphcb.figures.regret import draw_growth, draw_misspecification
+
+    if experiment.measure == "regret":
+        return draw_growth(experiment.title, summaries)
+    if experiment.measure == "misspecification":
+        return draw_misspecification(experiment.title, summaries, experiment.scales())
+    return draw_panels([(experiment.title, summaries)])
 
 
 def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -> None:
@@ -187,26 +205,29 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
 
     from graphcb.experiments.lines import exploration_of
 
+    regret = experiment.measure != "loss"
+    what = "regret" if regret else "progressive validation loss"
     table = Table(
-        title=f"{experiment.name}: progressive validation loss with the best setting of each line",
+        title=f"{experiment.name}: {what} with the best setting of each line",
         title_justify="left",
     )
-    for column in ("agent", "line", "mean", "std", "learning rate", "exploration", "seeds"):
+    slope = ("slope",) if experiment.measure == "regret" else ()
+    for column in ("agent", "line", "mean", "std", *slope, "learning rate", "exploration", "seeds"):
         table.add_column(column)
     for s in summaries:
         own = exploration_of(s.agent)
         table.add_row(
             s.agent,
             s.line,
-            f"{s.mean:.4f}",
-            f"{s.deviation:.4f}",
+            *_numbers(s, regret=regret),
+            *(f"{s.slope:.2f}" for _ in slope),
             f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end)
             if s.learning_rate
             else "",
             f"{own} = {s.c:g}" + "*" * ("c" in s.at_grid_end) if own else "",
             str(s.n_seeds),
         )
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(experiment.title, markup=False)
     console.print(table)
     if any(s.at_grid_end for s in summaries):
@@ -214,6 +235,14 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
     for verdict in (claim.judge(summaries) for claim in experiment.claims):
         answer = "holds" if verdict.holds else "DOES NOT HOLD"
         console.print(f"{answer}: {verdict.text} ({verdict.measured})")
+
+
+def _numbers(summary: "Summary", *, regret: bool) -> tuple[str, str]:
+    """Mean and standard deviation at the end: of the mean loss, or of the whole regret."""
+    if not regret:
+        return f"{summary.mean:.4f}", f"{summary.deviation:.4f}"
+    n_rounds = int(summary.rounds[-1])
+    return f"{n_rounds * summary.mean:.0f}", f"{n_rounds * summary.deviation:.0f}"
 
 
 def _print_costs(curves: "Sequence[Curve]", seconds: float, n_jobs: int) -> None:

@@ -72,6 +72,25 @@ class Summary(NamedTuple):
     deviation_curve: Floats
     finals: Floats
 
+    @property
+    def regret_curve(self) -> Floats:
+        """The sum of the losses at each of `rounds`: the regret where losses are regrets."""
+        return self.rounds * self.mean_curve
+
+    @property
+    def slope(self) -> float:
+        """Of the regret over the rounds on logarithmic axes, from round T / 32 to T.
+
+        A straight line fitted by least squares to 16 points, about equally spaced there.
+        """
+        last = self.rounds[-1]
+        wanted = np.geomspace(last / 32.0, last, 16)
+        points = np.unique(np.searchsorted(self.rounds, wanted * (1.0 - 1e-9)))
+        regret = self.regret_curve[points]
+        if points.size < 2 or not (regret > 0.0).all():
+            return float("nan")
+        return float(np.polyfit(np.log(self.rounds[points]), np.log(regret), 1)[0])
+
 
 def record(setting: Setting, losses: Floats, seconds: Seconds, n_points: int = 100) -> Curve:
     """Keep `n_points` equally spaced rounds of a run with these losses, the last one included."""

@@ -1,5 +1,6 @@
 """An experiment is data: a settings file says what is run, over which grid, and what is claimed."""
 
+import math
 import time
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from graphcb.checks import listed
+from graphcb.checks import as_one_of, listed
+from graphcb.environments import OffLinear
 from graphcb.experiments import problems
 from graphcb.experiments.claims import Claim
 from graphcb.experiments.constant import best_constant
@@ -20,17 +22,24 @@ from graphcb.experiments.trace import trace
 
 FOLDER = "settings"
 GRID = ("learning_rate", "c", "epsilon")
+MEASURES = ("loss", "regret", "misspecification")
 NOT_A_PANEL = "bakeoff.toml"  # `graphcb.experiments.bakeoff` reads it
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One panel. `quick` and `wide` hold what those modes change, `in_paper` its place there."""
+    """One panel. `quick` and `wide` hold what those modes change, `in_paper` its place there.
+
+    `measure` says what its figure shows: the "loss" so far, the growth of "regret", or regret
+    against "misspecification". `graphcb reproduce all` runs it if `in_all`.
+    """
 
     name: str
     title: str
     problem: Mapping[str, Any]
     lines: tuple[Line, ...]
+    measure: str
+    in_all: bool
     grid: Grid
     n_seeds: int
     n_rounds: int | None
@@ -83,6 +92,18 @@ class Experiment:
         """How long a run is."""
         return self.problem_of(self.line(setting)).environment.n_rounds
 
+    def scales(self) -> dict[str, tuple[str, float]]:
+        """Of each line by its name, on a problem that is off: the graph, epsilon T sqrt(alpha)."""
+        scales = {}
+        for line in self.lines:
+            environment = self.problem_of(line).environment
+            if not isinstance(environment, OffLinear):
+                raise ValueError('`measure = "misspecification"` needs the problem "off-linear"')
+            graph, off = environment.graph, environment.off
+            x = off * environment.n_rounds * math.sqrt(graph.independence_number())
+            scales[line.name] = f"{line.options['graph']['family']}", x
+        return scales
+
     def identity(self, setting: Setting) -> dict[str, Any]:
         """Everything that defines a run, data included: equal identities give equal results."""
         line = self.line(setting)
@@ -122,7 +143,9 @@ def names() -> tuple[str, ...]:
     files = resources.files(__package__).joinpath(FOLDER).iterdir()
     panels = [file.name for file in files if file.name.endswith(".toml")]
     found = [read(file.removesuffix(".toml")) for file in panels if file != NOT_A_PANEL]
-    return tuple(e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", e.name)))
+    return tuple(
+        e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", not e.in_all, e.name))
+    )
 
 
 def read(name: str) -> Experiment:
@@ -151,7 +174,9 @@ def parse(name: str, text: str, file: str) -> Experiment:
             name=name,
             title=table.pop("title"),
             problem=table.pop("problem"),
-            lines=tuple(_parse_line(line) for line in table.pop("lines")),
+            lines=tuple(one for line in table.pop("lines") for one in _parse_lines(line)),
+            measure=as_one_of("measure", table.pop("measure", "loss"), MEASURES),
+            in_all=table.pop("in_all", "in_paper" in table),
             grid=Grid(*(tuple(grid.pop(name, ())) for name in GRID)),
             n_seeds=table.pop("seeds"),
             n_rounds=table.pop("n_rounds", None),
@@ -171,11 +196,12 @@ def parse(name: str, text: str, file: str) -> Experiment:
     return experiment
 
 
-def _parse_line(table: dict[str, Any]) -> Line:
-    own = {key: table.pop(key) for key in ("agent", "name", "alpha", "method") if key in table}
-    line = Line(**own, options=table)
-    line.check()
-    return line
+def _parse_lines(table: dict[str, Any]) -> list[Line]:
+    """One line, or one for each agent of a list."""
+    own = {key: table.pop(key) for key in ("name", "alpha", "method") if key in table}
+    agents = table.pop("agent")
+    agents = [agents] if isinstance(agents, str) else agents
+    return [Line(agent, **own, options=table) for agent in agents]
 
 
 def _check(experiment: Experiment, file: str) -> None:

@@ -35,9 +35,10 @@ class Line:
         """By this name claims refer to the line."""
         return f"{self.agent}, {self.name}"
 
-    def check(self) -> None:
-        """Refuse an agent that does not exist or lacks its graph number."""
+    def __post_init__(self) -> None:
         kind = KINDS[as_one_of("lines.agent", self.agent, KINDS)]
+        if self.alpha is None:
+            object.__setattr__(self, "alpha", kind.alpha)
         if kind.grid == "c" and self.alpha is None:
             raise ValueError(f"`lines.alpha` must be given for {self.agent}, in {self.name!r}")
 
@@ -61,10 +62,11 @@ class Grid(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """An agent of a settings file: how it is made, and which grid is its own."""
+    """An agent of a settings file: how it is made, which grid is its own, its usual `alpha`."""
 
     build: Callable[[Line, ExperimentProblem, Oracle, float], Agent]
     grid: Literal["c", "epsilon", "none"]
+    alpha: str | None = None
     has_oracle: bool = True
 
 
@@ -94,9 +96,9 @@ def _no_agent(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "SquareCB.G": Kind(_squarecbg, "c"),
-        "SquareCB": Kind(_squarecb, "c"),
-        "SquareCB.G, TwoThirds": Kind(_two_thirds, "c"),
-        "SquareCB.G, SquareRoot": Kind(_squarecbg, "c"),
+        "SquareCB": Kind(_squarecb, "c", "n_actions"),
+        "SquareCB.G, TwoThirds": Kind(_two_thirds, "c", "weak_domination_number"),
+        "SquareCB.G, SquareRoot": Kind(_squarecbg, "c", "independence_number"),
         "SquareCBG()": Kind(lambda *_: SquareCBG(), "none", has_oracle=False),
         "greedy": Kind(lambda line, problem, oracle, c: Greedy(oracle), "none"),
         "epsilon-greedy": Kind(
