@@ -19,6 +19,16 @@ def judge(kind, *lines, **numbers):
     return claim.judge([*reversed(lines), line("other", 9.0)])
 
 
+def power(name, exponent):
+    """A line whose regret grows like t ** exponent."""
+    rounds = np.arange(10, 1001, 10)
+    zeros, curve = np.zeros(100), rounds ** (exponent - 1.0)
+    return Summary(
+        "A", name, 0.0, 1.0, 3, curve[-1], 0.0, (), rounds, curve, zeros, np.full(3, curve[-1])
+    )
+
+
+half, two_thirds, linear = power("half", 0.5), power("2/3", 2 / 3), power("1", 1.0)
 a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
 
 
@@ -70,6 +80,31 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
             False,
             "deviation 0.0600 against 0.0300",
         ),
+        (
+            "slopes",
+            (two_thirds, half),
+            {"more_than": 0.45, "within": 0.7},
+            True,
+            "slopes 0.67, 0.50",
+        ),
+        (
+            "slopes",
+            (two_thirds, linear),
+            {"more_than": 0.45, "within": 0.7},
+            False,
+            "slopes 0.67, 1.00",
+        ),
+        ("slopes", (half,), {"more_than": 0.6, "within": 0.7}, False, "slopes 0.50"),
+        ("steeper", (half, two_thirds), {}, True, "slopes 0.50 and 0.67"),
+        (
+            "steeper",
+            (half, two_thirds, linear, power("also 1", 1.0)),
+            {},
+            False,
+            "slopes 0.50 and 0.67, 1.00 and 1.00",
+        ),
+        ("allowed", (a, b, c), {"allowed": [0.04, 0.11]}, True, "0.0300 of 0.04, 0.1000 of 0.11"),
+        ("allowed", (a, b, c), {"allowed": [0.04, 0.09]}, False, "0.0300 of 0.04, 0.1000 of 0.09"),
     ],
 )
 def test_each_kind_holds_and_does_not(kind, lines, numbers, holds, measured):

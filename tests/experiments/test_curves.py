@@ -67,3 +67,18 @@ def test_csv_has_one_line_a_run_and_round(tmp_path):
         "round": "2",
         "mean_loss": "0.25",
     }
+
+
+@pytest.mark.parametrize("power", [0.5, 2 / 3, 1.0])
+def test_the_slope_is_the_power_of_the_late_regret(power):
+    rounds = np.arange(100, 10_001, 100)
+    early = np.where(rounds < 300, 5.0, 0.0)  # the first rounds do not count
+    mean_loss = (rounds**power + early) / rounds
+    (summary,) = summarise([Curve(Setting("a", "x", 0.0, 0.0, 0), rounds, mean_loss)])
+    assert summary.slope == pytest.approx(power, abs=1e-9)
+    np.testing.assert_allclose(summary.regret_curve, rounds**power + early)
+
+
+def test_no_regret_has_no_slope():
+    (summary,) = summarise([curve("a", 0.0, 0.0, 0, [0.0] * 100)])
+    assert np.isnan(summary.slope)

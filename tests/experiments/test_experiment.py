@@ -5,6 +5,7 @@ from importlib import resources
 
 import pytest
 
+from graphcb import SquareRoot, TwoThirds
 from graphcb.experiments import experiment as experiments
 from graphcb.experiments.curves import Setting, summarise
 from graphcb.experiments.experiment import parse, read
@@ -28,16 +29,19 @@ levels = 5
 """
 
 
-def test_the_panels_of_the_paper_and_two_more():
+def test_the_panels_of_the_paper_of_its_theory_and_two_more():
     assert NAMES == (
         "rcv1-graphs",
         "rcv1-random",
         "inventory-fixed",
         "inventory-adaptive",
+        "misspecified",
+        "weak-feedback",
         "bakery",
         "spam",
     )
-    assert [bool(read(name).in_paper) for name in NAMES] == [True] * 4 + [False] * 2
+    assert [bool(read(name).in_paper) for name in NAMES] == [True] * 4 + [False] * 4
+    assert [read(name).in_all for name in NAMES] == [True] * 6 + [False] * 2
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_wide_adds_to_the_grid_at_its_ends(name):
     assert set(wide.settings()) > set(experiment.settings())
     for ours, wider in zip(experiment.grid, wide.grid, strict=True):
         assert wider == tuple(sorted(wider))
-        assert set(wider) > set(ours)
+        assert set(wider) > set(ours) or ours == (0.0,)  # ridge regression has no learning rate
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,6 +89,40 @@ def test_quick_needs_no_data_and_every_line_runs(name, monkeypatch):
         assert curve.rounds[-1] == 60
         assert 0.0 < curve.mean_loss[-1] < 1.0
         assert curve.mean_loss.tolist() == experiment.play(setting).mean_loss.tolist()
+
+
+def test_a_line_for_each_agent_of_a_list():
+    text = OWN.replace('"SquareCB.G"', '["SquareCB", "greedy"]').replace("alpha = 1.0\n", "")
+    lines = parse("own", text, "own.toml").lines
+    assert [(line.label, line.alpha) for line in lines] == [
+        ("SquareCB, five", "n_actions"),  # what it has if nothing is said
+        ("greedy, five", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "gamma"),
+    [
+        ("SquareCB.G, TwoThirds", TwoThirds(2.0, 8.0)),
+        ("SquareCB.G, SquareRoot", SquareRoot(2.0, 16.0)),
+        ("SquareCB", SquareRoot(2.0, "n_actions")),
+        ("SquareCBG()", None),
+    ],
+)
+def test_the_numbers_of_the_graph_are_in_gamma(agent, gamma):
+    experiment = read("weak-feedback")
+    line = next(ln for ln in experiment.lines if ln.label == f"{agent}, blocks, d = 8")
+    assert line.build(experiment.problem_of(line), 0.0, 2.0).schedule == gamma
+
+
+def test_what_misspecification_is_drawn_against():
+    experiment = replace(read("misspecified"), n_rounds=100)
+    scales = experiment.scales()
+    assert scales["bandit, epsilon = 0.1"] == ("bandit", pytest.approx(0.1 * 100 * 3))
+    assert scales["four cliques, epsilon = 0.2"] == ("disjoint_cliques", pytest.approx(40.0))
+    assert scales["cops and robbers, epsilon = 0"] == ("cops_and_robbers", 0.0)
+    with pytest.raises(ValueError, match='needs the problem "off-linear"'):
+        read("weak-feedback").scales()
 
 
 def short(name, **changes):
@@ -162,6 +200,10 @@ def test_an_experiment_of_your_own_is_one_file(tmp_path):
             "own.toml: `lines.agent` must be one of SquareCB.G, SquareCB, .*; got 'SquareCB.H'",
         ),
         (("[problem]", "[problem"), "own.toml: .*line 8"),
+        (
+            ("seeds = 2", 'seeds = 2\nmeasure = "luck"'),
+            "own.toml: `measure` must be one of loss, regret, misspecification; got 'luck'",
+        ),
     ],
 )
 def test_mistakes_in_a_settings_file(change, text):

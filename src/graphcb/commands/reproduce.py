@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.curves import Curve, Summary
     from graphcb.experiments.experiment import Experiment
+    from graphcb.experiments.spread import Spread
 
 
 def add_to(commands: Commands) -> None:
@@ -103,7 +104,8 @@ def _reproduce(options: argparse.Namespace) -> None:
     _check_folder(options, chosen, bakeoffs)
     _find_data(chosen)
     start = time.perf_counter()
-    curves = [_reproduce_one(one, options) for one in chosen]
+    made = [_reproduce_one(one, options) for one in chosen]
+    curves = [runs for runs, _ in made]
     seconds = time.perf_counter() - start
     for one in bakeoffs:
         reproduce_bakeoff(one, options)
@@ -117,7 +119,8 @@ def _reproduce(options: argparse.Namespace) -> None:
             save(draw_panels(panels), options.out / f"panels{suffix}")
         print(f"all panels: {options.out / 'panels.png'}")
     if curves:
-        _print_costs([curve for panel in curves for curve in panel], seconds, options.jobs)
+        every = [curve for runs, repeats in made for curve in (*runs, *repeats)]
+        _print_costs(every, seconds, options.jobs)
 
 
 def _check_folder(
@@ -173,8 +176,12 @@ def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experim
     return experiment
 
 
-def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "list[Curve]":
+def _reproduce_one(
+    experiment: "Experiment", options: argparse.Namespace
+) -> "tuple[list[Curve], list[Curve]]":
+    """The runs of the panel, and those that tell the order of the data from the draws."""
     from graphcb.experiments.curves import summarise, write_csv
+    from graphcb.experiments.spread import Repeats, spreads
     from graphcb.figures.curves import save
 
     store, curves = finish_shown(experiment, options)
@@ -183,9 +190,12 @@ def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "li
     write_csv(runs, options.out / f"{experiment.name}.csv")
     for suffix in (".png", ".pdf"):
         save(_draw(experiment, summaries), options.out / f"{experiment.name}{suffix}")
-    _print_summaries(experiment, summaries)
+    repeats: list[Curve] = []
+    if experiment.spread and experiment.n_seeds > 1:
+        _, repeats = finish_shown(Repeats(experiment, summaries), options)
+    _print_summaries(experiment, summaries, spreads(repeats))
     print(f"figure: {options.out / experiment.name}.png, .pdf   table: .csv   runs: .jsonl")
-    return curves
+    return curves, [curve for curve in repeats if curve.setting.draw_seed is not None]
 
 
 def _draw(experiment: "Experiment", summaries: "Sequence[Summary]") -> "Figure":
@@ -199,7 +209,11 @@ def _draw(experiment: "Experiment", summaries: "Sequence[Summary]") -> "Figure":
     return draw_panels([(experiment.title, summaries)])
 
 
-def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -> None:
+def _print_summaries(
+    experiment: "Experiment",
+    summaries: "Sequence[Summary]",
+    parts: "Mapping[tuple[str, str], Spread]",
+) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -212,7 +226,9 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
         title_justify="left",
     )
     slope = ("slope",) if experiment.measure == "regret" else ()
-    for column in ("agent", "line", "mean", "std", *slope, "learning rate", "exploration", "seeds"):
+    of_parts = ("of the order", "of the draws") if parts else ()
+    numbers = ("mean", "std", *of_parts, *slope)
+    for column in ("agent", "line", *numbers, "learning rate", "exploration", "seeds"):
         table.add_column(column)
     for s in summaries:
         own = exploration_of(s.agent)
@@ -220,6 +236,8 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
             s.agent,
             s.line,
             *_numbers(s, regret=regret),
+            *(f"{part:.4f}" for part in parts.get((s.agent, s.line), ())),
+            *("" for _ in of_parts if (s.agent, s.line) not in parts),
             *(f"{s.slope:.2f}" for _ in slope),
             f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end)
             if s.learning_rate

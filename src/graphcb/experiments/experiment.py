@@ -31,7 +31,8 @@ class Experiment:
     """One panel. `quick` and `wide` hold what those modes change, `in_paper` its place there.
 
     `measure` says what its figure shows: the "loss" so far, the growth of "regret", or regret
-    against "misspecification". `graphcb reproduce all` runs it if `in_all`.
+    against "misspecification". `graphcb reproduce all` runs it if `in_all`. With `spread` the
+    best settings are run again to tell the order of the data from the draws.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Experiment:
     lines: tuple[Line, ...]
     measure: str
     in_all: bool
+    spread: bool
     grid: Grid
     n_seeds: int
     n_rounds: int | None
@@ -176,6 +178,7 @@ def parse(name: str, text: str, file: str) -> Experiment:
             problem=table.pop("problem"),
             lines=tuple(one for line in table.pop("lines") for one in _parse_lines(line)),
             measure=as_one_of("measure", table.pop("measure", "loss"), MEASURES),
+            spread=table.pop("spread", False),
             in_all=table.pop("in_all", "in_paper" in table),
             grid=Grid(*(tuple(grid.pop(name, ())) for name in GRID)),
             n_seeds=table.pop("seeds"),
