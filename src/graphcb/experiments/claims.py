@@ -59,7 +59,11 @@ def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """The final losses differ by no more than the larger standard deviation."""
     first, second = lines
     spread = max(first.deviation, second.deviation)
-    measured = f"{first.mean:.4f} against {second.mean:.4f}, deviation {spread:.4f}"
+    lower = first.finals < second.finals
+    measured = (
+        f"{first.mean:.4f} against {second.mean:.4f}, deviation {spread:.4f}; "
+        f"lower with {lower.sum()} of {lower.size} seeds"
+    )
     return Verdict(claim.text, measured, abs(first.mean - second.mean) <= spread)
 
 
