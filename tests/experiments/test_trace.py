@@ -7,16 +7,18 @@ from scipy import sparse
 from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
 from graphcb.agents import EpsilonGreedy, Greedy, gamma_of
 from graphcb.environments import (
+    CostlyLooks,
     GrowingGrid,
     KnownLosses,
     LinearLosses,
+    OffLinear,
     RandomSelfAware,
     SyntheticInventory,
 )
 from graphcb.experiments import run
 from graphcb.experiments.kernels import rules
 from graphcb.experiments.trace import trace
-from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD
+from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD, OnlineRidge
 
 N = 400
 
@@ -105,6 +107,53 @@ def test_tables_of_losses(graph, dense):
 def test_greedy_agents_over_tables_of_losses(kind, graph):
     environment = table(5, graph=graph)
     agree(lambda: kind(LogisticOGD(5, 60, learning_rate=4.0)), environment)
+
+
+LINEAR = {
+    "dear": lambda graph: CostlyLooks(graph, dear=(0,), n_rounds=N),
+    "off": lambda graph: OffLinear(graph, off=0.1, n_rounds=N),
+}
+
+
+@pytest.mark.parametrize("make", LINEAR.values(), ids=LINEAR)
+@pytest.mark.parametrize(
+    "graph", [graphs.bandit(5), graphs.apple_tasting(5), graphs.cops_and_robbers(5)], ids=repr
+)
+@pytest.mark.parametrize(
+    "kind",
+    [*GREEDY, lambda oracle: SquareCB(oracle, gamma=SquareRoot(2.0, "n_actions"))],
+    ids=["greedy", "epsilon-greedy", "SquareCB"],
+)
+def test_agents_blind_to_the_graph_over_linear_losses(kind, graph, make):
+    environment = make(graph)
+    agree(lambda: kind(OnlineRidge(5, environment.n_features)), environment)
+
+
+@pytest.mark.parametrize("make", LINEAR.values(), ids=LINEAR)
+@pytest.mark.parametrize("graph", [graphs.bandit(5), graphs.cops_and_robbers(5)], ids=repr)
+def test_closed_forms_over_linear_losses(graph, make):
+    environment = make(graph)
+
+    def make_agent():
+        return SquareCBG(OnlineRidge(5, environment.n_features), gamma=SquareRoot(2.0, 1.0))
+
+    agree(make_agent, environment)
+    # An agent goes on where it was.
+    one, other = make_agent(), make_agent()
+    for seed in (1, 2):
+        quick = trace(one, environment, seed=seed)
+        slow = trace(other, environment, seed=seed, compiled=False)
+        assert (quick.n_compiled, slow.n_compiled) == (N, 0)
+        np.testing.assert_array_equal(quick.probabilities, slow.probabilities)
+
+
+def test_the_convex_program_over_linear_losses_is_left_to_the_loop():
+    environment = LINEAR["dear"](graphs.apple_tasting(5))
+    agree(
+        lambda: SquareCBG(OnlineRidge(5, environment.n_features), gamma=SquareRoot(2.0, 1.0)),
+        environment,
+        n_compiled=0,
+    )
 
 
 def test_the_world_and_the_draws_have_seeds_of_their_own():

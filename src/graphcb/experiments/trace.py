@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.environments import Environment, KnownLosses
+from graphcb.environments import CostlyLooks, Environment, KnownLosses, OffLinear
 from graphcb.environments.stock import StockProblem
-from graphcb.experiments.kernels import ledger, rules, stock, table
+from graphcb.experiments.kernels import ledger, linear, rules, stock, table
 from graphcb.experiments.loop import play, streams
 
 Floats = NDArray[np.float64]
+
+
+LINEAR = (CostlyLooks, OffLinear)
 
 
 class Trace(NamedTuple):
@@ -49,10 +52,12 @@ def trace(
 ) -> Trace:
     """Run the agent through the environment; the same as `run`, bit for bit, but all at once.
 
-    SquareCB.G, SquareCB and the greedy agents over stock levels and over tables of known losses
-    go through compiled loops, at a few microseconds per round; everything else, and all runs with
-    `compiled=False`, go through `loop.play`. The agent ends in the same state either way.
-    `draw_seed` keeps the world of `seed` and draws the actions from another seed.
+    SquareCB.G in a closed form, SquareCB and the greedy agents go through compiled loops, at a few
+    microseconds per round: over stock levels, tables of known losses and linear losses, with the
+    oracles that the experiments have for them. So does the convex program on a new graph each
+    round. Everything else, and all runs with `compiled=False`, go through `loop.play`. The agent
+    ends in the same state either way. `draw_seed` keeps the world of `seed` and draws the actions
+    from another seed.
 
     >>> import graphcb
     >>> from graphcb.environments import SyntheticInventory
@@ -86,4 +91,6 @@ def _play_compiled(
         return stock.play(agent, environment, world, uniforms, book)
     if type(environment) is KnownLosses:
         return table.play(agent, environment, world, uniforms, book)
+    if isinstance(environment, CostlyLooks | OffLinear) and type(environment) in LINEAR:
+        return linear.play(agent, environment, world, uniforms, book)
     return 0

@@ -63,9 +63,9 @@ class OnlineRidge:
         columns, seen = as_seen(actions, losses, self.n_actions)
         if self.residuals is None:
             self.residuals = no_residuals(self.n_actions)
-        predicted, leverages = _forecast(self.inverses, self.moments, x, columns)
-        _note(self.residuals, columns, seen, predicted, leverages)
-        _absorb(self.inverses, self.moments, x, columns, seen)
+        predicted, leverages = predict_linear(self.inverses, self.moments, x, columns)
+        note(self.residuals, columns, seen, predicted, leverages)
+        absorb(self.inverses, self.moments, x, columns, seen)
 
     __repr__ = describe
 
@@ -73,7 +73,7 @@ class OnlineRidge:
         """Predictions and leverages."""
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
-        return _forecast(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
+        return predict_linear(self.inverses, self.moments, x, as_columns(actions, self.n_actions))
 
 
 def no_residuals(n_actions: int) -> Floats:
@@ -84,7 +84,7 @@ def no_residuals(n_actions: int) -> Floats:
 
 
 @compiled
-def _forecast(
+def predict_linear(
     inverses: Floats, moments: Floats, x: Floats, columns: Columns
 ) -> tuple[Floats, Floats]:
     """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x."""
@@ -104,7 +104,7 @@ def _forecast(
 
 
 @compiled
-def _note(
+def note(
     residuals: Floats, columns: Columns, losses: Floats, predicted: Floats, leverages: Floats
 ) -> None:
     """Add the residuals to their actions' rows; a large leverage makes a large one."""
@@ -118,7 +118,7 @@ def _note(
 
 
 @compiled
-def _absorb(inverses: Floats, moments: Floats, x: Floats, columns: Columns, losses: Floats) -> None:
+def absorb(inverses: Floats, moments: Floats, x: Floats, columns: Columns, losses: Floats) -> None:
     """A += x x^T by its inverse (Sherman-Morrison), b += loss * x."""
     along = np.empty(x.size)
     for c in range(columns.size):
