@@ -62,6 +62,13 @@ def test_grids_are_those_of_the_paper(name, rates, cs, n_seeds, n_lines, n_greed
     assert len(settings) == len(set(settings)) == (per_rate * len(rates) + 1) * n_seeds
 
 
+def test_rcv1_plays_as_many_stories_as_the_paper_or_all_there_are():
+    assert [read(name).n_rounds for name in NAMES[:2]] == [50_000, 10_000]
+    digits = read("rcv1-graphs").made_quick()
+    assert digits.n_rounds == 50_000
+    assert digits.n_rounds_of(digits.settings()[0]) == 1_797
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_panel_has_those_who_do_not_look_at_the_graph(name):
     agents = {line.agent for line in read(name).lines}
