@@ -18,6 +18,7 @@ from graphcb.datasets import DataNotFoundError
 from graphcb.experiments import experiment as experiments
 from graphcb.experiments.curves import Curve, Summary, summarise
 from graphcb.experiments.experiment import Experiment
+from graphcb.experiments.lines import Grid
 from graphcb.experiments.reproduction import finish
 from graphcb.experiments.store import Store
 
@@ -26,9 +27,8 @@ def chosen(*, quick: bool) -> list[Experiment]:
     paper = [one for one in map(experiments.read, experiments.names()) if one.in_paper]
     if quick:
         small = [one.made_quick() for one in paper]
-        return [
-            replace(one, n_rounds=100, n_seeds=2, learning_rates=(1.0,), cs=(8.0,)) for one in small
-        ]
+        grid = Grid((1.0,), (8.0,), (0.03,))
+        return [replace(one, n_rounds=100, n_seeds=2, grid=grid) for one in small]
     try:
         for one in paper:
             one.problem_of(one.lines[0])

@@ -2,6 +2,7 @@ import argparse
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -159,6 +160,36 @@ def test_reproduce_writes_a_table_a_figure_and_what_holds(short, capsys):
     assert "DOES NOT HOLD: SquareCB is better" in text
     assert "16 runs, 4,800 rounds" in text
     assert "* at the end of the grid: a value beyond it may be better; try --wide" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("weak-feedback", "weak-feedback: regret with the best setting of each line"),
+        ("misspecified", "the default: losses off by epsilon add less than epsilon * T"),
+    ],
+)
+def test_reproduce_draws_regret(name, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    full = experiments.read(name)
+    one = replace(full.made_quick(), n_rounds=60, n_seeds=1)
+    monkeypatch.setattr(experiments, "read", lambda name: one)
+    assert main(["reproduce", name, "--out", "new", "--jobs", "1"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert said in text
+    assert ("slope" in text) == (name == "weak-feedback")
+    assert (tmp_path / "new" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_reproduce_says_how_much_of_the_spread_is_due_to_what(short, capsys):
+    (short / "one.toml").write_text("spread = true\n" + SHORT)
+    assert main(["reproduce", "one.toml", "--out", "new", "--jobs", "1"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "of the order" in text
+    assert "of the draws" in text
+    assert "12 runs" in text  # 8 of the grid, and two more for each of two lines
+    assert main(["reproduce", "two.toml", "--out", "new", "--jobs", "1"]) == 0
+    assert "of the draws" not in capsys.readouterr().out
 
 
 def test_reproduce_goes_on_and_widens(short, capsys):

@@ -5,11 +5,12 @@ from graphcb.experiments.claims import KINDS, Claim
 from graphcb.experiments.curves import Summary
 
 
-def line(name, mean, deviation=0.01):
+def line(name, mean, deviation=0.01, finals=(-0.01, 0.0, 0.01)):
     rounds = np.array([1, 500, 1000, 2000])
     curve = mean + np.array([0.3, 0.2, 0.1, 0.0])
     spread = np.array([4.0, 3.0, 2.0, 1.0]) * deviation
-    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread)
+    finals = mean + np.array(finals)
+    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread, finals)
 
 
 def judge(kind, *lines, **numbers):
@@ -18,6 +19,16 @@ def judge(kind, *lines, **numbers):
     return claim.judge([*reversed(lines), line("other", 9.0)])
 
 
+def power(name, exponent):
+    """A line whose regret grows like t ** exponent."""
+    rounds = np.arange(10, 1001, 10)
+    zeros, curve = np.zeros(100), rounds ** (exponent - 1.0)
+    return Summary(
+        "A", name, 0.0, 1.0, 3, curve[-1], 0.0, (), rounds, curve, zeros, np.full(3, curve[-1])
+    )
+
+
+half, two_thirds, linear = power("half", 0.5), power("2/3", 2 / 3), power("1", 1.0)
 a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
 
 
@@ -29,8 +40,43 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
         ("increasing", (a, b, c), {}, True, "steps +0.0300, +0.0700"),
         ("increasing", (a, c, b), {}, False, "steps +0.1000, -0.0700"),
         ("increasing", (a, line("a2", 0.20)), {}, False, "steps +0.0000"),
-        ("not above", (a, line("a2", 0.20)), {}, True, "0.2000 against 0.2000"),
-        ("not above", (b, a), {}, False, "0.2300 against 0.2000"),
+        (
+            "level",
+            (a, line("d", 0.191, finals=(-0.01, 0.01, 0.01))),
+            {},
+            True,
+            "0.2000 against 0.1910, deviation 0.0100; lower with 1 of 3 seeds",
+        ),
+        (
+            "level",
+            (a, b),
+            {},
+            False,
+            "0.2000 against 0.2300, deviation 0.0100; lower with 3 of 3 seeds",
+        ),
+        (
+            "level",
+            (b, a),
+            {},
+            False,
+            "0.2300 against 0.2000, deviation 0.0100; lower with 0 of 3 seeds",
+        ),
+        ("consistently below", (a, b), {}, True, "at 4 of 4 rounds, with 3 of 3 seeds"),
+        ("consistently below", (a, a), {}, False, "at 0 of 4 rounds, with 0 of 3 seeds"),
+        (
+            "consistently below",  # at every round on average, but not with every seed
+            (a, line("e", 0.21, finals=(-0.03, 0.0, 0.03))),
+            {},
+            False,
+            "at 4 of 4 rounds, with 2 of 3 seeds",
+        ),
+        (
+            "consistently below",  # with every seed at the end, but not at every round
+            (a._replace(mean_curve=np.add(b.mean_curve, [0.1, 0.1, -0.1, -0.1])), b),
+            {},
+            False,
+            "at 2 of 4 rounds, with 3 of 3 seeds",
+        ),
         ("apart", (a, b), {}, True, "by 0.0300, deviations 0.0100, 0.0100"),
         ("apart", (a, line("b", 0.23, 0.04)), {}, False, "by 0.0300, deviations 0.0100, 0.0400"),
         ("apart", (b, a), {}, False, "by -0.0300, deviations 0.0100, 0.0100"),
@@ -52,6 +98,31 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
             False,
             "deviation 0.0600 against 0.0300",
         ),
+        (
+            "slopes",
+            (two_thirds, half),
+            {"more_than": 0.45, "within": 0.7},
+            True,
+            "slopes 0.67, 0.50",
+        ),
+        (
+            "slopes",
+            (two_thirds, linear),
+            {"more_than": 0.45, "within": 0.7},
+            False,
+            "slopes 0.67, 1.00",
+        ),
+        ("slopes", (half,), {"more_than": 0.6, "within": 0.7}, False, "slopes 0.50"),
+        ("steeper", (half, two_thirds), {}, True, "slopes 0.50 and 0.67"),
+        (
+            "steeper",
+            (half, two_thirds, linear, power("also 1", 1.0)),
+            {},
+            False,
+            "slopes 0.50 and 0.67, 1.00 and 1.00",
+        ),
+        ("allowed", (a, b, c), {"allowed": [0.04, 0.11]}, True, "0.0300 of 0.04, 0.1000 of 0.11"),
+        ("allowed", (a, b, c), {"allowed": [0.04, 0.09]}, False, "0.0300 of 0.04, 0.1000 of 0.09"),
     ],
 )
 def test_each_kind_holds_and_does_not(kind, lines, numbers, holds, measured):

@@ -3,8 +3,7 @@ import csv
 import numpy as np
 import pytest
 
-from graphcb.experiments.curves import Curve, Setting, record, summarise, write_csv
-from graphcb.experiments.trace import Trace
+from graphcb.experiments.curves import Curve, Seconds, Setting, record, summarise, write_csv
 
 
 def curve(agent, rate, c, seed, losses, line="K = 3"):
@@ -27,6 +26,7 @@ def test_the_best_setting_is_the_one_with_the_lowest_mean_final_loss():
     assert summary.mean == pytest.approx(0.25)
     assert summary.deviation == pytest.approx(np.std([0.3, 0.2], ddof=1))
     np.testing.assert_allclose(summary.mean_curve, [0.5, 0.25])
+    assert summary.finals.tolist() == [0.3, 0.2]
     assert (other.agent, other.mean, other.deviation) == ("b", 0.4, 0.0)
 
 
@@ -42,15 +42,13 @@ def test_a_best_value_at_the_end_of_the_grid_is_said():
 
 
 def test_runs_may_come_in_any_order():
-    runs = [curve(agent, 0.1, 1.0, seed, [0.5]) for seed in (0, 1) for agent in ("b", "a")]
-    assert [(s.agent, s.n_seeds) for s in summarise(runs)] == [("b", 2), ("a", 2)]
+    runs = [curve(agent, 0.1, 1.0, seed, [seed]) for seed in (1, 0) for agent in ("b", "a")]
+    assert [(s.agent, s.finals.tolist()) for s in summarise(runs)] == [("b", [0, 1]), ("a", [0, 1])]
 
 
 def test_record_keeps_equally_spaced_rounds_and_the_last():
-    losses = np.arange(1000.0)
-    zeros = np.zeros(1000, dtype=np.int64)
-    trace = Trace(zeros, np.ones(1000), losses, zeros, (1.0, 2.0, 3.0), 1000)
-    kept = record(Setting("a", "x", 0.1, 1.0, 0), trace, 9.0, n_points=10)
+    setting = Setting("a", "x", 0.1, 1.0, 0)
+    kept = record(setting, np.arange(1000.0), Seconds(1.0, 2.0, 9.0), n_points=10)
     assert kept.rounds.tolist() == [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]
     np.testing.assert_allclose(kept.mean_loss, (kept.rounds - 1) / 2)
     assert kept.seconds == (1.0, 2.0, 9.0)
@@ -69,3 +67,18 @@ def test_csv_has_one_line_a_run_and_round(tmp_path):
         "round": "2",
         "mean_loss": "0.25",
     }
+
+
+@pytest.mark.parametrize("power", [0.5, 2 / 3, 1.0])
+def test_the_slope_is_the_power_of_the_late_regret(power):
+    rounds = np.arange(100, 10_001, 100)
+    early = np.where(rounds < 300, 5.0, 0.0)  # the first rounds do not count
+    mean_loss = (rounds**power + early) / rounds
+    (summary,) = summarise([Curve(Setting("a", "x", 0.0, 0.0, 0), rounds, mean_loss)])
+    assert summary.slope == pytest.approx(power, abs=1e-9)
+    np.testing.assert_allclose(summary.regret_curve, rounds**power + early)
+
+
+def test_no_regret_has_no_slope():
+    (summary,) = summarise([curve("a", 0.0, 0.0, 0, [0.0] * 100)])
+    assert np.isnan(summary.slope)

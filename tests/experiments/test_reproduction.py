@@ -12,6 +12,7 @@ import pytest
 
 from graphcb.experiments.curves import write_csv
 from graphcb.experiments.experiment import read
+from graphcb.experiments.lines import Grid
 from graphcb.experiments.reproduction import finish
 from graphcb.experiments.store import Store
 
@@ -19,8 +20,8 @@ from graphcb.experiments.store import Store
 def small(n_rounds=200):
     return replace(
         read("inventory-adaptive"),
-        learning_rates=(0.05, 0.1),
-        cs=(2.0, 4.0),
+        lines=read("inventory-adaptive").lines[:2],
+        grid=Grid((0.05, 0.1), (2.0, 4.0)),
         n_seeds=2,
         n_rounds=n_rounds,
     )
@@ -59,7 +60,7 @@ def test_nothing_finished_is_done_again(tmp_path, alone):
 def test_another_grid_shares_the_runs_that_are_the_same(tmp_path):
     store, made = Store(tmp_path / "runs.jsonl", "1"), []
     finish(small(), store)
-    wider = replace(small(), cs=(2.0, 4.0, 8.0))
+    wider = replace(small(), grid=Grid((0.05, 0.1), (2.0, 4.0, 8.0)))
     finish(wider, store, on_run=made.append)
     assert {curve.setting.c for curve in made} == {8.0}
     finish(small(n_rounds=201), store, on_run=made.append)

@@ -28,6 +28,18 @@ def test_a_run_comes_back_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(curve.mean_loss, CURVE.mean_loss)
 
 
+def test_a_seed_of_the_draws_is_kept_and_an_earlier_file_has_none(tmp_path):
+    store = Store(tmp_path / "runs.jsonl", "1.0")
+    apart = SETTING._replace(draw_seed=3)
+    assert "draw_seed" not in SETTING.as_dict()
+    with store.writing() as writer:
+        for setting in (SETTING, apart):
+            writer.add(setting.as_dict(), CURVE._replace(setting=setting))
+    found = store.read()
+    assert [curve.setting for curve in found.values()] == [SETTING, apart]
+    assert list(found) == [store.key(SETTING.as_dict()), store.key(apart.as_dict())]
+
+
 def test_runs_of_other_settings_data_or_versions_never_mix(tmp_path):
     store = Store(tmp_path / "runs.jsonl", "1.0")
     with store.writing() as writer:

@@ -5,18 +5,20 @@ import pytest
 from scipy import sparse
 
 from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
-from graphcb.agents import EpsilonGreedy, gamma_of
+from graphcb.agents import EpsilonGreedy, Greedy, gamma_of
 from graphcb.environments import (
+    CostlyLooks,
     GrowingGrid,
     KnownLosses,
     LinearLosses,
+    OffLinear,
     RandomSelfAware,
     SyntheticInventory,
 )
 from graphcb.experiments import run
 from graphcb.experiments.kernels import rules
 from graphcb.experiments.trace import trace
-from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD
+from graphcb.oracles import LinearOGD, LogisticOGD, NewsvendorOGD, OnlineRidge
 
 N = 400
 
@@ -49,6 +51,16 @@ def on_stock(kind, alpha):
 def test_stock_levels(kind, alpha, levels):
     quick = agree(on_stock(kind, alpha), SyntheticInventory(n_rounds=N, levels=levels))
     assert len(set(quick.actions.tolist())) > 1
+
+
+GREEDY = [Greedy, lambda oracle: EpsilonGreedy(oracle, epsilon=0.3)]
+
+
+@pytest.mark.parametrize("kind", GREEDY, ids=["greedy", "epsilon-greedy"])
+@pytest.mark.parametrize("levels", [7, GrowingGrid(1 / 3)])
+def test_greedy_agents_over_stock_levels(kind, levels):
+    environment = SyntheticInventory(n_rounds=N, levels=levels)
+    agree(lambda: kind(NewsvendorOGD(100, learning_rate=0.1)), environment)
 
 
 def table(n_actions, *, dense=False, graph=None, n_rounds=N, seed=0):
@@ -88,6 +100,81 @@ def test_tables_of_losses(graph, dense):
     agree(on_table(SquareCB, size, decay="inverse_sqrt", loss_range=(-1.0, 2.0)), environment)
 
 
+@pytest.mark.parametrize("kind", GREEDY, ids=["greedy", "epsilon-greedy"])
+@pytest.mark.parametrize(
+    "graph", [graphs.bandit(5), graphs.inventory(5), RandomSelfAware(5, 0.5)], ids=repr
+)
+def test_greedy_agents_over_tables_of_losses(kind, graph):
+    environment = table(5, graph=graph)
+    agree(lambda: kind(LogisticOGD(5, 60, learning_rate=4.0)), environment)
+
+
+LINEAR = {
+    "dear": lambda graph: CostlyLooks(graph, dear=(0,), n_rounds=N),
+    "off": lambda graph: OffLinear(graph, off=0.1, n_rounds=N),
+}
+
+
+@pytest.mark.parametrize("make", LINEAR.values(), ids=LINEAR)
+@pytest.mark.parametrize(
+    "graph", [graphs.bandit(5), graphs.apple_tasting(5), graphs.cops_and_robbers(5)], ids=repr
+)
+@pytest.mark.parametrize(
+    "kind",
+    [*GREEDY, lambda oracle: SquareCB(oracle, gamma=SquareRoot(2.0, "n_actions"))],
+    ids=["greedy", "epsilon-greedy", "SquareCB"],
+)
+def test_agents_blind_to_the_graph_over_linear_losses(kind, graph, make):
+    environment = make(graph)
+    agree(lambda: kind(OnlineRidge(5, environment.n_features)), environment)
+
+
+@pytest.mark.parametrize("make", LINEAR.values(), ids=LINEAR)
+@pytest.mark.parametrize("graph", [graphs.bandit(5), graphs.cops_and_robbers(5)], ids=repr)
+def test_closed_forms_over_linear_losses(graph, make):
+    environment = make(graph)
+
+    def make_agent():
+        return SquareCBG(OnlineRidge(5, environment.n_features), gamma=SquareRoot(2.0, 1.0))
+
+    agree(make_agent, environment)
+    # An agent goes on where it was.
+    one, other = make_agent(), make_agent()
+    for seed in (1, 2):
+        quick = trace(one, environment, seed=seed)
+        slow = trace(other, environment, seed=seed, compiled=False)
+        assert (quick.n_compiled, slow.n_compiled) == (N, 0)
+        np.testing.assert_array_equal(quick.probabilities, slow.probabilities)
+
+
+def test_the_convex_program_over_linear_losses_is_left_to_the_loop():
+    environment = LINEAR["dear"](graphs.apple_tasting(5))
+    agree(
+        lambda: SquareCBG(OnlineRidge(5, environment.n_features), gamma=SquareRoot(2.0, 1.0)),
+        environment,
+        n_compiled=0,
+    )
+
+
+def test_the_world_and_the_draws_have_seeds_of_their_own():
+    environment = table(5)
+    for compiled in (True, False):
+
+        def play(seed, draw_seed, compiled=compiled):
+            agent = on_table(SquareCBG, 5)()
+            return trace(agent, environment, seed=seed, draw_seed=draw_seed, compiled=compiled)
+
+        same, other = play(1, 1), play(1, 2)
+        assert same.actions.tolist() == play(1, None).actions.tolist()
+        assert same.actions.tolist() != other.actions.tolist()
+        np.testing.assert_array_equal(
+            other.actions,
+            trace(
+                on_table(SquareCBG, 5)(), environment, seed=1, draw_seed=2, compiled=not compiled
+            ).actions,
+        )
+
+
 def test_a_fresh_graph_each_round():
     environment = table(6, graph=RandomSelfAware(6, 0.5), n_rounds=N // 2)
     quick = agree(on_table(SquareCB, 6), environment)
@@ -118,8 +205,8 @@ def test_a_fresh_graph_that_is_of_a_family_is_left_to_the_loop():
 
 @pytest.mark.parametrize("rule", range(len(rules.FORMULAS)))
 def test_every_rule_is_its_formula(rule):
-    f = np.array([0.3, 0.1])
-    np.testing.assert_array_equal(rules.explore(rule, f, 5.0), rules.FORMULAS[rule](f, 5.0))
+    f, number = np.array([0.3, 0.1]), 5.0 if rule < len(rules.FORMULAS) - 1 else 0.25
+    np.testing.assert_array_equal(rules.explore(rule, f, number), rules.FORMULAS[rule](f, number))
 
 
 def test_an_agent_goes_on_where_it_was():
@@ -209,7 +296,7 @@ def test_a_derived_schedule_keeps_its_own_ways():
 
 
 def test_any_agent_can_be_traced():
-    result = trace(EpsilonGreedy(LogisticOGD(3, 60)), table(3), seed=0)
+    result = trace(EpsilonGreedy(LinearOGD(3, 60)), table(3), seed=0)
     assert (result.n_compiled, result.losses.size) == (0, N)
 
 

@@ -7,7 +7,18 @@ from graphcb.figures.curves import draw_panels, draw_progress, save
 def summary(agent, line, level):
     rounds = np.arange(1, 11)
     return Summary(
-        agent, line, 0.1, 1.0, 3, level, 0.01, (), rounds, level + 1.0 / rounds, np.full(10, 0.01)
+        agent,
+        line,
+        0.1,
+        1.0,
+        3,
+        level,
+        0.01,
+        (),
+        rounds,
+        level + 1.0 / rounds,
+        np.full(10, 0.01),
+        np.full(3, level),
     )
 
 
@@ -24,6 +35,13 @@ def test_one_labelled_line_and_band_a_summary(tmp_path):
     save(figure, tmp_path / "one.png")
     save(draw_panels([("a title", summaries)]), tmp_path / "two.png")
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_a_constant_far_above_does_not_flatten_the_others():
+    summaries = [summary("SquareCB.G", "K = 3", 0.2), summary("best constant action", "K = 3", 9.0)]
+    (axes,) = draw_panels([("a title", summaries)]).axes
+    assert axes.get_ylim()[1] < 2.0
+    assert axes.lines[1].get_label() == "best constant action, K = 3: 9.0000"
 
 
 def test_panels_stand_two_side_by_side():

@@ -104,7 +104,12 @@ def _learn_and_play() -> None:
 
     from graphcb import SquareCB, SquareCBG, graphs, oracles
     from graphcb.agents import Greedy
-    from graphcb.environments import KnownLosses, RandomSelfAware, SyntheticInventory
+    from graphcb.environments import (
+        KnownLosses,
+        OffLinear,
+        RandomSelfAware,
+        SyntheticInventory,
+    )
     from graphcb.experiments import run
     from graphcb.experiments.trace import trace
 
@@ -145,6 +150,7 @@ def _learn_and_play() -> None:
     for graph in (graphs.bandit(2), many):
         trace(SquareCB(logistic, gamma=10.0), table(graph, True), seed=0)
         trace(SquareCBG(logistic, gamma=10.0, method="solver"), table(graph, False), seed=0)
+    trace(Greedy(oracles.OnlineRidge(2, 5)), OffLinear(graphs.bandit(2), 0.1, 4), seed=0)
     for compiled in (True, False):
         newsvendor = oracles.NewsvendorOGD(100, learning_rate=0.5)
         stock = SyntheticInventory(n_rounds=4)

@@ -2,8 +2,9 @@
 
 import argparse
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,12 @@ from graphcb.commands.outputs import Output, add_force, check_outputs
 from graphcb.commands.packages import need
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.curves import Curve, Summary
     from graphcb.experiments.experiment import Experiment
+    from graphcb.experiments.spread import Spread
 
 
 def add_to(commands: Commands) -> None:
@@ -35,8 +39,9 @@ def add_to(commands: Commands) -> None:
         "figures",
         nargs="+",
         metavar="FIGURE",
-        help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive, all (these four), "
-        "bakery, spam, bakeoff (learners side by side), or your own settings file (.toml)",
+        help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive (of the paper), "
+        "weak-feedback, misspecified (of its theory), all (these six), bakery, spam, "
+        "bakeoff (learners side by side), or your own settings file (.toml)",
     )
     parser.add_argument(
         "--quick",
@@ -90,7 +95,7 @@ def _reproduce(options: argparse.Namespace) -> None:
         if is_bakeoff(name):
             continue
         found = (
-            [e for e in map(experiments.read, experiments.names()) if e.in_paper]
+            [e for e in map(experiments.read, experiments.names()) if e.in_all]
             if name == "all"
             else [experiments.read(name)]
         )
@@ -99,17 +104,23 @@ def _reproduce(options: argparse.Namespace) -> None:
     _check_folder(options, chosen, bakeoffs)
     _find_data(chosen)
     start = time.perf_counter()
-    curves = [_reproduce_one(one, options) for one in chosen]
+    made = [_reproduce_one(one, options) for one in chosen]
+    curves = [runs for runs, _ in made]
     seconds = time.perf_counter() - start
     for one in bakeoffs:
         reproduce_bakeoff(one, options)
-    if len(chosen) > 1:
-        panels = [(one.title, summarise(c)) for one, c in zip(chosen, curves, strict=True)]
+    panels = [
+        (one.title, summarise(c))
+        for one, c in zip(chosen, curves, strict=True)
+        if one.measure == "loss"
+    ]
+    if len(panels) > 1:
         for suffix in (".png", ".pdf"):
             save(draw_panels(panels), options.out / f"panels{suffix}")
         print(f"all panels: {options.out / 'panels.png'}")
     if curves:
-        _print_costs([curve for panel in curves for curve in panel], seconds, options.jobs)
+        every = [curve for runs, repeats in made for curve in (*runs, *repeats)]
+        _print_costs(every, seconds, options.jobs)
 
 
 def _check_folder(
@@ -128,7 +139,7 @@ def _check_folder(
     names = [(one.name, endings) for one in chosen]
     for one in bakeoffs:
         names.append((one.name, {**endings, "-table.csv": "table of results", ".md": "report"}))
-    if len(chosen) > 1:
+    if sum(one.measure == "loss" for one in chosen) > 1:
         names.append(("panels", {".png": "picture", ".pdf": "picture"}))
     outputs = [
         Output(f"{name}{ending}", folder / f"{name}{ending}", kind)
@@ -165,43 +176,76 @@ def _as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experim
     return experiment
 
 
-def _reproduce_one(experiment: "Experiment", options: argparse.Namespace) -> "list[Curve]":
+def _reproduce_one(
+    experiment: "Experiment", options: argparse.Namespace
+) -> "tuple[list[Curve], list[Curve]]":
+    """The runs of the panel, and those that tell the order of the data from the draws."""
     from graphcb.experiments.curves import summarise, write_csv
-    from graphcb.figures.curves import draw_panels, save
+    from graphcb.experiments.spread import Repeats, spreads
+    from graphcb.figures.curves import save
 
     store, curves = finish_shown(experiment, options)
     summaries = summarise(curves)
     runs = [(store.about(experiment.identity(curve.setting)), curve) for curve in curves]
     write_csv(runs, options.out / f"{experiment.name}.csv")
     for suffix in (".png", ".pdf"):
-        figure = draw_panels([(experiment.title, summaries)])
-        save(figure, options.out / f"{experiment.name}{suffix}")
-    _print_summaries(experiment, summaries)
+        save(_draw(experiment, summaries), options.out / f"{experiment.name}{suffix}")
+    repeats: list[Curve] = []
+    if experiment.spread and experiment.n_seeds > 1:
+        _, repeats = finish_shown(Repeats(experiment, summaries), options)
+    _print_summaries(experiment, summaries, spreads(repeats))
     print(f"figure: {options.out / experiment.name}.png, .pdf   table: .csv   runs: .jsonl")
-    return curves
+    return curves, [curve for curve in repeats if curve.setting.draw_seed is not None]
 
 
-def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -> None:
+def _draw(experiment: "Experiment", summaries: "Sequence[Summary]") -> "Figure":
+    from graphcb.figures.curves import draw_panels
+    from graphcb.figures.regret import draw_growth, draw_misspecification
+
+    if experiment.measure == "regret":
+        return draw_growth(experiment.title, summaries)
+    if experiment.measure == "misspecification":
+        return draw_misspecification(experiment.title, summaries, experiment.scales())
+    return draw_panels([(experiment.title, summaries)])
+
+
+def _print_summaries(
+    experiment: "Experiment",
+    summaries: "Sequence[Summary]",
+    parts: "Mapping[tuple[str, str], Spread]",
+) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from graphcb.experiments.lines import exploration_of
+
+    regret = experiment.measure != "loss"
+    what = "regret" if regret else "progressive validation loss"
     table = Table(
-        title=f"{experiment.name}: progressive validation loss with the best setting of each line",
+        title=f"{experiment.name}: {what} with the best setting of each line",
         title_justify="left",
     )
-    for column in ("agent", "line", "mean", "std", "learning rate", "c", "seeds"):
+    slope = ("slope",) if experiment.measure == "regret" else ()
+    of_parts = ("of the order", "of the draws") if parts else ()
+    numbers = ("mean", "std", *of_parts, *slope)
+    for column in ("agent", "line", *numbers, "learning rate", "exploration", "seeds"):
         table.add_column(column)
     for s in summaries:
+        own = exploration_of(s.agent)
         table.add_row(
             s.agent,
             s.line,
-            f"{s.mean:.4f}",
-            f"{s.deviation:.4f}",
-            f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end),
-            f"{s.c:g}" + "*" * ("c" in s.at_grid_end),
+            *_numbers(s, regret=regret),
+            *(f"{part:.4f}" for part in parts.get((s.agent, s.line), ())),
+            *("" for _ in of_parts if (s.agent, s.line) not in parts),
+            *(f"{s.slope:.2f}" for _ in slope),
+            f"{s.learning_rate:g}" + "*" * ("learning_rate" in s.at_grid_end)
+            if s.learning_rate
+            else "",
+            f"{own} = {s.c:g}" + "*" * ("c" in s.at_grid_end) if own else "",
             str(s.n_seeds),
         )
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(experiment.title, markup=False)
     console.print(table)
     if any(s.at_grid_end for s in summaries):
@@ -209,6 +253,14 @@ def _print_summaries(experiment: "Experiment", summaries: "Sequence[Summary]") -
     for verdict in (claim.judge(summaries) for claim in experiment.claims):
         answer = "holds" if verdict.holds else "DOES NOT HOLD"
         console.print(f"{answer}: {verdict.text} ({verdict.measured})")
+
+
+def _numbers(summary: "Summary", *, regret: bool) -> tuple[str, str]:
+    """Mean and standard deviation at the end: of the mean loss, or of the whole regret."""
+    if not regret:
+        return f"{summary.mean:.4f}", f"{summary.deviation:.4f}"
+    n_rounds = int(summary.rounds[-1])
+    return f"{n_rounds * summary.mean:.0f}", f"{n_rounds * summary.deviation:.0f}"
 
 
 def _print_costs(curves: "Sequence[Curve]", seconds: float, n_jobs: int) -> None:

@@ -91,7 +91,7 @@ class BakeOff:
         spec = self.streams[setting.line]
         return {
             "experiment": self.name,
-            **setting._asdict(),
+            **setting.as_dict(),
             "contender": {k: v for k, v in contender.items() if k not in ("learning_rate", "c")},
             "packages": list(self.contender(setting).versions),
             "stream": dict(spec),

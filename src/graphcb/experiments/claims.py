@@ -30,6 +30,7 @@ class Claim:
     within: float = 0.0
     more_than: float = 0.0
     rounds: int = 0
+    allowed: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         as_one_of("claims.kind", self.kind, KINDS)
@@ -54,11 +55,26 @@ def _increasing(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     return Verdict(claim.text, f"steps {shown}", all(step > 0.0 for step in steps))
 
 
-def _not_above(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The first line does not end above the second."""
+def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The final losses differ by no more than the larger standard deviation."""
     first, second = lines
-    measured = f"{first.mean:.4f} against {second.mean:.4f}"
-    return Verdict(claim.text, measured, first.mean <= second.mean)
+    spread = max(first.deviation, second.deviation)
+    lower = first.finals < second.finals
+    measured = (
+        f"{first.mean:.4f} against {second.mean:.4f}, deviation {spread:.4f}; "
+        f"lower with {lower.sum()} of {lower.size} seeds"
+    )
+    return Verdict(claim.text, measured, abs(first.mean - second.mean) <= spread)
+
+
+def _consistently_below(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The first line is lower at every recorded round, and at the end with every seed."""
+    first, second = lines
+    rounds, seeds = first.mean_curve < second.mean_curve, first.finals < second.finals
+    measured = (
+        f"at {rounds.sum()} of {rounds.size} rounds, with {seeds.sum()} of {seeds.size} seeds"
+    )
+    return Verdict(claim.text, measured, bool(rounds.all() and seeds.all()))
 
 
 def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -89,6 +105,31 @@ def _steadier_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     return Verdict(claim.text, measured, first < second)
 
 
+def _slopes(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """Regret grows with a power of the rounds that is above `more_than` and at most `within`."""
+    slopes = [s.slope for s in lines]
+    measured = "slopes " + ", ".join(f"{slope:.2f}" for slope in slopes)
+    return Verdict(
+        claim.text, measured, all(claim.more_than < slope <= claim.within for slope in slopes)
+    )
+
+
+def _steeper(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """Of each pair of lines, the regret of the second grows faster."""
+    pairs = list(zip(lines[::2], lines[1::2], strict=True))
+    measured = ", ".join(f"{one.slope:.2f} and {other.slope:.2f}" for one, other in pairs)
+    return Verdict(claim.text, f"slopes {measured}", all(a.slope < b.slope for a, b in pairs))
+
+
+def _allowed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """Each line ends above the first by no more than what is `allowed` for it."""
+    first, *others = lines
+    excess = [other.mean - first.mean for other in others]
+    pairs = list(zip(excess, claim.allowed, strict=True))
+    shown = ", ".join(f"{more:.4f} of {allowed:g}" for more, allowed in pairs)
+    return Verdict(claim.text, shown, all(more <= allowed for more, allowed in pairs))
+
+
 def _last(summary: Summary, rounds: int) -> int:
     """Position of the last recorded round that is not after `rounds`."""
     return int(np.searchsorted(summary.rounds, rounds, side="right")) - 1
@@ -98,10 +139,14 @@ KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProx
     {
         "flat": _flat,
         "increasing": _increasing,
-        "not above": _not_above,
+        "level": _level,
+        "consistently below": _consistently_below,
         "apart": _apart,
         "gap removed": _gap_removed,
         "lower early": _lower_early,
         "steadier early": _steadier_early,
+        "slopes": _slopes,
+        "steeper": _steeper,
+        "allowed": _allowed,
     }
 )

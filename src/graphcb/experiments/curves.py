@@ -9,19 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.experiments.trace import Trace
-
 Floats = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """What defines one run. `line` names the curve it belongs to, such as "K = 101"."""
+    """What defines one run. `line` names the curve it belongs to, such as "K = 101".
+
+    `c` is the agent's own setting: the factor of gamma, or the epsilon of epsilon-greedy.
+    `seed` is that of the world, and of the draws where `draw_seed` is None.
+    """
 
     agent: str
     line: str
     learning_rate: float
     c: float
     seed: int
+    draw_seed: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name; without `draw_seed` where it says nothing."""
+        fields = self._asdict()
+        if self.draw_seed is None:
+            del fields["draw_seed"]
+        return fields
 
 
 class Seconds(NamedTuple):
@@ -46,7 +56,7 @@ class Summary(NamedTuple):
 
     `mean` and `deviation` are those of the final loss; `mean_curve` and `deviation_curve`
     those at each of `rounds`. `at_grid_end` names the parameters whose best value is the first
-    or last of those tried.
+    or last of those tried. `finals` are the final losses of the seeds, in their order.
     """
 
     agent: str
@@ -60,14 +70,34 @@ class Summary(NamedTuple):
     rounds: NDArray[np.int64]
     mean_curve: Floats
     deviation_curve: Floats
+    finals: Floats
+
+    @property
+    def regret_curve(self) -> Floats:
+        """The sum of the losses at each of `rounds`: the regret where losses are regrets."""
+        return self.rounds * self.mean_curve
+
+    @property
+    def slope(self) -> float:
+        """Of the regret over the rounds on logarithmic axes, from round T / 32 to T.
+
+        A straight line fitted by least squares to 16 points, about equally spaced there.
+        """
+        last = self.rounds[-1]
+        wanted = np.geomspace(last / 32.0, last, 16)
+        points = np.unique(np.searchsorted(self.rounds, wanted * (1.0 - 1e-9)))
+        regret = self.regret_curve[points]
+        if points.size < 2 or not (regret > 0.0).all():
+            return float("nan")
+        return float(np.polyfit(np.log(self.rounds[points]), np.log(regret), 1)[0])
 
 
-def record(setting: Setting, trace: Trace, seconds: float, n_points: int = 100) -> Curve:
-    """Keep `n_points` equally spaced rounds of a run, the last one included."""
-    ends = np.linspace(0, trace.losses.size, n_points + 1)[1:]
+def record(setting: Setting, losses: Floats, seconds: Seconds, n_points: int = 100) -> Curve:
+    """Keep `n_points` equally spaced rounds of a run with these losses, the last one included."""
+    ends = np.linspace(0, losses.size, n_points + 1)[1:]
     rounds = np.unique(np.ceil(ends).astype(np.int64))
-    spent = Seconds(trace.seconds[0], trace.seconds[1], seconds)
-    return Curve(setting, rounds, trace.mean_losses[rounds - 1], spent)
+    means = np.cumsum(losses) / np.arange(1, losses.size + 1)
+    return Curve(setting, rounds, means[rounds - 1], seconds)
 
 
 def summarise(curves: Iterable[Curve]) -> list[Summary]:
@@ -85,7 +115,8 @@ def _best(agent: str, line: str, curves: Sequence[Curve]) -> Summary:
         by_parameters.setdefault(parameters, []).append(curve)
     final = {key: np.mean([c.mean_loss[-1] for c in runs]) for key, runs in by_parameters.items()}
     best = min(final, key=lambda key: final[key])
-    losses = np.stack([curve.mean_loss for curve in by_parameters[best]])
+    runs = sorted(by_parameters[best], key=lambda curve: curve.setting.seed)
+    losses = np.stack([curve.mean_loss for curve in runs])
     deviations = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.zeros(losses.shape[1])
     return Summary(
         agent=agent,
@@ -99,6 +130,7 @@ def _best(agent: str, line: str, curves: Sequence[Curve]) -> Summary:
         rounds=curves[0].rounds,
         mean_curve=losses.mean(axis=0),
         deviation_curve=deviations,
+        finals=losses[:, -1],
     )
 
 

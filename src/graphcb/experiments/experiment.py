@@ -1,50 +1,48 @@
 """An experiment is data: a settings file says what is run, over which grid, and what is claimed."""
 
+import math
 import time
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from graphcb.agents import Agent, SquareCB, SquareCBG
 from graphcb.checks import as_one_of, listed
-from graphcb.environments import KnownLosses
+from graphcb.environments import OffLinear
 from graphcb.experiments import problems
 from graphcb.experiments.claims import Claim
-from graphcb.experiments.curves import Curve, Setting, record
+from graphcb.experiments.constant import best_constant
+from graphcb.experiments.curves import Curve, Seconds, Setting, record
+from graphcb.experiments.lines import CONSTANT, Grid, Line
 from graphcb.experiments.trace import trace
-from graphcb.exploration import SquareRoot
-from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import Oracle
 
 FOLDER = "settings"
+GRID = ("learning_rate", "c", "epsilon")
+MEASURES = ("loss", "regret", "misspecification")
 NOT_A_PANEL = "bakeoff.toml"  # `graphcb.experiments.bakeoff` reads it
 
 
 @dataclass(frozen=True)
-class Line:
-    """One curve of the figure: an agent, and how its problem differs from the panel's."""
-
-    agent: str
-    name: str
-    alpha: float | str
-    method: str = "auto"
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Experiment:
-    """One panel. `quick` and `wide` hold what those modes change, `in_paper` its place there."""
+    """One panel. `quick` and `wide` hold what those modes change, `in_paper` its place there.
+
+    `measure` says what its figure shows: the "loss" so far, the growth of "regret", or regret
+    against "misspecification". `graphcb reproduce all` runs it if `in_all`. With `spread` the
+    best settings are run again to tell the order of the data from the draws.
+    """
 
     name: str
     title: str
     problem: Mapping[str, Any]
     lines: tuple[Line, ...]
-    learning_rates: tuple[float, ...]
-    cs: tuple[float, ...]
+    measure: str
+    in_all: bool
+    spread: bool
+    grid: Grid
     n_seeds: int
     n_rounds: int | None
     claims: tuple[Claim, ...]
@@ -59,28 +57,26 @@ class Experiment:
             self,
             title=self.quick.get("title", self.title),
             problem=self.quick.get("problem", self.problem),
-            learning_rates=tuple(grid.get("learning_rate", self.learning_rates)),
-            cs=tuple(grid.get("c", self.cs)),
+            grid=Grid(*(tuple(grid.get(name, ours)) for name, ours in self._grid().items())),
             n_seeds=self.quick.get("seeds", self.n_seeds),
             n_rounds=self.quick.get("n_rounds", self.n_rounds),
         )
 
     def widened(self) -> "Experiment":
         """With additional values beyond the ends of the grid."""
-        rates = {*self.learning_rates, *self.wide.get("learning_rate", ())}
-        return replace(
-            self,
-            learning_rates=tuple(sorted(rates)),
-            cs=tuple(sorted({*self.cs, *self.wide.get("c", ())})),
-        )
+        values = [{*ours, *self.wide.get(name, ())} for name, ours in self._grid().items()]
+        return replace(self, grid=Grid(*(tuple(sorted(some)) for some in values)))
+
+    def _grid(self) -> dict[str, tuple[float, ...]]:
+        """The grid by the names of a settings file."""
+        return dict(zip(GRID, self.grid, strict=True))
 
     def settings(self) -> list[Setting]:
         """Every run of the panel."""
         return [
             Setting(line.agent, line.name, learning_rate, c, seed)
             for line in self.lines
-            for learning_rate in self.learning_rates
-            for c in self.cs
+            for learning_rate, c in product(*line.values(self.grid))
             for seed in range(self.n_seeds)
         ]
 
@@ -98,13 +94,25 @@ class Experiment:
         """How long a run is."""
         return self.problem_of(self.line(setting)).environment.n_rounds
 
+    def scales(self) -> dict[str, tuple[str, float]]:
+        """Of each line by its name, on a problem that is off: the graph, epsilon T sqrt(alpha)."""
+        scales = {}
+        for line in self.lines:
+            environment = self.problem_of(line).environment
+            if not isinstance(environment, OffLinear):
+                raise ValueError('`measure = "misspecification"` needs the problem "off-linear"')
+            graph, off = environment.graph, environment.off
+            x = off * environment.n_rounds * math.sqrt(graph.independence_number())
+            scales[line.name] = f"{line.options['graph']['family']}", x
+        return scales
+
     def identity(self, setting: Setting) -> dict[str, Any]:
         """Everything that defines a run, data included: equal identities give equal results."""
         line = self.line(setting)
         problem = self.problem_of(line)
         return {
             "experiment": self.name,
-            **setting._asdict(),
+            **setting.as_dict(),
             "alpha": line.alpha,
             "method": line.method,
             "problem": {**self.problem, **line.options},
@@ -117,26 +125,14 @@ class Experiment:
         start = time.perf_counter()
         line = self.line(setting)
         problem = self.problem_of(line)
-        schedule = SquareRoot(setting.c, _alpha(line.alpha, problem))
-        agent = _agent(line, problem.oracle(setting.learning_rate), schedule)
-        result = trace(agent, problem.environment, seed=setting.seed)
-        return record(setting, result, time.perf_counter() - start)
-
-
-def _alpha(alpha: Any, problem: problems.ExperimentProblem) -> Any:
-    """A number or "n_actions" unchanged; for "independence_number", that of the graph."""
-    if alpha != "independence_number":
-        return alpha
-    environment = problem.environment
-    if not isinstance(environment, KnownLosses) or not isinstance(environment.graph, FeedbackGraph):
-        raise ValueError('`alpha` must be a number or "n_actions" where the graph changes')
-    return float(environment.graph.independence_number())
-
-
-def _agent(line: Line, oracle: Oracle, schedule: SquareRoot) -> Agent:
-    if as_one_of("lines.agent", line.agent, ("SquareCB.G", "SquareCB")) == "SquareCB":
-        return SquareCB(oracle, gamma=schedule)
-    return SquareCBG(oracle, gamma=schedule, method=line.method)  # type: ignore[arg-type]
+        environment, seed = problem.environment, setting.seed
+        if line.agent == CONSTANT:
+            losses, spent = best_constant(environment, seed=seed).losses, (0.0, 0.0)
+        else:
+            agent = line.build(problem, setting.learning_rate, setting.c)
+            run = trace(agent, environment, seed=seed, draw_seed=setting.draw_seed)
+            losses, spent = run.losses, run.seconds[:2]
+        return record(setting, losses, Seconds(*spent, time.perf_counter() - start))
 
 
 @lru_cache(maxsize=1)
@@ -149,13 +145,15 @@ def names() -> tuple[str, ...]:
     files = resources.files(__package__).joinpath(FOLDER).iterdir()
     panels = [file.name for file in files if file.name.endswith(".toml")]
     found = [read(file.removesuffix(".toml")) for file in panels if file != NOT_A_PANEL]
-    return tuple(e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", e.name)))
+    return tuple(
+        e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", not e.in_all, e.name))
+    )
 
 
 def read(name: str) -> Experiment:
     """An experiment by its name, or from your own settings file.
 
-    >>> read("rcv1-graphs").cs
+    >>> read("rcv1-graphs").grid.cs
     (8.0, 16.0, 32.0, 64.0, 128.0)
     """
     if name.endswith(".toml"):
@@ -178,9 +176,11 @@ def parse(name: str, text: str, file: str) -> Experiment:
             name=name,
             title=table.pop("title"),
             problem=table.pop("problem"),
-            lines=tuple(_parse_line(line) for line in table.pop("lines")),
-            learning_rates=tuple(grid["learning_rate"]),
-            cs=tuple(grid["c"]),
+            lines=tuple(one for line in table.pop("lines") for one in _parse_lines(line)),
+            measure=as_one_of("measure", table.pop("measure", "loss"), MEASURES),
+            spread=table.pop("spread", False),
+            in_all=table.pop("in_all", "in_paper" in table),
+            grid=Grid(*(tuple(grid.pop(name, ())) for name in GRID)),
             n_seeds=table.pop("seeds"),
             n_rounds=table.pop("n_rounds", None),
             claims=tuple(Claim(**claim) for claim in table.pop("claims", [])),
@@ -192,22 +192,29 @@ def parse(name: str, text: str, file: str) -> Experiment:
         raise ValueError(f"{file}: must have {missing}") from None
     except (TypeError, ValueError) as reason:
         raise ValueError(f"{file}: {reason}") from None
-    if table:
-        raise ValueError(f"{file}: must not have {listed(table)}, which is not a setting")
+    if table or grid:
+        unknown = listed([*table, *grid])
+        raise ValueError(f"{file}: must not have {unknown}, which is not a setting")
     _check(experiment, file)
     return experiment
 
 
-def _parse_line(table: dict[str, Any]) -> Line:
-    own = {key: table.pop(key) for key in ("agent", "name", "alpha", "method") if key in table}
-    return Line(**own, options=table)
+def _parse_lines(table: dict[str, Any]) -> list[Line]:
+    """One line, or one for each agent of a list."""
+    own = {key: table.pop(key) for key in ("name", "alpha", "method") if key in table}
+    agents = table.pop("agent")
+    agents = [agents] if isinstance(agents, str) else agents
+    return [Line(agent, **own, options=table) for agent in agents]
 
 
 def _check(experiment: Experiment, file: str) -> None:
-    labels = [f"{line.agent}, {line.name}" for line in experiment.lines]
+    labels = [line.label for line in experiment.lines]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise ValueError(f"{file}: each line must have its own name, got {min(twice)!r} twice")
+    for line in experiment.lines:
+        if not all(line.values(experiment.grid)):
+            raise ValueError(f"{file}: the grid must have values for each setting of {line.label}")
     for claim in experiment.claims:
         unknown = [label for label in claim.lines if label not in labels]
         if unknown:

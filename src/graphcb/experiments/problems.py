@@ -13,16 +13,19 @@ from graphcb import datasets
 from graphcb.checks import as_one_of
 from graphcb.datasets.bakery import Bakery
 from graphcb.environments import (
+    CostlyLooks,
     Environment,
     GrowingGrid,
     KnownLosses,
+    OffLinear,
     RandomSelfAware,
     RecordedDemand,
     SyntheticInventory,
 )
 from graphcb.environments.known_losses import SparseTable
+from graphcb.experiments.weak_graphs import weak_graph
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import LogisticOGD, NewsvendorOGD, Oracle
+from graphcb.oracles import LogisticOGD, NewsvendorOGD, OnlineRidge, Oracle
 
 N_WORDS = 4096
 CATEGORIES = ("weekday", "month", "store", "product")
@@ -62,7 +65,7 @@ def build(options: Mapping[str, Any], n_rounds: int | None) -> ExperimentProblem
     return _build(json.dumps(options, sort_keys=True), n_rounds)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _build(options: str, n_rounds: int | None) -> ExperimentProblem:
     arguments = json.loads(options)
     kind = as_one_of("problem.kind", arguments.pop("kind", None), KINDS)
@@ -97,6 +100,16 @@ def _spam(
     return _logistic(_spam_table(review_cost, source), graph, n_rounds)
 
 
+def _costly_looks(*, n_rounds: int | None, graph: Any) -> ExperimentProblem:
+    environment = CostlyLooks(*weak_graph(graph), n_rounds=n_rounds or 10_000)
+    return _ridge(environment, environment.graph.n_actions, environment.n_features)
+
+
+def _off_linear(*, n_rounds: int | None, graph: Any, off: float) -> ExperimentProblem:
+    environment = OffLinear(FeedbackGraph.from_json(json.dumps(graph)), off, n_rounds or 4_000)
+    return _ridge(environment, environment.graph.n_actions, environment.n_features)
+
+
 KINDS: Mapping[str, Callable[..., ExperimentProblem]] = MappingProxyType(
     {
         "synthetic-inventory": _synthetic_inventory,
@@ -106,8 +119,17 @@ KINDS: Mapping[str, Callable[..., ExperimentProblem]] = MappingProxyType(
         "digits": _digits,
         "spam": partial(_spam, "recorded"),
         "generated-spam": partial(_spam, "generated"),
+        "costly-looks": _costly_looks,
+        "off-linear": _off_linear,
     }
 )
+
+
+def _ridge(environment: Environment, n_actions: int, n_features: int) -> ExperimentProblem:
+    """Linear losses; ridge regression has no learning rate."""
+    return ExperimentProblem(
+        environment, lambda rate: OnlineRidge(n_actions, n_features), "drawn from the seed"
+    )
 
 
 def _newsvendor(environment: Environment, n_features: int, fingerprint: str) -> ExperimentProblem:

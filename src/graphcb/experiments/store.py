@@ -51,10 +51,12 @@ class Store:
     def _read_line(self, number: int, line: str) -> tuple[str, Curve]:
         try:
             row = json.loads(line)
-            setting = Setting(**{name: row["run"][name] for name in Setting._fields})
+            about = row["run"]
+            own = {name: about[name] for name in Setting._fields if name != "draw_seed"}
+            setting = Setting(**own, draw_seed=about.get("draw_seed"))
             rounds = np.array(row["rounds"], dtype=np.int64)
             curve = Curve(setting, rounds, np.array(row["mean_loss"]), Seconds(*row["seconds"]))
-            return json.dumps(row["run"], sort_keys=True), curve
+            return json.dumps(about, sort_keys=True), curve
         except (KeyError, TypeError, ValueError) as reason:
             raise ValueError(
                 f"{self.path}, line {number}: must be a finished run, got {reason!r}; "

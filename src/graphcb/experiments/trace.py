@@ -9,13 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, SquareCB, SquareCBG
-from graphcb.environments import Environment, KnownLosses
+from graphcb.agents import Agent, SquareCBG
+from graphcb.environments import CostlyLooks, Environment, KnownLosses, OffLinear
 from graphcb.environments.stock import StockProblem
-from graphcb.experiments.kernels import ledger, stock, table
+from graphcb.experiments.kernels import ledger, linear, rules, stock, table
 from graphcb.experiments.loop import play, streams
 
 Floats = NDArray[np.float64]
+
+
+LINEAR = (CostlyLooks, OffLinear)
 
 
 class Trace(NamedTuple):
@@ -39,12 +42,22 @@ class Trace(NamedTuple):
         return means
 
 
-def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool = True) -> Trace:
+def trace(
+    agent: Agent,
+    environment: Environment,
+    *,
+    seed: int,
+    draw_seed: int | None = None,
+    compiled: bool = True,
+) -> Trace:
     """Run the agent through the environment; the same as `run`, bit for bit, but all at once.
 
-    SquareCB.G and SquareCB over stock levels and over tables of known losses go through compiled
-    loops, at a few microseconds per round; everything else, agents with `certify=True` and all
-    runs with `compiled=False` go through `loop.play`. The agent ends in the same state either way.
+    SquareCB.G in a closed form, SquareCB and the greedy agents go through compiled loops, at a few
+    microseconds per round: over stock levels, tables of known losses and linear losses, with the
+    oracles that the experiments have for them. So does the convex program on a new graph each
+    round. Everything else, agents with `certify=True` and all runs with `compiled=False` go
+    through `loop.play`. The agent ends in the same state either way. `draw_seed` keeps the world
+    of `seed` and draws the actions from another seed.
 
     >>> import graphcb
     >>> from graphcb.environments import SyntheticInventory
@@ -55,8 +68,9 @@ def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool =
     """
     n_rounds = environment.n_rounds
     book = ledger.room_for(n_rounds)
-    done = _play_compiled(agent, environment, seed, book) if compiled else 0
-    world, draws = streams(seed)
+    seeds = seed, seed if draw_seed is None else draw_seed
+    done = _play_compiled(agent, environment, seeds, book) if compiled else 0
+    world, draws = streams(seeds[0])[0], streams(seeds[1])[1]
     draws.random(done)
     rows = play(agent, environment, islice(environment.rounds(world), done, None), draws)
     for t, row in enumerate(rows if done < n_rounds else (), start=done):
@@ -65,19 +79,20 @@ def trace(agent: Agent, environment: Environment, *, seed: int, compiled: bool =
     return Trace(*book[:-1], seconds, done)
 
 
-def _play_compiled(agent: Agent, environment: Environment, seed: int, book: ledger.Ledger) -> int:
+def _play_compiled(
+    agent: Agent, environment: Environment, seeds: tuple[int, int], book: ledger.Ledger
+) -> int:
     """How many rounds a kernel has played."""
-    # A derived class may do something else: it goes through the loop.
-    if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):
-        return 0
-    if agent.schedule is None or agent.schedule.needs != "nothing":
+    if not rules.has_kernel(agent):
         return 0
     if isinstance(agent, SquareCBG) and agent.certify:  # the kernels do not compute the DEC
         return 0
-    world, draws = streams(seed)
+    world, draws = streams(seeds[0])[0], streams(seeds[1])[1]
     uniforms = draws.random(environment.n_rounds)
     if isinstance(environment, StockProblem) and environment.is_plain():
         return stock.play(agent, environment, world, uniforms, book)
     if type(environment) is KnownLosses:
         return table.play(agent, environment, world, uniforms, book)
+    if isinstance(environment, CostlyLooks | OffLinear) and type(environment) in LINEAR:
+        return linear.play(agent, environment, world, uniforms, book)
     return 0

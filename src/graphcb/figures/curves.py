@@ -15,6 +15,8 @@ from graphcb.files import atomic_write
 COLOURS = {
     "SquareCB.G": ("#08519c", "#3182bd", "#6baed6"),
     "SquareCB": ("#a63603", "#e6550d", "#fd8d3c"),
+    "greedy": ("#54278f", "#756bb1", "#9e9ac8"),
+    "best constant action": ("#252525", "#636363", "#969696"),
 }
 OTHERS = ("#006d2c", "#31a354", "#74c476")
 STYLES = ("-", "--", ":")
@@ -59,7 +61,9 @@ def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
     axes.set_xlabel("round")
     axes.set_ylabel("progressive validation loss")
     seeds = summaries[0].n_seeds
-    settled = [s.mean_curve[s.rounds >= s.rounds[-1] // 50] for s in summaries]
+    # A constant far above those who learn would flatten them; its number is in the legend.
+    learners = [s for s in summaries if s.agent != "best constant action"] or summaries
+    settled = [s.mean_curve[s.rounds >= s.rounds[-1] // 50] for s in learners]
     _finish(axes, title, f"final loss ({seeds} seeds, band: one std)", settled)
 
 

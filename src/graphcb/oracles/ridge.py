@@ -65,7 +65,7 @@ class OnlineRidge:
         check_finite(every_index(self.n_features), x)
         columns, seen = as_seen(actions, losses, self.n_actions)
         residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
-        if not _learn(self.inverses, self.moments, residuals, x, columns, seen, self.penalty):
+        if not learn_linear(self.inverses, self.moments, residuals, x, columns, seen, self.penalty):
             raise self._divergence()
         self.residuals = residuals
 
@@ -74,7 +74,7 @@ class OnlineRidge:
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
         columns, _ = as_seen(actions, losses, self.n_actions)
-        predicted, leverages, _ = _forecast(self.inverses, self.moments, x, columns)
+        predicted, leverages, _ = predict_linear(self.inverses, self.moments, x, columns)
         if not _fits(self.inverses, x, columns, predicted, leverages, self.penalty):
             raise self._divergence()
 
@@ -107,7 +107,7 @@ class OnlineRidge:
         """Predictions and leverages."""
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
-        predicted, leverages, finite = _forecast(self.inverses, self.moments, x, columns)
+        predicted, leverages, finite = predict_linear(self.inverses, self.moments, x, columns)
         if not finite:
             raise self._divergence()
         return predicted, leverages
@@ -127,7 +127,7 @@ def no_residuals(n_actions: int) -> Floats:
 
 
 @compiled
-def _forecast(
+def predict_linear(
     inverses: Floats, moments: Floats, x: Floats, columns: Columns
 ) -> tuple[Floats, Floats, bool]:
     """x @ (A + x x^T)^-1 b = x @ A^-1 b / (1 + x @ A^-1 x), and the leverages x @ A^-1 x.
@@ -184,7 +184,7 @@ def _fits(
 
 
 @compiled
-def _learn(
+def learn_linear(
     inverses: Floats,
     moments: Floats,
     residuals: Floats,
@@ -194,7 +194,7 @@ def _learn(
     penalty: float,
 ) -> bool:
     """Note the residuals and add x to the sums; False, and nothing changes, if x does not fit."""
-    predicted, leverages, _ = _forecast(inverses, moments, x, columns)
+    predicted, leverages, _ = predict_linear(inverses, moments, x, columns)
     if not _fits(inverses, x, columns, predicted, leverages, penalty):
         return False
     _note(residuals, columns, losses, predicted, leverages)

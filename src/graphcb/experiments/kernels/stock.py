@@ -1,7 +1,7 @@
 """Runs over stock levels with the newsvendor oracle.
 
 `_play` mirrors `experiments.loop.play` with a `StockProblem`, a `NewsvendorOGD` and SquareCB or
-SquareCB.G in a closed form.
+SquareCB.G in a closed form, or a greedy agent.
 """
 
 import math
@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.agents import SquareCB, SquareCBG
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled, nanoseconds
 from graphcb.environments.stock import StockProblem, grid
@@ -22,8 +21,7 @@ from graphcb.experiments.kernels.ledger import (
     Ledger,
     write_down,
 )
-from graphcb.experiments.kernels.rules import explore, rule_for
-from graphcb.exploration.schedules import gammas
+from graphcb.experiments.kernels.rules import Compiled, explore, note_rounds, numbers_for, rule_for
 from graphcb.graphs import inventory
 from graphcb.newsvendor import stock_cost, stock_costs
 from graphcb.oracles import NewsvendorOGD
@@ -49,22 +47,22 @@ class Costs(NamedTuple):
 
 
 def play(
-    agent: SquareCB | SquareCBG,
+    agent: Compiled,
     environment: StockProblem,
     world: np.random.Generator,
     uniforms: Floats,
     ledger: Ledger,
 ) -> int:
     """Play until a round needs the public objects; return how many rounds were played."""
-    oracle, schedule = agent.oracle, agent.schedule
+    oracle = agent.oracle
     rule = rule_for(agent, inventory(2))
-    if schedule is None or type(oracle) is not NewsvendorOGD or rule is None:
+    if type(oracle) is not NewsvendorOGD or rule is None:
         return 0
     contexts, demands = environment.draw_demands(world)
     if contexts.shape[1] != oracle.n_features:
         return 0
     sizes = environment.sizes()
-    gamma = gammas(schedule, agent.n_rounds, sizes)
+    gamma = numbers_for(agent, sizes)
     intercept = np.array([oracle.intercept])
     n_played = _play(
         contexts,
@@ -85,8 +83,7 @@ def play(
         ledger,
     )
     oracle.intercept = intercept.item()
-    agent.n_rounds += n_played
-    agent.gamma = float(gamma[n_played - 1]) if n_played else agent.gamma
+    note_rounds(agent, gamma, n_played)
     return n_played
 
 

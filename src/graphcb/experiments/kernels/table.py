@@ -1,7 +1,7 @@
 """Runs over a table of known losses with the logistic oracle.
 
 `_play` and `_play_solving` mirror `experiments.loop.play` with `KnownLosses`, a `LogisticOGD` and
-SquareCB or SquareCB.G, in a closed form or by the convex program.
+SquareCB, SquareCB.G (in a closed form or by the convex program) or a greedy agent.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import SquareCB, SquareCBG
+from graphcb.agents import SquareCBG
 from graphcb.compilation import compiled, nanoseconds
 from graphcb.environments import KnownLosses, RandomSelfAware
 from graphcb.environments.known_losses import SparseTable
@@ -22,8 +22,14 @@ from graphcb.experiments.kernels.ledger import (
     Ledger,
     write_down,
 )
-from graphcb.experiments.kernels.rules import IGNORE_GRAPH, explore, rule_for
-from graphcb.exploration.schedules import gammas
+from graphcb.experiments.kernels.rules import (
+    BLIND,
+    Compiled,
+    explore,
+    note_rounds,
+    numbers_for,
+    rule_for,
+)
 from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import exact_solutions, solve_general, work_room
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR
@@ -63,18 +69,18 @@ class Logistic(NamedTuple):
 
 
 def play(
-    agent: SquareCB | SquareCBG,
+    agent: Compiled,
     environment: KnownLosses,
     world: np.random.Generator,
     uniforms: Floats,
     ledger: Ledger,
 ) -> int:
     """Play until a round needs the public objects; return how many rounds were played."""
-    oracle, schedule = agent.oracle, agent.schedule
+    oracle = agent.oracle
     n_actions = environment.losses.shape[1]
     contexts = environment.contexts
     width = contexts.n_features if isinstance(contexts, SparseTable) else contexts.shape[1]
-    if schedule is None or type(oracle) is not LogisticOGD or n_actions > LARGEST:
+    if type(oracle) is not LogisticOGD or n_actions > LARGEST:
         return 0
     if (n_actions, width) != (oracle.n_actions, oracle.n_features):
         return 0
@@ -91,7 +97,7 @@ def play(
     if rule is None:
         return 0
     table = TableRounds(order, *_sparse(contexts), environment.losses, reveals)
-    gamma = gammas(schedule, agent.n_rounds, np.full(order.size, n_actions))
+    gamma = numbers_for(agent, np.full(order.size, n_actions))
     rates = rates_from(oracle.learning_rate, oracle.decay, oracle.n_updates, order.size)
     model = Logistic(oracle.weights, *oracle.loss_range, rates, oracle.objective == "log_loss")
     if rule == SOLVE:
@@ -99,14 +105,13 @@ def play(
     else:
         n_played = _play(table, gamma, uniforms, rule, model, ledger)
     oracle.n_updates += n_played
-    agent.n_rounds += n_played
-    agent.gamma = float(gamma[n_played - 1]) if n_played else agent.gamma
+    note_rounds(agent, gamma, n_played)
     return n_played
 
 
-def _rule_for_any_graph(agent: SquareCB | SquareCBG) -> int | None:
-    if isinstance(agent, SquareCB):
-        return IGNORE_GRAPH
+def _rule_for_any_graph(agent: Compiled) -> int | None:
+    if not isinstance(agent, SquareCBG):
+        return BLIND[type(agent)]
     return SOLVE if agent.method == "solver" else None
 
 
