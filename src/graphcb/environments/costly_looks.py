@@ -1,16 +1,13 @@
 """Linear losses where looking is dear and what is looked for is small: theory's hard case."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_action, as_count
-from graphcb.environments.protocol import Observation, Round
+from graphcb.environments.drawn import DrawnLosses, Floats, on_sphere
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
 
 DEAR, USUAL = 0.75, 0.35  # expected losses
 SLOPE = 0.25  # in half of the rounds, by the direction of the context
@@ -20,7 +17,7 @@ FIRST_BLOCK = 6  # of 2^6 rounds, and what comes before
 
 
 @dataclass(frozen=True)
-class CostlyLooks:
+class CostlyLooks(DrawnLosses):
     """Expected losses linear in the context; no policy has regret below the order of t^(2/3).
 
     The actions in `dear` cost more than the others in every round. If only they reveal the
@@ -66,7 +63,7 @@ class CostlyLooks:
         n, n_actions = self.n_rounds, self.graph.n_actions
         weights = np.zeros((self.n_features, n_actions))
         weights[0] = USUAL
-        weights[1 : 1 + DIRECTIONS] = SLOPE * _on_sphere(rng, n_actions, DIRECTIONS).T
+        weights[1 : 1 + DIRECTIONS] = SLOPE * on_sphere(rng, n_actions, DIRECTIONS).T
         others = np.setdiff1d(np.arange(n_actions), self.dear)
         for block in range(self.n_blocks):
             lead = min(LARGEST_LEAD, 2.0 * 2.0 ** (-(block + FIRST_BLOCK) / 3.0))
@@ -77,28 +74,7 @@ class CostlyLooks:
         contexts = np.zeros((n, self.n_features))
         contexts[:, 0] = 1.0
         directed = rng.random(n) < 0.5
-        contexts[:, 1 : 1 + DIRECTIONS] = directed[:, None] * _on_sphere(rng, n, DIRECTIONS)
+        contexts[:, 1 : 1 + DIRECTIONS] = directed[:, None] * on_sphere(rng, n, DIRECTIONS)
         contexts[np.arange(n), 1 + DIRECTIONS + np.array(blocks)] = ~directed
         means = np.einsum("ij,jk->ik", contexts, weights)
         return contexts, means, (rng.random((n, n_actions)) < means).astype(np.float64)
-
-    def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
-        """Contexts (n_features,), always the same graph."""
-        for context, means, losses in zip(*self.draw(rng), strict=True):
-            yield Round(context, self.graph, None, (means, losses))
-
-    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """Losses of the actions that the graph reveals."""
-        revealed = round.graph.draw_revealed(action, rng)
-        return Observation(revealed, round.hidden[1][revealed])
-
-    def loss(self, round: Round, action: int) -> float:
-        """The expected loss above the best expected loss."""
-        means = round.hidden[0]
-        return float(means[action] - means.min())
-
-
-def _on_sphere(rng: np.random.Generator, size: int, dimension: int) -> Floats:
-    points = rng.standard_normal((size, dimension))
-    unit: Floats = points / np.linalg.norm(points, axis=1, keepdims=True)
-    return unit

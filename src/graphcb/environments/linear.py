@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_count
+from graphcb.environments.drawn import on_sphere
 from graphcb.environments.protocol import Observation, Round
 from graphcb.graphs import FeedbackGraph
 
@@ -38,9 +38,9 @@ class LinearLosses:
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Contexts (n_features,), always the same graph, losses drawn around their means."""
-        slopes = _on_sphere(rng, self.graph.n_actions, self.n_features - 1).T
+        slopes = on_sphere(rng, self.graph.n_actions, self.n_features - 1).T
         for _ in range(self.n_rounds):
-            direction = _on_sphere(rng, 1, self.n_features - 1)[0]
+            direction = on_sphere(rng, 1, self.n_features - 1)[0]
             means = 0.5 + 0.5 * direction @ slopes
             losses = means + self.noise * rng.standard_normal(self.graph.n_actions)
             yield Round(np.append(1.0, direction), self.graph, None, (means, losses))
@@ -54,9 +54,3 @@ class LinearLosses:
         """The expected loss above the best expected loss."""
         means = round.hidden[0]
         return float(means[action] - means.min())
-
-
-def _on_sphere(rng: np.random.Generator, size: int, dimension: int) -> NDArray[np.float64]:
-    points = rng.standard_normal((size, dimension))
-    unit: NDArray[np.float64] = points / np.linalg.norm(points, axis=1, keepdims=True)
-    return unit

@@ -1,23 +1,19 @@
 """Linear losses and something that no linear oracle can represent: misspecification by design."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_count
-from graphcb.environments.protocol import Observation, Round
+from graphcb.environments.drawn import DrawnLosses, Floats, on_sphere
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
 
 MIDDLE, SLOPE, LARGEST = 0.5, 0.3, 0.2  # 0.5 +- 0.3 +- 0.2 are the ends of [0, 1]
 WAVES = 6.0
 
 
 @dataclass(frozen=True)
-class OffLinear:
+class OffLinear(DrawnLosses):
     """Expected losses that are linear in the context up to +-`off`, at most 0.2.
 
     The linear part has slopes of norm 0.3. The other part is +`off` or -`off`, by the sign of a
@@ -45,31 +41,10 @@ class OffLinear:
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """Contexts (n_rounds, n_features), expected losses and losses (n_rounds, K)."""
         n, n_actions = self.n_rounds, self.graph.n_actions
-        slopes, waves = (_on_sphere(rng, n_actions, self.n_features - 1) for _ in range(2))
-        directions = _on_sphere(rng, n, self.n_features - 1)
+        slopes, waves = (on_sphere(rng, n_actions, self.n_features - 1) for _ in range(2))
+        directions = on_sphere(rng, n, self.n_features - 1)
         means = MIDDLE + SLOPE * np.einsum("ij,kj->ik", directions, slopes)
         signs = np.sign(np.cos(WAVES * np.einsum("ij,kj->ik", directions, waves)))
         means += self.off * signs
         losses = (rng.random((n, n_actions)) < means).astype(np.float64)
         return np.column_stack((np.ones(n), directions)), means, losses
-
-    def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
-        """Contexts (n_features,), always the same graph."""
-        for context, means, losses in zip(*self.draw(rng), strict=True):
-            yield Round(context, self.graph, None, (means, losses))
-
-    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """Losses of the actions that the graph reveals."""
-        revealed = round.graph.draw_revealed(action, rng)
-        return Observation(revealed, round.hidden[1][revealed])
-
-    def loss(self, round: Round, action: int) -> float:
-        """The expected loss above the best expected loss."""
-        means = round.hidden[0]
-        return float(means[action] - means.min())
-
-
-def _on_sphere(rng: np.random.Generator, size: int, dimension: int) -> Floats:
-    points = rng.standard_normal((size, dimension))
-    unit: Floats = points / np.linalg.norm(points, axis=1, keepdims=True)
-    return unit
