@@ -56,7 +56,7 @@ def libraries() -> dict[str, Callable[[str], Any]]:
 
         found["msgspec"] = msgspec.json.Decoder().decode
     if find_spec("orjson") is not None:
-        import orjson  # type: ignore[import-not-found]
+        import orjson
 
         found["orjson"] = orjson.loads
     return found
