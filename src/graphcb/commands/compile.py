@@ -9,7 +9,7 @@ import io
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 from graphcb import compilation
@@ -129,6 +129,13 @@ def _learn_and_play() -> None:
             levels = losses if oracle is newsvendor else actions
             oracle.predict(context, levels)
             oracle.update(context, levels, losses)
+    with suppress(ValueError):  # a row so large that it is looked at more closely
+        oracles.BayesianLogistic(2, 3).update(1e9 * context, actions, losses)
+    items = oracles.ActionFeatureOracle()
+    for size in (1, 60):  # many rows need a larger table
+        rows = np.eye(size, 8) + 0.1
+        items.update(context, rows, np.full(size, 0.5))
+        items.predict(context, rows)
     words, text = oracles.DefaultOracle(2), (np.arange(300), np.ones(300))
     for _ in range(2):
         words.update(text, actions, losses)

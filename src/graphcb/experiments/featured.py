@@ -60,7 +60,7 @@ class FeaturedRun:
         try:
             run.sums = Sums(**progress["rounds"])
             run.draws.bit_generator.state = progress["draws"]
-        except (KeyError, TypeError, ValueError) as reason:
+        except (KeyError, TypeError, ValueError, OverflowError) as reason:
             raise FileError(
                 f"{where}: must be a model of rows that bring their own actions, got {reason!r}"
             ) from None

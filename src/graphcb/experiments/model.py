@@ -54,7 +54,7 @@ class Model:
             model.reading.check_loaded()
             model.tally.check_loaded()
             model._check_sizes()
-        except (KeyError, TypeError, ValueError, AttributeError) as reason:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
             raise FileError(f"{where}: damaged: {reason!r}") from None
         return model
 
@@ -99,7 +99,7 @@ def upgraded(earlier: Model, where: str) -> Model:
             features=features_of(reading),
         )
         model = Model(Learner(problem, player.agent), reading, seed=0)
-    except (KeyError, TypeError, ValueError, AttributeError) as reason:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
         raise FileError(f"{where}: damaged: {reason!r}") from None
     model.player.draws, model.tally = player.draws, tally
     return model

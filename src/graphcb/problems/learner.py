@@ -132,10 +132,14 @@ class Learner:
                 raise ValueError(f"a Learner whose agent must have a method {role}")
         twin = Learner(self.problem, self.agent, features=self.features)
         for name, part in vars(twin).items():
-            if not isinstance(getattr(self, name, None), type(part)):
+            if name not in vars(self) or not isinstance(getattr(self, name), type(part)):
                 raise ValueError(f"a Learner whose {name} must be a {type(part).__name__}")
         if twin.encoder.features != self.encoder.features:
             raise ValueError("a Learner whose encoder has other features than its problem")
+        oracle: Any = getattr(self.agent, "oracle", None)
+        by_number = self.action_encoder is None and isinstance(oracle, DefaultOracle)
+        if by_number and oracle.n_actions != len(self.problem.actions):
+            raise ValueError("a Learner whose oracle has other actions than its problem")
 
     def _names(self, actions: Any) -> tuple[str, ...]:
         if isinstance(actions, Mapping) and self.action_encoder is None:
