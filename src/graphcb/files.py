@@ -31,8 +31,9 @@ def atomic_write(path: str | os.PathLike[str], *, text: bool = False) -> Iterato
     UTF-8 with line ends as written if `text` is true.
 
     On Linux the temporary file has no name until it is complete, so a process that is killed
-    leaves nothing behind. Elsewhere it is called `.NAME.part`; the next write to the same path
-    removes it if the process that wrote it has ended.
+    leaves nothing behind, except in the moment between naming and renaming it. Then, and on other
+    systems, it is called `.NAME.part`; the next write to the same path removes it if the process
+    that wrote it has ended.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.txt"

@@ -13,7 +13,7 @@ from graphcb.oracles.features import DenseFeatures, SparseFeatures
 from graphcb.oracles.pairs import PairPosterior
 from graphcb.oracles.posterior import certainty, mean_shares
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Floats, SparseRow, every_index, is_sparse
+from graphcb.oracles.rows import Floats, SparseRow, dense_width, every_index
 
 
 class ActionFeatureOracle:
@@ -141,19 +141,8 @@ class ActionFeatureOracle:
         """How contexts are read so far; decided by this one where there is none."""
         if self.contexts is not None:
             return self.contexts
-        if is_sparse(context):
-            return SparseFeatures()
-        if isinstance(context, str | dict) or context is None:
-            raise TypeError(
-                "`context` must be a row of numbers or a sparse row, got a "
-                f"{type(context).__name__}; graphcb.Encoder turns it into one"
-            )
-        width = np.shape(context)
-        if len(width) != 1 or width[0] == 0:
-            raise ValueError(
-                f"`context` must be a row of numbers or a sparse row, got shape {width}"
-            )
-        return DenseFeatures(width[0], products=False)
+        width = dense_width(context)
+        return SparseFeatures() if width is None else DenseFeatures(width, products=False)
 
     def _posterior_for(self, contexts: DenseFeatures | SparseFeatures) -> PairPosterior:
         return self.posterior or self._new_posterior(contexts)

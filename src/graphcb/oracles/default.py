@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
 from graphcb.loaded import check_counts, check_kind, check_pair
 from graphcb.oracles.blends import DenseBlend, SparseBlend
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Floats, is_sparse
+from graphcb.oracles.rows import Floats, dense_width
 
 
 class DefaultOracle:
@@ -98,19 +96,10 @@ class DefaultOracle:
         """The model so far; a new one for contexts like this one where there is none."""
         if self.blend is not None:
             return self.blend
-        if is_sparse(context):
+        width = dense_width(context)
+        if width is None:
             return SparseBlend(self.n_actions)
-        if isinstance(context, str | dict) or context is None:
-            raise TypeError(
-                "`context` must be a row of numbers or a sparse row, got a "
-                f"{type(context).__name__}; graphcb.hashing.word_places turns words into indices"
-            )
-        width = np.shape(context)
-        if len(width) != 1 or width[0] == 0:
-            raise ValueError(
-                f"`context` must be a row of numbers or a sparse row, got shape {width}"
-            )
-        return DenseBlend(self.n_actions, width[0])
+        return DenseBlend(self.n_actions, width)
 
 
 def _divergence() -> DivergenceError:

@@ -70,6 +70,21 @@ def as_dense(context: Any, n_features: int) -> Floats:
     return x
 
 
+def dense_width(context: Any) -> int | None:
+    """How many numbers a context has, None if it is sparse; refuses what is no row."""
+    if is_sparse(context):
+        return None
+    if isinstance(context, str | dict) or context is None:
+        raise TypeError(
+            "`context` must be a row of numbers or a sparse row, got a "
+            f"{type(context).__name__}; graphcb.Encoder turns it into one"
+        )
+    shape = np.shape(context)
+    if len(shape) != 1 or shape[0] == 0:
+        raise ValueError(f"`context` must be a row of numbers or a sparse row, got shape {shape}")
+    return int(shape[0])
+
+
 def check_finite(indices: Columns, values: Floats) -> None:
     """Refuse a context with NaN, infinity or a number that is too large."""
     wrong = first_too_large(values)
