@@ -344,7 +344,9 @@ def test_many_sparse_features_are_all_found_again():
 
 @pytest.mark.parametrize("context", ["free prize", {"income": 3.0}, None])
 def test_what_is_no_row_is_named(context):
-    with pytest.raises(TypeError, match=r"`context` must be a row of numbers.*graphcb.Encoder turns"):
+    with pytest.raises(
+        TypeError, match=r"`context` must be a row of numbers.*graphcb.Encoder turns"
+    ):
         DefaultOracle(2).predict(context)
 
 
