@@ -11,6 +11,9 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "problem": ("name", "actions", "feedback", "range"),
     "reveals": ("family", "file", "each_round", "all", "own", "edges"),
     "features": None,
+    "limits": ("floors", "caps", "linear"),
+    "budgets": None,
+    "baseline": ("action", "mode", "epsilon", "loss", "reward", "confidence"),
     "defaults": (),
 }
 
@@ -36,20 +39,39 @@ def read_tables(text: str) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def write_tables(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Tables of texts, numbers, booleans and lists of these as TOML; empty tables are left out.
+def write_tables(tables: Mapping[str | tuple[str, ...], Mapping[str, Any]]) -> str:
+    """Tables of texts, numbers, booleans, lists and mappings as TOML; empty ones are left out.
+
+    The name of a table inside another one is a tuple. A list of mappings becomes an array of
+    tables.
 
     >>> print(write_tables({"problem": {"actions": ["a", "b"], "range": [0.0, 1.0]}}), end="")
     [problem]
     actions = ["a", "b"]
     range = [0.0, 1.0]
+    >>> print(write_tables({("budgets", "reviews"): {"costs": {"review": 1}}}), end="")
+    [budgets.reviews]
+    costs = { review = 1 }
     """
-    blocks = []
-    for table, content in tables.items():
-        lines = [f"{_key(key)} = {_value(value)}\n" for key, value in content.items()]
-        if lines:
-            blocks.append(f"[{table}]\n" + "".join(lines))
+    blocks: list[str] = []
+    for name, content in tables.items():
+        header = ".".join(map(_key, (name,) if isinstance(name, str) else name))
+        arrays = {key: value for key, value in content.items() if _is_array_of_tables(value)}
+        plain = {key: value for key, value in content.items() if key not in arrays}
+        if plain:
+            blocks.append(f"[{header}]\n{_lines(plain)}")
+        for key, items in arrays.items():
+            blocks += [f"[[{header}.{_key(key)}]]\n{_lines(item)}" for item in items]
     return "\n".join(blocks)
+
+
+def _lines(content: Mapping[str, Any]) -> str:
+    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in content.items())
+
+
+def _is_array_of_tables(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    return is_list and all(isinstance(item, Mapping) for item in value)
 
 
 def _meant(given: str, known: Sequence[str]) -> str:
@@ -73,6 +95,9 @@ def _value(value: Any) -> str:
         return f'"{"".join(map(_character, value))}"'
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
     if _is_long(value):
         return "[\n" + "".join(f"    {_value(item)},\n" for item in value) + "]"
     return f"[{', '.join(map(_value, value))}]"

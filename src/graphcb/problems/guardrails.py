@@ -1,0 +1,215 @@
+"""What a problem promises: limits in every round, budgets over time, no worse than a baseline."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphcb.checks import as_one_of, listed
+from graphcb.exploration import Limits
+from graphcb.problems.names import as_name
+
+Actions = tuple[str, ...] | str
+Table = dict[str, Any]
+
+BUDGET_KEYS = ("costs", "at_most", "per", "hard")
+MODES = ("conservative", "shadow")
+
+
+# Limits ---------------------------------------------------------------------------------------
+
+
+def read_limits(limits: Any, actions: Actions) -> Limits | None:
+    """From `Limits` or a mapping as in the TOML table [limits]; what cannot be met is refused."""
+    if limits is None:
+        return None
+    if not isinstance(limits, Limits):
+        if not isinstance(limits, Mapping):
+            raise TypeError(
+                "`limits` must be graphcb.Limits or a mapping with floors, caps and linear; "
+                f"got {type(limits).__name__}"
+            )
+        for key in limits:
+            as_one_of("limits", key, ("floors", "caps", "linear"))
+        limits = Limits(**limits)
+    named = _by_name(limits, actions)
+    if not isinstance(actions, str):
+        named.check_names(actions)
+        named.on(actions)  # raises an error that names what clashes
+    return named
+
+
+def with_names(limits: Limits, names: Mapping[str, Any]) -> Limits:
+    """The same limits for actions that are called otherwise."""
+    return _changed(limits, lambda key, bounds: {names[a]: n for a, n in bounds.items()})
+
+
+def _by_name(limits: Limits, actions: Actions) -> Limits:
+    """All that differs between actions by their names, in the order of the problem."""
+    return _changed(limits, lambda key, bounds: _named(f"limits.{key}", bounds, actions))
+
+
+def _changed(limits: Limits, change: Callable[[str, Any], dict[Any, float]]) -> Limits:
+    """Limits whose bounds and weights are changed; one number for all actions stays."""
+    table = limits.as_table()
+    for key in ("floors", "caps"):
+        if isinstance(table.get(key), Mapping | list):
+            table[key] = change(key, table[key])
+    for place, row in enumerate(table.get("linear", ())):
+        if "weights" in row:
+            row["weights"] = change(f"linear[{place}].weights", row["weights"])
+        else:
+            row["actions"] = list(change(f"linear[{place}]", dict.fromkeys(row["actions"], 1.0)))
+    return Limits(**table)
+
+
+def _named(name: str, bounds: Any, actions: Actions) -> dict[Any, float]:
+    if isinstance(bounds, Mapping):
+        return _in_order(bounds, actions)
+    if isinstance(actions, str):
+        raise ValueError(
+            f"`{name}` must be by name, such as {{ review = 0.1 }}, as the actions come with each "
+            f"round; got {bounds}"
+        )
+    if len(bounds) != len(actions):
+        raise ValueError(
+            f"`{name}` must have {len(actions)} numbers, one for each of {listed(actions)}; "
+            f"got {len(bounds)}"
+        )
+    return dict(zip(actions, bounds, strict=True))
+
+
+def _in_order(values: Mapping[Any, Any], actions: Actions) -> dict[Any, Any]:
+    """In the order of the actions, or of the alphabet: the order of a file means nothing."""
+    if isinstance(actions, str):
+        return {action: values[action] for action in sorted(values, key=str)}
+    known = {action: values[action] for action in actions if action in values}
+    return known | dict(values)
+
+
+# Budgets --------------------------------------------------------------------------------------
+
+
+def read_budgets(
+    budgets: Any, actions: Actions, features: Mapping[str, str] | None
+) -> dict[str, Table] | None:
+    """Tables by the name of the budget, as in TOML; costs are numbers or features of contexts."""
+    if not budgets:
+        return None
+    if not isinstance(budgets, Mapping):
+        raise TypeError(
+            "`budgets` must be a mapping such as {'reviews': {'at_most': 0.05, 'costs': "
+            f"{{'review': 1}}}}}}, got {type(budgets).__name__}"
+        )
+    return {
+        as_name("budgets", name): _read_budget(f"budgets.{name}", table, actions, features)
+        for name, table in budgets.items()
+    }
+
+
+def budget_table(budget: Table) -> Table:
+    """What differs from the defaults, as in TOML."""
+    defaults = {"per": "round", "hard": False}
+    return {key: value for key, value in budget.items() if value != defaults.get(key, ...)}
+
+
+def _read_budget(
+    name: str, table: Any, actions: Actions, features: Mapping[str, str] | None
+) -> Table:
+    if not isinstance(table, Mapping):
+        raise TypeError(f"`{name}` must be a table with at_most and costs, got {table!r}")
+    for key in table:
+        as_one_of(name, key, BUDGET_KEYS)
+    for key in ("costs", "at_most"):
+        if key not in table:
+            raise ValueError(f"`{name}` must have {key}, got {listed(table)}")
+    costs = table["costs"]
+    if not isinstance(costs, Mapping) or not costs:
+        raise TypeError(
+            f"`{name}.costs` must say what actions cost, such as {{ review = 1 }}; got {costs!r}"
+        )
+    read = {
+        _known_action(f"{name}.costs", action, actions): _read_cost(
+            f"{name}.costs.{action}", cost, features
+        )
+        for action, cost in costs.items()
+    }
+    return {
+        "costs": _in_order(read, actions),
+        "at_most": _number(f"{name}.at_most", table["at_most"]),
+        "per": table.get("per", "round"),
+        "hard": table.get("hard", False),
+    }
+
+
+def _read_cost(name: str, cost: Any, features: Mapping[str, str] | None) -> float | str:
+    if not isinstance(cost, str):
+        return _number(name, cost)
+    if features is not None:
+        as_one_of(name, cost, features)
+        if not features[cost].startswith("number"):
+            raise ValueError(
+                f"`{name}` must be a feature that is a number, got {cost!r}, a {features[cost]}"
+            )
+    return as_name(name, cost)
+
+
+# The baseline ---------------------------------------------------------------------------------
+
+
+def read_baseline(baseline: Any, actions: Actions, unit: str, check: Any) -> Table | None:
+    """A table as in TOML, or the name of the action that today's rule plays.
+
+    `unit` is "loss" or "reward", the key of what the baseline is known to lose or earn per
+    round; `check` refuses values that are outside the problem's range.
+    """
+    if baseline is None:
+        return None
+    if isinstance(baseline, str):
+        baseline = {"action": baseline}
+    if not isinstance(baseline, Mapping):
+        raise TypeError(
+            "`baseline` must be the name of an action or a table with action and mode, "
+            f"got {type(baseline).__name__}"
+        )
+    keys = ("action", "mode", "epsilon", unit, "confidence")
+    for key in baseline:
+        as_one_of("baseline", key, keys)
+    if "action" not in baseline:
+        raise ValueError(f"`baseline` must have an action, got {listed(baseline)}")
+    action = _known_action("baseline.action", baseline["action"], actions)
+    mode = as_one_of("baseline.mode", baseline.get("mode", "conservative"), MODES)
+    read: Table = {"action": action, "mode": mode}
+    settings = {key: baseline[key] for key in keys[2:] if key in baseline}
+    if mode == "shadow" and settings:
+        raise ValueError(
+            f"`baseline.{next(iter(settings))}` must be left out with mode = 'shadow', which "
+            "always plays the baseline"
+        )
+    for key, value in settings.items():
+        read[key] = (_signed if key == unit else _number)(f"baseline.{key}", value)
+    if unit in read:
+        check([read[unit]], [action])
+    if not 0.0 < read.get("confidence", 0.5) < 1.0:
+        raise ValueError(f"`baseline.confidence` must be in (0, 1), got {read['confidence']!r}")
+    return read
+
+
+def _known_action(name: str, action: Any, actions: Actions) -> str:
+    if isinstance(actions, str):
+        return as_name(name, action)
+    return as_one_of(name, action, actions)
+
+
+def _number(name: str, value: Any) -> float:
+    """A finite number that is not negative."""
+    number = _signed(name, value)
+    if number < 0.0:
+        raise ValueError(f"`{name}` must not be negative, got {value!r}")
+    return number
+
+
+def _signed(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"`{name}` must be a number, got {value!r}")
+    if not abs(value) < float("inf"):
+        raise ValueError(f"`{name}` must be finite, got {value!r}")
+    return float(value)
