@@ -61,8 +61,8 @@ hard = true
 action = "approve"
 mode = "conservative"
 epsilon = 0.2
-loss = 0.4
 confidence = 0.9
+loss = 0.4
 """
     )
     assert Problem.from_toml(text) == problem(name="guarded")
@@ -121,7 +121,8 @@ def test_differences_name_what_is_other():
     other = problem(baseline="call", budgets={"reviews": BUDGETS["reviews"]})
     found = other.differences(problem())
     assert [text.partition(":")[0] for text in found] == ["budgets", "baseline"]
-    assert "{'action': 'call', 'mode': 'conservative'}, not {'action': 'approve'" in found[1]
+    assert "{'action': 'call', 'mode': 'conservative', 'epsilon': 0.1" in found[1]
+    assert "not {'action': 'approve'" in found[1]
 
 
 @pytest.mark.parametrize(

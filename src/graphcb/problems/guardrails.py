@@ -11,6 +11,7 @@ Actions = tuple[str, ...] | str
 Table = dict[str, Any]
 
 BUDGET_KEYS = ("costs", "at_most", "per", "hard")
+CONSERVATIVE = {"epsilon": 0.1, "confidence": 0.95}  # unless the problem says otherwise
 MODES = ("conservative", "shadow")
 
 
@@ -184,6 +185,8 @@ def read_baseline(baseline: Any, actions: Actions, unit: str, check: Any) -> Tab
             f"`baseline.{next(iter(settings))}` must be left out with mode = 'shadow', which "
             "always plays the baseline"
         )
+    if mode == "conservative":
+        settings = CONSERVATIVE | settings
     for key, value in settings.items():
         read[key] = (_signed if key == unit else _number)(f"baseline.{key}", value)
     if unit in read:

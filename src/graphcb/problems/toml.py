@@ -17,6 +17,21 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "defaults": (),
 }
 
+GUARDRAILS = """\
+What must hold whatever is learned. Take away the marks to use it.
+[limits]
+{floors}    # at least this probability
+{caps}    # at most this one
+
+[budgets.spent]
+{costs}    # or the name of a feature with the cost
+at_most = 0.1    # on average per decision; per = "day" makes it an amount per day
+
+[baseline]
+{action}    # what is done today; the learner must not do worse
+mode = "conservative"    # or "shadow": do it, and report what was missed
+"""
+
 
 def read_tables(text: str) -> dict[str, dict[str, Any]]:
     """The tables of a problem; unknown tables and keys are refused by name."""
@@ -63,6 +78,20 @@ def write_tables(tables: Mapping[str | tuple[str, ...], Mapping[str, Any]]) -> s
         for key, items in arrays.items():
             blocks += [f"[[{header}.{_key(key)}]]\n{_lines(item)}" for item in items]
     return "\n".join(blocks)
+
+
+def guardrails_to_fill_in(actions: Sequence[str] | str) -> str:
+    """Comments that become limits, a budget and a baseline once their marks are taken away.
+
+    >>> print(guardrails_to_fill_in(["approve", "review"]).splitlines()[2])
+    # floors = { approve = 0.02 }    # at least this probability
+    """
+    names = ("one name", "another name") if isinstance(actions, str) else (actions[0], actions[-1])
+    first, last, today = _key(names[0]), _key(names[1]), _value(names[0])
+    return "".join(f"# {line}".rstrip() + "\n" for line in GUARDRAILS.format(
+        floors=f"floors = {{ {first} = 0.02 }}", caps=f"caps = {{ {last} = 0.5 }}",
+        costs=f"costs = {{ {last} = 1.0 }}", action=f"action = {today}",
+    ).splitlines())  # fmt: skip
 
 
 def _lines(content: Mapping[str, Any]) -> str:
