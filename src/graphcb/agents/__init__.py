@@ -3,6 +3,7 @@
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.protocol import Agent, gamma_of
+from graphcb.agents.rules import Rules
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
 
@@ -11,6 +12,7 @@ __all__ = [
     "Certificate",
     "EpsilonGreedy",
     "Greedy",
+    "Rules",
     "SquareCB",
     "SquareCBG",
     "Uniform",

@@ -21,12 +21,44 @@ nothing can be found out within the limits, the smallest f @ p is played.
 import numpy as np
 
 from graphcb.compilation import compiled, inner
-from graphcb.exploration.cheapest import Polytope, cheapest, cheapest_vertex, scaled, start
+from graphcb.exploration.cheapest import cheapest, cheapest_vertex, scaled, start, within
+from graphcb.exploration.limits import BoxAndRows, InfeasibleLimits
+from graphcb.exploration.simplex import Polytope
 from graphcb.graphs.structure import Floats
 
 CLOSE = 1e-13  # relative gap at which the ratio is the smallest
 AHEAD = 1e3  # how far a loss is lowered to have its action played, in spans of the losses
 STEPS = 1000
+
+
+def best_within(f: Floats, box: BoxAndRows) -> Floats:
+    """A p with the smallest f @ p within limits; of two equal losses the first gets more.
+
+    >>> from graphcb import Limits
+    >>> best_within(np.array([0.2, 0.1, 0.5]), Limits(floors=0.05, caps={1: 0.7}).on(range(3)))
+    array([0.25, 0.7 , 0.05])
+    """
+    return obeying(*cheapest(f, *box))
+
+
+def spread_within(f: Floats, box: BoxAndRows) -> Floats:
+    """Exploration that is blind: the mean of playing each action as often as the limits allow.
+
+    What is left in each of these goes to the smallest predicted losses. Without limits it is the
+    uniform distribution.
+
+    >>> from graphcb import Limits
+    >>> spread_within(np.array([0.2, 0.1, 0.5]), Limits(caps={2: 0.3}).on(range(3)))
+    array([0.33333333, 0.56666667, 0.1       ])
+    """
+    return obeying(*each_in_turn(f, *box))
+
+
+def obeying(p: Floats, feasible: bool) -> Floats:
+    """p, or an error if no p obeys; `Limits.on` would have named the limits that clash."""
+    if not feasible:
+        raise InfeasibleLimits("`limits` must leave a choice, but no probabilities obey them all")
+    return p
 
 
 @compiled
@@ -60,21 +92,22 @@ def smallest_ratio(
     worst, richest = regrets.max(), information.max()
     if not (worst > 0.0 and richest > 0.0):
         feasible = cheapest_vertex(scaled(f), polytope)
-        return polytope.x[: f.size].copy(), feasible
+        return within(polytope.x[: f.size], lower, upper), feasible
     d, i = regrets / worst, information / richest
     feasible = cheapest_vertex(-i, polytope)
     most_told = polytope.x[: f.size].copy()
     if not (feasible and i @ most_told > 0.0):
         feasible = cheapest_vertex(scaled(f), polytope)
-        return polytope.x[: f.size].copy(), feasible
+        return within(polytope.x[: f.size], lower, upper), feasible
     cheapest_vertex(d, polytope)
-    return _walk_around(polytope.x[: f.size].copy(), most_told, d, i, polytope), True
+    p = _walk_around(polytope.x[: f.size].copy(), most_told, d, i, polytope)
+    return within(p, lower, upper), True
 
 
 @inner
 def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polytope) -> Floats:
     """The smallest ratio, from two vertices on."""
-    x1, y1, x2, y2 = d @ one, i @ one, d @ two, i @ two
+    x1, y1, x2, y2 = float(d @ one), float(i @ one), float(d @ two), float(i @ two)
     if x1 <= 0.0:
         return one
     q = _share(x1, y1, x2, y2)
@@ -82,7 +115,7 @@ def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polyt
         x, y = x1 + q * (x2 - x1), y1 + q * (y2 - y1)
         cheapest_vertex(scaled(2.0 * y * d - x * i), polytope)
         new = polytope.x[: d.size].copy()
-        x3, y3 = d @ new, i @ new
+        x3, y3 = float(d @ new), float(i @ new)
         gap = x * y - (2.0 * y * x3 - x * y3)
         if gap <= CLOSE * (x * y + x * y3):
             break
@@ -93,11 +126,7 @@ def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polyt
         if ratio2 < ratio1:
             one, x1, y1, q1 = two, x2, y2, q2
         one, two, x1, y1, x2, y2, q = new, one, x3, y3, x1, y1, q1
-    p = np.empty(d.size)
-    for a in range(d.size):
-        p[a] = one[a] + q * (two[a] - one[a])
-        p[a] = min(polytope.upper[a], max(polytope.lower[a], p[a]))
-    return p
+    return one + q * (two - one)
 
 
 @inner
@@ -127,10 +156,7 @@ def _ratio(x1: float, y1: float, x2: float, y2: float, q: float) -> float:
 def each_in_turn(
     f: Floats, lower: Floats, upper: Floats, rows: Floats, most: Floats
 ) -> tuple[Floats, bool]:
-    """The mean, over the actions, of the p that plays this one as often as the limits allow.
-
-    What is left goes to the predicted losses f. Without limits it is the uniform distribution.
-    """
+    """What `spread_within` returns; False if no p obeys."""
     polytope, costs = start(lower, upper, rows, most), scaled(f)
     mean, feasible = np.zeros(f.size), True
     for a in range(f.size):
@@ -139,7 +165,4 @@ def each_in_turn(
         feasible &= cheapest_vertex(costs / AHEAD, polytope)
         mean += polytope.x[: f.size]
         costs[a] = kept
-    mean /= f.size
-    for a in range(f.size):
-        mean[a] = min(upper[a], max(lower[a], mean[a]))
-    return mean, feasible
+    return within(mean / f.size, lower, upper), feasible
