@@ -8,16 +8,16 @@ import numpy as np
 
 from graphcb.checks import as_losses, as_probabilities, as_range
 from graphcb.decisions import DecisionLog, LoggedDecision, LoggedFeedback
-from graphcb.evaluation.intervals import (
+from graphcb.estimates.intervals import (
     Interval,
     check_confidence,
     confidence_sequence,
     normal_interval,
     standard_error,
 )
+from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.rounds import FLOOR, JudgedRound, RoundTerms, terms_of
 from graphcb.evaluation.targets import Target
-from graphcb.evaluation.terms import Flags, Floats
 from graphcb.oracles import Oracle
 
 # Rounds that are held in memory; of earlier ones only the terms are kept.

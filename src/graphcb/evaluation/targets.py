@@ -10,7 +10,7 @@ from graphcb.agents import Agent, Greedy
 from graphcb.decisions import LoggedDecision
 from graphcb.decisions.identifiers import Identifiers, as_identifier
 from graphcb.decisions.transition import answer
-from graphcb.evaluation.terms import Floats
+from graphcb.estimates.terms import Floats
 from graphcb.oracles import Oracle
 from graphcb.problems import Learner
 from graphcb.saving import load
