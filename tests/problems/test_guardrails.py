@@ -73,14 +73,17 @@ loss = 0.4
     "changes",
     [
         {},
-        {"limits": Limits(floors=0.1)},
-        {"limits": {"linear": [{"weights": {"call": 0.5, "review": 2}, "at_least": 0.1}]}},
+        {"limits": Limits(floors=0.1), "baseline": None},
+        {"limits": {"linear": [{"weights": {"call": 0.5, "review": 2}, "at_most": 1.9}]}},
         {"limits": None},
         {"budgets": None},
         {"budgets": {"a": {"costs": {"call": 1}, "at_most": 3, "per": 100}}},
-        {"baseline": "call"},
-        {"baseline": {"action": "call", "mode": "shadow"}},
-        {"feedback": "rewards", "range": (-5, 5), "baseline": {"action": "call", "reward": -2}},
+        {"baseline": {"action": "approve", "mode": "shadow"}},
+        {
+            "feedback": "rewards",
+            "range": (-5, 5),
+            "baseline": {"action": "approve", "reward": -2},
+        },
     ],
 )
 def test_there_and_back(changes):
@@ -93,12 +96,13 @@ def test_there_and_back(changes):
 
 
 def test_numbers_per_action_are_kept_by_name():
-    listed = problem(limits={"floors": [0.1, 0.0, 0.2], "caps": (1, 0.5, 1)})
+    listed = problem(baseline=None, limits={"floors": [0.1, 0.0, 0.2], "caps": (1, 0.5, 1)})
     named = problem(
+        baseline=None,
         limits={
             "floors": {"approve": 0.1, "call": 0.0, "review": 0.2},
             "caps": {"approve": 1, "call": 0.5, "review": 1},
-        }
+        },
     )
     assert listed == named
     weights = {"limits": {"linear": [{"weights": [0, 1, 2], "at_most": 1}]}}
@@ -109,7 +113,7 @@ def test_the_order_of_names_does_not_matter():
     budget = {"costs": {"review": 30, "call": "minutes"}, "at_most": 300}
     other = {"costs": {"call": "minutes", "review": 30}, "at_most": 300}
     assert problem(budgets={"a": budget}) == problem(budgets={"a": other})
-    limits = {"floors": {"review": 0.1, "call": 0.2}}, {"floors": {"call": 0.2, "review": 0.1}}
+    limits = {"caps": {"review": 0.1, "call": 0.2}}, {"caps": {"call": 0.2, "review": 0.1}}
     assert problem(limits=limits[0]) == problem(limits=limits[1])
     assert not problem(limits=limits[0]).differences(problem(limits=limits[1]))
 
@@ -118,11 +122,11 @@ def test_differences_name_what_is_other():
     assert problem(limits=None).differences(problem()) == [
         f"limits: None, not {problem().limits!r}"
     ]
-    other = problem(baseline="call", budgets={"reviews": BUDGETS["reviews"]})
+    other = problem(baseline="approve", budgets={"reviews": BUDGETS["reviews"]})
     found = other.differences(problem())
     assert [text.partition(":")[0] for text in found] == ["budgets", "baseline"]
-    assert "{'action': 'call', 'mode': 'conservative', 'epsilon': 0.1" in found[1]
-    assert "not {'action': 'approve'" in found[1]
+    assert "'epsilon': 0.1" in found[1]
+    assert "'epsilon': 0.2" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -244,6 +248,27 @@ def test_differences_name_what_is_other():
 def test_what_is_refused(changes, kind, message):
     with pytest.raises(kind, match=message):
         problem(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"limits": {"floors": {"call": 0.1}}}, "but the floor of 'call' is 0.1"),
+        ({"limits": {"caps": {"approve": 0.9}}}, "but its cap is 0.9"),
+        (
+            {"limits": {"linear": [{"actions": ["approve", "call"], "at_most": 0.5}]}},
+            "but a linear limit does not allow that",
+        ),
+        (
+            {"budgets": {"b": {"costs": {"approve": 1}, "at_most": 5, "per": 10}}},
+            "but it costs 1, and the budget 'b' allows 0.5 per round",
+        ),
+    ],
+)
+def test_a_baseline_that_breaks_the_other_rules_is_refused(changes, message):
+    start = "`baseline.action` must be one that can always be played, got 'approve', "
+    with pytest.raises(ValueError, match=start + message):
+        Problem(ACTIONS, baseline="approve", **changes)
 
 
 def test_a_file_says_where_it_is_wrong(tmp_path):

@@ -15,6 +15,7 @@ class Played(NamedTuple):
     """A round after its draw; `action` is the index that was drawn.
 
     `context`, `graph` and `actions` are what `act` was given, `probabilities` what it returned.
+    `names` is what rules call the actions, where that is not `actions`.
     """
 
     context: Any
@@ -22,6 +23,7 @@ class Played(NamedTuple):
     actions: Any
     probabilities: NDArray[np.float64]
     action: int
+    names: Any = None
 
 
 class Agent(Protocol):

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import Limits
 from graphcb.problems.names import as_name
@@ -10,6 +12,7 @@ from graphcb.problems.names import as_name
 Actions = tuple[str, ...] | str
 Table = dict[str, Any]
 
+SLACK = 1e-9  # of linear limits
 BUDGET_KEYS = ("costs", "at_most", "per", "hard")
 CONSERVATIVE = {"epsilon": 0.1, "confidence": 0.95}  # unless the problem says otherwise
 MODES = ("conservative", "shadow")
@@ -194,6 +197,34 @@ def read_baseline(baseline: Any, actions: Actions, unit: str, check: Any) -> Tab
     if not 0.0 < read.get("confidence", 0.5) < 1.0:
         raise ValueError(f"`baseline.confidence` must be in (0, 1), got {read['confidence']!r}")
     return read
+
+
+def check_obeys(
+    action: str,
+    actions: tuple[str, ...],
+    limits: Limits | None,
+    budgets: Mapping[str, Table] | None,
+) -> None:
+    """Refuse a baseline that cannot be played in every round as the problem is."""
+    start = f"`baseline.action` must be one that can always be played, got {action!r}, but"
+    box = None if limits is None else limits.on(actions)
+    if box is not None:
+        index = actions.index(action)
+        for other in np.flatnonzero(box.lower > (np.arange(len(actions)) == index)).tolist():
+            raise ValueError(f"{start} the floor of {actions[other]!r} is {box.lower[other]:g}")
+        if box.upper[index] < 1.0:
+            raise ValueError(f"{start} its cap is {box.upper[index]:g}")
+        if (box.rows[:, index] > box.most + SLACK).any():
+            raise ValueError(f"{start} a linear limit does not allow that")
+    for name, budget in (budgets or {}).items():
+        cost, per = budget["costs"].get(action, 0.0), budget["per"]
+        rounds = 1 if per == "round" else per
+        is_certain = not isinstance(cost, str) and isinstance(rounds, int)
+        if is_certain and cost * rounds > budget["at_most"]:
+            raise ValueError(
+                f"{start} it costs {cost:g}, and the budget {name!r} allows "
+                f"{budget['at_most'] / rounds:g} per round"
+            )
 
 
 def _known_action(name: str, action: Any, actions: Actions) -> str:

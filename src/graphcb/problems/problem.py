@@ -18,6 +18,7 @@ from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems.guardrails import (
     budget_table,
+    check_obeys,
     read_baseline,
     read_budgets,
     read_limits,
@@ -104,6 +105,8 @@ class Problem:
         self._check_observable()
         rule = read_baseline(baseline, names, self.unit, self.check_values)
         object.__setattr__(self, "baseline", rule)
+        if rule is not None and isinstance(names, tuple):
+            check_obeys(rule["action"], names, self.limits, self.budgets)
 
     # As a file ----------------------------------------------------------------------------
 
