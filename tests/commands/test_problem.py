@@ -142,7 +142,7 @@ def test_data_that_is_no_table(ask, tmp_path):
 def test_the_comments_become_guardrails_once_their_marks_are_taken_away(ask, actions):
     assert ask(f"\n{actions}\n\n\n\n")[0] == 0
     plain = Problem.read("problem.toml")
-    assert (plain.limits, plain.budgets, plain.baseline) == (None, None, None)
+    assert (plain.limits, plain.budgets, plain.baseline) == (None, (), None)
     with open("problem.toml") as file:
         text, mark, comments = file.read().partition("# What must hold")
     assert mark
@@ -151,5 +151,5 @@ def test_the_comments_become_guardrails_once_their_marks_are_taken_away(ask, act
     first, last = ("one name", "another name") if actions == "each round" else full.actions
     assert full.limits.floors == {first: 0.02}
     assert full.limits.caps == {last: 0.5}
-    assert full.budgets["spent"]["costs"] == {last: 1.0}
+    assert full.budgets[0].costs == {last: 1.0}
     assert (full.baseline["action"], full.baseline["mode"]) == (first, "conservative")

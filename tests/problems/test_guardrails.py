@@ -6,6 +6,7 @@ import json
 import pytest
 
 from graphcb import FileError, Limits, Problem
+from graphcb.agents import Budget
 from graphcb.archives import read_archive
 from graphcb.exploration import InfeasibleLimits
 from graphcb.saving import from_bytes, to_bytes
@@ -76,7 +77,7 @@ loss = 0.4
         {"limits": Limits(floors=0.1), "baseline": None},
         {"limits": {"linear": [{"weights": {"call": 0.5, "review": 2}, "at_most": 1.9}]}},
         {"limits": None},
-        {"budgets": None},
+        {"budgets": ()},
         {"budgets": {"a": {"costs": {"call": 1}, "at_most": 3, "per": 100}}},
         {"baseline": {"action": "approve", "mode": "shadow"}},
         {
@@ -92,7 +93,7 @@ def test_there_and_back(changes):
     assert hash(Problem.from_toml(one.to_toml())) == hash(one)
     assert from_bytes(to_bytes(one), where="a file") == one
     assert dataclasses.replace(one, name="other") == problem(**changes, name="other")
-    assert eval(repr(one), {"Problem": Problem, "Limits": Limits}) == one
+    assert eval(repr(one), {"Problem": Problem, "Limits": Limits, "Budget": Budget}) == one
 
 
 def test_numbers_per_action_are_kept_by_name():
@@ -152,9 +153,10 @@ def test_differences_name_what_is_other():
             InfeasibleLimits,
             "floors of 'call' .0.7. and 'review' .0.6. add up to 1.3, more than 1",
         ),
-        ({"budgets": [1]}, TypeError, "`budgets` must be a mapping such as"),
+        ({"budgets": [1]}, TypeError, "`budgets` must be graphcb.Budget, got int"),
+        ({"budgets": 1}, TypeError, "`budgets` must be a list of graphcb.Budget or a mapping such"),
         ({"budgets": {"": {}}}, ValueError, "`budgets` must not be empty, got ''"),
-        ({"budgets": {"b": 3}}, TypeError, "`budgets.b` must be a table with at_most and costs"),
+        ({"budgets": {"b": 3}}, TypeError, "`budgets.b` must be a table with costs and at_most, g"),
         (
             {"budgets": {"b": {"costs": {"call": 1}, "atmost": 1}}},
             ValueError,
@@ -168,43 +170,53 @@ def test_differences_name_what_is_other():
         ({"budgets": {"b": {"at_most": 1}}}, ValueError, "`budgets.b` must have costs, got at_mo"),
         (
             {"budgets": {"b": {"at_most": 1, "costs": {}}}},
-            TypeError,
-            "`budgets.b.costs` must say what actions cost, such as { review = 1 }; got {}",
+            ValueError,
+            "`costs` of budget 'b' must name an action, got none",
+        ),
+        (
+            {"budgets": {"b": {"at_most": 1, "costs": "each round"}}},
+            ValueError,
+            "`costs` of budget 'b' must say what actions cost, by a number or a feature of the",
         ),
         (
             {"budgets": {"b": {"at_most": 1, "costs": {"cal": 1}}}},
             ValueError,
-            "`budgets.b.costs` must be one of approve, call, review; got 'cal'; did you mean",
+            "`costs` of budget 'b' must name actions, got 'cal', .*did you mean 'call'",
         ),
         (
             {"budgets": {"b": {"at_most": 1, "costs": {"call": "minute"}}}},
             ValueError,
-            "`budgets.b.costs.call` must be one of amount, minutes, country; got 'minute'; did yo",
+            "`costs of budget 'b' for 'call'` must be one of amount, minutes, country; got 'minut",
         ),
         (
             {"budgets": {"b": {"at_most": 1, "costs": {"call": "country"}}}},
             ValueError,
-            "`budgets.b.costs.call` must be a feature that is a number, got 'country', a category",
+            "for 'call'` must be a feature that is a number, got 'country', a category",
         ),
         (
             {"budgets": {"b": {"at_most": 1, "costs": {"call": -1}}}},
             ValueError,
-            "`budgets.b.costs.call` must not be negative, got -1",
+            "`costs` of budget 'b' for 'call' must be finite and not negative, got -1",
         ),
         (
             {"budgets": {"b": {"at_most": 1, "costs": {"call": float("nan")}}}},
             ValueError,
-            "`budgets.b.costs.call` must be finite, got nan",
+            "`costs` of budget 'b' for 'call' must be finite and not negative, got nan",
         ),
         (
             {"budgets": {"b": {"at_most": True, "costs": {"call": 1}}}},
             TypeError,
-            "`budgets.b.at_most` must be a number, got True",
+            "`at_most` of budget 'b' must be a number, got True",
         ),
         (
             {"budgets": {"b": {"at_most": -0.1, "costs": {"call": 1}}}},
             ValueError,
-            "`budgets.b.at_most` must not be negative, got -0.1",
+            "`at_most` of budget 'b' must be finite and not negative, got -0.1",
+        ),
+        (
+            {"budgets": {"b": {"at_most": 1, "costs": {"call": 1}, "per": "dya"}}},
+            ValueError,
+            "`per` of budget 'b' must be",
         ),
         ({"baseline": 3}, TypeError, "`baseline` must be the name of an action or a table with"),
         ({"baseline": {"mode": "shadow"}}, ValueError, "`baseline` must have an action, got mode"),
@@ -305,12 +317,12 @@ def test_a_problem_without_is_stored_as_before():
         "actions", "reveals", "feedback", "range", "features", "name"
     }  # fmt: skip
     loaded = from_bytes(to_bytes(plain), where="a file")
-    assert (loaded.limits, loaded.budgets, loaded.baseline) == (None, None, None)
+    assert (loaded.limits, loaded.budgets, loaded.baseline) == (None, (), None)
 
 
 def test_content_of_a_file_is_checked():
     one = from_bytes(to_bytes(problem()), where="a file")
     one.check_loaded()
-    object.__setattr__(one, "budgets", {"reviews": {"costs": {"nobody": 1.0}, "at_most": 1.0}})
-    with pytest.raises(ValueError, match=r"`budgets.reviews.costs` must be one of approve"):
+    object.__setattr__(one, "budgets", (Budget("reviews", {"nobody": 1.0}, 1.0),))
+    with pytest.raises(ValueError, match=r"must name actions, got 'nobody', which is not one"):
         one.check_loaded()

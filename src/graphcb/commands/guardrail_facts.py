@@ -1,10 +1,15 @@
 """Limits, budgets and the baseline of a problem, in words."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from graphcb.agents import Budget
 from graphcb.checks import listed
-from graphcb.problems import Problem
+from graphcb.problems import Learner, Problem
+from graphcb.problems.guarded import innermost
+
+if TYPE_CHECKING:
+    from graphcb.evaluation.keeping import BudgetKept, Kept
 
 Facts = list[tuple[str, str]]
 
@@ -12,8 +17,8 @@ Facts = list[tuple[str, str]]
 def guardrail_facts(problem: Problem) -> Facts:
     """What must hold in every round, over time, and beside today's rule."""
     facts = _limits(problem)
-    for name, budget in (problem.budgets or {}).items():
-        facts.append((f"budget {name}", budget_in_words(budget)))
+    for budget in problem.budgets:
+        facts.append((f"budget {budget.name}", budget_in_words(budget)))
     if problem.baseline is not None:
         facts.append(("baseline", baseline_in_words(problem)))
     return facts
@@ -50,14 +55,14 @@ def _linear_in_words(table: Mapping[str, Any]) -> str:
     return f"{' + '.join(terms)} {' and '.join(bounds)}"
 
 
-def budget_in_words(budget: Mapping[str, Any]) -> str:
+def budget_in_words(budget: Budget) -> str:
     """Such as "at most 0.05 per round: review 1"."""
     costs = (
         f"{action} {cost if isinstance(cost, str) else format(cost, 'g')}"
-        for action, cost in budget["costs"].items()
+        for action, cost in budget.costs.items()
     )
-    hard = ", never more" if budget["hard"] else ""
-    return f"at most {budget['at_most']:g} per {period(budget['per'])}{hard}: {listed(costs)}"
+    hard = ", never more" if budget.hard else ""
+    return f"at most {budget.at_most:g} per {period(budget.per)}{hard}: {listed(costs)}"
 
 
 def period(per: Any) -> str:
@@ -83,3 +88,77 @@ def baseline_in_words(problem: Problem) -> str:
         f"{action}{worth}; the learner loses at most {1.0 + baseline['epsilon']:g} times as much, "
         f"with a confidence of {100 * baseline['confidence']:g} %"
     )
+
+
+def kept_facts(kept: "Kept") -> Facts:
+    """What a log kept of all this."""
+    facts = []
+    if kept.n_broken is not None:
+        broken = f"broken in {kept.n_broken:,} decisions" if kept.n_broken else ""
+        facts.append(("limits", broken or "held in every decision"))
+    for one in kept.budgets:
+        facts.append((f"budget {one.name}", spent_in_words(one.spent, one.rate, one)))
+        ahead = f"at most {one.most_over:.4g}; the band is {one.band:.4g}"
+        facts.append(("  ahead of its allowance", ahead))
+    if kept.baseline is not None:
+        share = f"left in {kept.baseline.deviations:.1%} of the decisions"
+        facts.append((f"baseline {kept.baseline.action}", share))
+    return facts
+
+
+def spent_in_words(spent: float, rate: float | None, budget: "Budget | BudgetKept") -> str:
+    """Such as "49 spent, 0.049 per round; at most 0.05"."""
+    per = period(budget.per)
+    shown = "" if rate is None else f", {rate:.4g} per {per}"
+    return f"{spent:,.6g} spent{shown}; at most {budget.at_most:g} per {per}"
+
+
+def run_facts(learner: Learner) -> Facts:
+    """What a run has spent of its budgets, and how often it left the baseline."""
+    found = run_results(learner)
+    facts = [
+        (f"budget {name}", spent_in_words(one["spent"], one["rate"], budget))
+        for budget in learner.problem.budgets
+        for name, one in [(budget.name, found["budgets"][budget.name])]
+    ]
+    baseline = found.get("baseline")
+    if baseline is not None:
+        text = f"{baseline['action']}, left in {baseline['deviations']:.1%} of the rounds"
+        if baseline["proven_gain"] is not None:
+            text += f"; proven gain {baseline['proven_gain']:.4g}"
+        facts.append(("baseline", text))
+    return facts
+
+
+def run_results(learner: Learner) -> dict[str, Any]:
+    """The same for JSON: nothing if the problem has no budgets and no baseline."""
+    problem, agent = learner.problem, learner.agent
+    found: dict[str, Any] = {}
+    if problem.budgets:
+        spending = innermost(agent).rules.spending
+        found["budgets"] = {
+            budget.name: {
+                "spent": account.spent,
+                "allowed": account.accrued,
+                "rate": account.spent / account.accrued * budget.at_most,
+                "at_most": budget.at_most,
+                "per": budget.per,
+            }
+            for budget, account in zip(spending.budgets, spending.accounts, strict=True)
+        }
+    if problem.baseline is not None:
+        gain = proven_gain(problem, agent)
+        share = getattr(agent, "n_deviations", 0) / max(1, innermost(agent).n_rounds)
+        action = problem.baseline["action"]
+        found["baseline"] = {"action": action, "deviations": share, "proven_gain": gain}
+    return found
+
+
+def proven_gain(problem: Problem, agent: Any) -> float | None:
+    """What the learner is proven to be ahead of the baseline's allowance, in the problem's units.
+
+    None if no baseline has to be beaten.
+    """
+    low, high = problem.range
+    proven = getattr(agent, "proven", None)
+    return None if proven is None else (high - low) * float(proven)

@@ -6,29 +6,24 @@ that come with each round keep their names.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Rules
+from graphcb.agents import Agent, Budget, Rules
 # SHIM
-try:
-    from graphcb.agents import Budget
-except ImportError:
-    Budget = None
 try:
     from graphcb.agents import Conservative, Shadow
 except ImportError:
     class Conservative: pass
     class Shadow: pass
 # END
-from graphcb.contexts.values import as_number, flat, passes
+from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
-from graphcb.problems.guardrails import with_names
-from graphcb.problems.problem import Problem
-
-EACH_ROUND = "each round"
+from graphcb.problems.guardrails import with_costs, with_names
+from graphcb.problems.names import EACH_ROUND
+from graphcb.problems.problem import Floats, Problem
 
 
 def guarded(agent: Any, problem: Problem) -> Any:
@@ -71,43 +66,21 @@ def called(problem: Problem, names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(names)
 
 
-def costs_in(
-    problem: Problem, context: Any, names: Sequence[str]
-) -> dict[str, list[float]] | None:
+def costs_in(problem: Problem, context: Any, names: Sequence[str]) -> dict[str, Floats] | None:
     """The costs of a round that stand in its context, by budget; None if there are none.
 
     A cost that is missing, negative or no number raises an error.
     """
-    budgets = {name: b["costs"] for name, b in (problem.budgets or {}).items() if _varies(b)}
-    if not budgets:
+    varying = [budget for budget in problem.budgets if budget.features]
+    if not varying:
         return None
-    if passes(context):
-        raise ValueError(
-            "`context` must be a dict or a row of a data frame, as it holds the costs of the "
-            f"budget {next(iter(budgets))!r}; got {type(context).__name__}"
-        )
-    row = flat(context)
-    return {
-        budget: [_cost(row, costs.get(name, 0.0), name, budget) for name in names]
-        for budget, costs in budgets.items()
-    }
-
-
-def _cost(row: Mapping[str, Any], cost: float | str, action: str, budget: str) -> float:
-    if not isinstance(cost, str):
-        return cost
-    number = as_number(cost, row.get(cost))
-    if not 0.0 <= number < np.inf:
-        got = "none" if number != number else f"{number:g}"
-        raise ValueError(
-            f"`context[{cost!r}]` must be what {action!r} costs in this round (budget "
-            f"{budget!r}), a finite number that is not negative; got {got}"
-        )
-    return number
+    row = {} if passes(context) else flat(context)
+    return {budget.name: budget.of_context(names, row) for budget in varying}
 
 
 def _with_rules(agent: Any, problem: Problem) -> Any:
-    rules = Rules.of(_limits(problem)) # SHIM
+    limits, budgets = _limits(problem), _budgets(problem)
+    rules = Rules.of(limits, budgets)
     if rules is None:
         return agent
     if not hasattr(agent, "rules"):
@@ -116,7 +89,7 @@ def _with_rules(agent: Any, problem: Problem) -> Any:
             f"{type(agent).__name__}; use SquareCBG, SquareCB, Greedy or EpsilonGreedy"
         )
     if agent.rules is not None:
-        if agent.rules.limits == rules.limits: # SHIM
+        if agent.limits == limits and agent.budgets == budgets:
             return agent
         raise ValueError(
             "`agent` must have no limits or budgets of its own: the problem has them; write them "
@@ -140,16 +113,12 @@ def _limits(problem: Problem) -> Limits | None:
 
 def _budgets(problem: Problem) -> tuple[Budget, ...]:
     made = []
-    for name, table in (problem.budgets or {}).items():
+    for budget in problem.budgets:
         costs: Any = EACH_ROUND
-        if not _varies(table):
-            costs = {called(problem, [action])[0]: cost for action, cost in table["costs"].items()}
-        made.append(Budget(name, costs, table["at_most"], per=table["per"], hard=table["hard"]))
+        if not budget.features:
+            costs = {called(problem, [action])[0]: cost for action, cost in budget.costs.items()}
+        made.append(with_costs(budget, costs))
     return tuple(made)
-
-
-def _varies(budget: Mapping[str, Any]) -> bool:
-    return any(isinstance(cost, str) for cost in budget["costs"].values())
 
 
 def _with_baseline(agent: Agent, problem: Problem) -> Conservative | Shadow:

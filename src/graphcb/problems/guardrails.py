@@ -1,10 +1,11 @@
 """What a problem promises: limits in every round, budgets over time, no worse than a baseline."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from graphcb.agents import Budget, Spending
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import Limits
 from graphcb.problems.names import as_name
@@ -94,66 +95,63 @@ def _in_order(values: Mapping[Any, Any], actions: Actions) -> dict[Any, Any]:
 
 def read_budgets(
     budgets: Any, actions: Actions, features: Mapping[str, str] | None
-) -> dict[str, Table] | None:
-    """Tables by the name of the budget, as in TOML; costs are numbers or features of contexts."""
-    if not budgets:
-        return None
-    if not isinstance(budgets, Mapping):
+) -> tuple[Budget, ...]:
+    """From budgets, or tables by their names as in TOML; costs are numbers or features."""
+    if isinstance(budgets, Mapping):
+        budgets = [_read_budget(name, table) for name, table in budgets.items()]
+    elif isinstance(budgets, str) or not isinstance(budgets, Sequence):
         raise TypeError(
-            "`budgets` must be a mapping such as {'reviews': {'at_most': 0.05, 'costs': "
-            f"{{'review': 1}}}}}}, got {type(budgets).__name__}"
+            "`budgets` must be a list of graphcb.Budget or a mapping such as {'reviews': "
+            f"{{'costs': {{'review': 1}}, 'at_most': 0.05}}}}, got {type(budgets).__name__}"
         )
-    return {
-        as_name("budgets", name): _read_budget(f"budgets.{name}", table, actions, features)
-        for name, table in budgets.items()
-    }
+    return tuple(_checked_budget(budget, actions, features) for budget in budgets)
 
 
-def budget_table(budget: Table) -> Table:
-    """What differs from the defaults, as in TOML."""
-    defaults = {"per": "round", "hard": False}
-    return {key: value for key, value in budget.items() if value != defaults.get(key, ...)}
-
-
-def _read_budget(
-    name: str, table: Any, actions: Actions, features: Mapping[str, str] | None
-) -> Table:
+def _read_budget(name: Any, table: Any) -> Budget:
+    as_name("budgets", name)
     if not isinstance(table, Mapping):
-        raise TypeError(f"`{name}` must be a table with at_most and costs, got {table!r}")
+        raise TypeError(f"`budgets.{name}` must be a table with costs and at_most, got {table!r}")
     for key in table:
-        as_one_of(name, key, BUDGET_KEYS)
+        as_one_of(f"budgets.{name}", key, BUDGET_KEYS)
     for key in ("costs", "at_most"):
         if key not in table:
-            raise ValueError(f"`{name}` must have {key}, got {listed(table)}")
-    costs = table["costs"]
-    if not isinstance(costs, Mapping) or not costs:
-        raise TypeError(
-            f"`{name}.costs` must say what actions cost, such as {{ review = 1 }}; got {costs!r}"
-        )
-    read = {
-        _known_action(f"{name}.costs", action, actions): _read_cost(
-            f"{name}.costs.{action}", cost, features
-        )
-        for action, cost in costs.items()
-    }
-    return {
-        "costs": _in_order(read, actions),
-        "at_most": _number(f"{name}.at_most", table["at_most"]),
-        "per": table.get("per", "round"),
-        "hard": table.get("hard", False),
-    }
+            raise ValueError(f"`budgets.{name}` must have {key}, got {listed(table)}")
+    return Budget(name, **table)
 
 
-def _read_cost(name: str, cost: Any, features: Mapping[str, str] | None) -> float | str:
-    if not isinstance(cost, str):
-        return _number(name, cost)
-    if features is not None:
-        as_one_of(name, cost, features)
-        if not features[cost].startswith("number"):
+def _checked_budget(
+    budget: Any, actions: Actions, features: Mapping[str, str] | None
+) -> Budget:
+    if not isinstance(budget, Budget):
+        raise TypeError(f"`budgets` must be graphcb.Budget, got {type(budget).__name__}")
+    if not isinstance(budget.costs, Mapping):
+        raise ValueError(
+            f"`costs` of budget {budget.name!r} must say what actions cost, by a number or a "
+            f"feature of the context, such as {{ review = 1 }}; got {budget.costs!r}"
+        )
+    if not isinstance(actions, str):
+        budget.check_names(actions)
+    for action, feature in budget.features.items() if features is not None else ():
+        name = f"costs of budget {budget.name!r} for {action!r}"
+        as_one_of(name, feature, features)
+        if not features[feature].startswith("number"):
             raise ValueError(
-                f"`{name}` must be a feature that is a number, got {cost!r}, a {features[cost]}"
+                f"`{name}` must be a feature that is a number, got {feature!r}, a "
+                f"{features[feature]}"
             )
-    return as_name(name, cost)
+    return with_costs(budget, _in_order(budget.costs, actions))
+
+
+def check_spending(budgets: Sequence[Budget], limits: Limits | None, actions: Actions) -> None:
+    """Refuse budgets that do not go together, or not with the limits."""
+    spending = Spending.of(budgets, limits)
+    if spending is not None and not isinstance(actions, str):
+        spending.check_actions(actions)
+
+
+def with_costs(budget: Budget, costs: Any) -> Budget:
+    """The same budget with other costs."""
+    return Budget(budget.name, costs, budget.at_most, per=budget.per, hard=budget.hard)
 
 
 # The baseline ---------------------------------------------------------------------------------
@@ -194,6 +192,8 @@ def read_baseline(baseline: Any, actions: Actions, unit: str, check: Any) -> Tab
         read[key] = (_signed if key == unit else _number)(f"baseline.{key}", value)
     if unit in read:
         check([read[unit]], [action])
+    if read.get("epsilon") == 0.0:
+        raise ValueError("`baseline.epsilon` must be above 0, got 0")
     if not 0.0 < read.get("confidence", 0.5) < 1.0:
         raise ValueError(f"`baseline.confidence` must be in (0, 1), got {read['confidence']!r}")
     return read
@@ -203,7 +203,7 @@ def check_obeys(
     action: str,
     actions: tuple[str, ...],
     limits: Limits | None,
-    budgets: Mapping[str, Table] | None,
+    budgets: Sequence[Budget],
 ) -> None:
     """Refuse a baseline that cannot be played in every round as the problem is."""
     start = f"`baseline.action` must be one that can always be played, got {action!r}, but"
@@ -216,14 +216,14 @@ def check_obeys(
             raise ValueError(f"{start} its cap is {box.upper[index]:g}")
         if (box.rows[:, index] > box.most + SLACK).any():
             raise ValueError(f"{start} a linear limit does not allow that")
-    for name, budget in (budgets or {}).items():
-        cost, per = budget["costs"].get(action, 0.0), budget["per"]
-        rounds = 1 if per == "round" else per
-        is_certain = not isinstance(cost, str) and isinstance(rounds, int)
-        if is_certain and cost * rounds > budget["at_most"]:
+    for budget in budgets:
+        cost, rounds = budget.costs.get(action, 0.0), budget.rounds
+        if budget.hard and cost != 0.0:
+            raise ValueError(f"{start} it costs something, and the budget {budget.name!r} is hard")
+        if rounds is not None and not isinstance(cost, str) and cost * rounds > budget.at_most:
             raise ValueError(
-                f"{start} it costs {cost:g}, and the budget {name!r} allows "
-                f"{budget['at_most'] / rounds:g} per round"
+                f"{start} it costs {cost:g}, and the budget {budget.name!r} allows "
+                f"{budget.at_most / rounds:g} per round"
             )
 
 

@@ -228,7 +228,7 @@ class Learner:
     def _guardrails(self, context: Any, names: tuple[str, ...]) -> dict[str, Any]:
         """What the rules of the agent inside need to know of a round, if the problem has any."""
         problem = self.problem
-        if problem.limits is None and problem.budgets is None and problem.baseline is None:
+        if problem.limits is None and not problem.budgets and problem.baseline is None:
             return {}
         if problem.limits is not None:
             problem.limits.on(names)  # what clashes is named here, in the problem's terms

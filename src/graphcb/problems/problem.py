@@ -11,14 +11,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphcb.agents import Budget
 from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems.guardrails import (
-    budget_table,
     check_obeys,
+    check_spending,
     read_baseline,
     read_budgets,
     read_limits,
@@ -45,9 +46,9 @@ class Problem:
     {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
 
     What the learner must keep to is part of the problem. `limits` are `graphcb.Limits` or a
-    mapping with their arguments; they hold in every round. `budgets` by name say what may be
-    spent over time: {"reviews": {"costs": {"review": 1}, "at_most": 0.05}}; a cost is a number
-    or the name of a feature of the context, `per` and `hard` are as in `agents.Budget`.
+    mapping with their arguments; they hold in every round. `budgets`, a list of `graphcb.Budget`
+    or {"reviews": {"costs": {"review": 1}, "at_most": 0.05}}, say what may be spent over time; a
+    cost is a number or the name of a feature of the context.
     `baseline` is today's rule: {"action": "approve"}, which the learner must not fall behind,
     with `epsilon`, `confidence` and "loss" or "reward" (what the rule is known to lose or earn
     per round) as in `agents.Conservative`; with mode "shadow", the rule alone is played.
@@ -71,7 +72,7 @@ class Problem:
     features: dict[str, str] | None
     name: str
     limits: Limits | None = dataclasses.field(default=None, metadata=LATER)
-    budgets: dict[str, dict[str, Any]] | None = dataclasses.field(default=None, metadata=LATER)
+    budgets: tuple[Budget, ...] = dataclasses.field(default=(), metadata=LATER)
     baseline: dict[str, Any] | None = dataclasses.field(default=None, metadata=LATER)
 
     def __init__(
@@ -84,7 +85,7 @@ class Problem:
         features: Mapping[str, str] | None = None,
         name: str = "",
         limits: Limits | Mapping[str, Any] | None = None,
-        budgets: Mapping[str, Mapping[str, Any]] | None = None,
+        budgets: Sequence[Budget] | Mapping[str, Mapping[str, Any]] = (),
         baseline: str | Mapping[str, Any] | None = None,
     ) -> None:
         names = read_actions(actions)
@@ -103,6 +104,7 @@ class Problem:
         for key, value in content.items():
             object.__setattr__(self, key, value)
         self._check_observable()
+        check_spending(self.budgets, self.limits, names)
         rule = read_baseline(baseline, names, self.unit, self.check_values)
         object.__setattr__(self, "baseline", rule)
         if rule is not None and isinstance(names, tuple):
@@ -133,8 +135,8 @@ class Problem:
             if isinstance(reveals.get("file"), str):
                 reveals["file"] = str(Path(folder) / reveals["file"])
             arguments["reveals"] = reveals
-        guardrails: Any = {key: tables.get(key) for key in ("limits", "budgets", "baseline")}
-        return cls(features=tables.get("features"), **guardrails, **arguments)
+        rules: Any = {key: tables[key] for key in ("limits", "budgets", "baseline") if key in tables}
+        return cls(features=tables.get("features"), **rules, **arguments)
 
     def to_toml(self) -> str:
         """The problem as TOML; what a graph file says is written out."""
@@ -149,8 +151,8 @@ class Problem:
             "features": self.features or {},
             "limits": {} if self.limits is None else self.limits.as_table(),
         }
-        for name, budget in (self.budgets or {}).items():
-            tables["budgets", name] = budget_table(budget)
+        for budget in self.budgets:
+            tables["budgets", budget.name] = budget.as_table()
         tables["baseline"] = self.baseline or {}
         return write_tables(tables)
 
