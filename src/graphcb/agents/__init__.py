@@ -3,6 +3,7 @@
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.protocol import Agent, Played, gamma_of, hook
+from graphcb.agents.rules import Rules
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
 
@@ -12,6 +13,7 @@ __all__ = [
     "EpsilonGreedy",
     "Greedy",
     "Played",
+    "Rules",
     "SquareCB",
     "SquareCBG",
     "Uniform",
