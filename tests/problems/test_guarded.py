@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphcb import EpsilonGreedy, Greedy, Learner, Limits, Problem, SquareCB, SquareCBG, Uniform
-from graphcb import load, oracles, save
+from graphcb import (
+    EpsilonGreedy,
+    Greedy,
+    Learner,
+    Limits,
+    Problem,
+    SquareCB,
+    SquareCBG,
+    Uniform,
+    load,
+    oracles,
+    save,
+)
 from graphcb.exploration import InfeasibleLimits
 from graphcb.saving import to_bytes
 
@@ -69,7 +80,10 @@ def test_every_agent_obeys_the_limits_in_every_round(agent):
     st.permutations(ACTIONS),
 )
 def test_limits_are_by_name_in_any_order(floors, caps, names):
-    limits = {"floors": dict(zip(names, floors, strict=True)), "caps": dict(zip(names, caps, strict=True))}
+    limits = {
+        "floors": dict(zip(names, floors, strict=True)),
+        "caps": dict(zip(names, caps, strict=True)),
+    }
     problem = Problem(ACTIONS, limits=limits)
     probabilities = Learner(problem).act({"x": 1.0}, None, list(names))
     assert obeys(problem, names, probabilities)

@@ -1,12 +1,22 @@
 """Simple agents to compare SquareCB.G with: they explore without looking at the graph."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.prediction import predicted_losses
-from graphcb.agents.rules import Rules, limits_of
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    limits_of,
+    ruled,
+    settle_of,
+)
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.closed_forms import follow_the_best
@@ -22,6 +32,7 @@ class Greedy:
     """Always plays the action with the smallest prediction; learns only what that reveals.
 
     With `limits`, it plays the distribution with the smallest expected prediction that obeys.
+    With `budgets`, predictions include what actions cost, at prices that keep to the budgets.
 
     >>> from graphcb import graphs, oracles
     >>> agent = Greedy(oracles.LinearOGD(3, 1))
@@ -31,21 +42,35 @@ class Greedy:
 
     rules: Rules | None = None  # set where there are any
     limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
-    def __init__(self, oracle: Oracle, *, limits: Limits | None = None) -> None:
-        rules = Rules.of(limits)
+    def __init__(
+        self, oracle: Oracle, *, limits: Limits | None = None, budgets: Sequence[Budget] = ()
+    ) -> None:
+        rules = Rules.of(limits, budgets)
         self.oracle = as_oracle(oracle)
         self.n_rounds = 0
         if rules is not None:
             self.rules = rules
 
     def act(
-        self, context: Any, graph: FeedbackGraph, actions: Any = None, *, names: Any = None
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
     ) -> Floats:
         """All probability on the best prediction, as far as the limits allow."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
-        box = None if self.rules is None else self.rules.box(graph.n_actions, actions, names)
+        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
         p = follow_the_best(predicted, 1.0) if box is None else best_within(predicted, box)
+        if rules is not None:
+            self.rules = rules
         self.n_rounds += 1
         return p
 
@@ -66,7 +91,7 @@ class EpsilonGreedy:
 
     With `limits`, "plays an action" becomes "plays it as often as the limits allow, and what is
     left on the next best predictions". So the probabilities are a mixture of distributions that
-    obey, and obey themselves; without limits they are the same as ever.
+    obey, and obey themselves; without limits they are the same as ever. `budgets` as in `Greedy`.
 
     >>> from graphcb import graphs, oracles
     >>> agent = EpsilonGreedy(oracles.LinearOGD(4, 1), epsilon=0.2)
@@ -79,13 +104,22 @@ class EpsilonGreedy:
 
     rules: Rules | None = None  # set where there are any
     limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
     def __init__(
-        self, oracle: Oracle, *, epsilon: float = 0.1, limits: Limits | None = None
+        self,
+        oracle: Oracle,
+        *,
+        epsilon: float = 0.1,
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
     ) -> None:
         if not 0.0 <= epsilon <= 1.0:
             raise ValueError(f"`epsilon` must be a probability in [0, 1], got {epsilon}")
-        rules = Rules.of(limits)
+        rules = Rules.of(limits, budgets)
         self.oracle = as_oracle(oracle)
         self.epsilon = epsilon
         self.n_rounds = 0
@@ -93,17 +127,25 @@ class EpsilonGreedy:
             self.rules = rules
 
     def act(
-        self, context: Any, graph: FeedbackGraph, actions: Any = None, *, names: Any = None
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
     ) -> Floats:
         """`epsilon` spread evenly, the rest on the best prediction, as far as limits allow."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
-        box = None if self.rules is None else self.rules.box(graph.n_actions, actions, names)
+        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
         if box is None:
             probabilities = np.full(graph.n_actions, self.epsilon / graph.n_actions)
             probabilities[np.argmin(predicted)] += 1.0 - self.epsilon
         else:
             best, spread = best_within(predicted, box), spread_within(predicted, box)
             probabilities = np.clip(best + self.epsilon * (spread - best), box.lower, box.upper)
+        if rules is not None:
+            self.rules = rules
         self.n_rounds += 1
         return probabilities
 

@@ -1,13 +1,16 @@
 """What an agent has to obey, whatever it would like to play: the same for every agent."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
+from graphcb.agents.protocol import Played
+from graphcb.agents.spending import Spending
 from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
 from graphcb.exploration.limited_choice import spread_within
@@ -20,9 +23,17 @@ Names = Sequence[Hashable]
 NEVER = 1e-12  # reveal probabilities up to here are rounding
 
 
+class Ruled(NamedTuple):
+    """A round under rules: losses with the prices of budgets, bounds on p, the rules after it."""
+
+    losses: Floats
+    box: BoxAndRows | None
+    rules: "Rules | None"
+
+
 @dataclass(frozen=True)
 class Rules:
-    """The limits of an agent, and what they are in a round; a value that never changes.
+    """The limits and budgets of an agent, and what they are in a round; it never changes.
 
     An agent without any has no rules: `Rules.of` returns None.
 
@@ -31,18 +42,30 @@ class Rules:
     """
 
     limits: Limits | None = None
+    spending: Spending | None = None
 
     @classmethod
-    def of(cls, limits: Limits | None) -> "Rules | None":
+    def of(cls, limits: Limits | None, budgets: Any = ()) -> "Rules | None":
         """The rules that these arguments of an agent make, or None."""
-        if limits is None:
-            return None
-        if not isinstance(limits, Limits):
+        if limits is not None and not isinstance(limits, Limits):
             raise TypeError(
                 f"`limits` must be a graphcb.Limits, got {type(limits).__name__}; "
                 "write Limits(floors=..., caps=...)"
             )
-        return cls(limits)
+        spending = Spending.of(budgets, limits)
+        return None if limits is None and spending is None else cls(limits, spending)
+
+    def ruled(self, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any) -> Ruled:
+        """What the rules make of a round with these predicted losses."""
+        box = self.box(predicted.size, actions, names)
+        if self.spending is None:
+            if costs is not None:
+                raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
+            return Ruled(predicted, box, self)
+        called = names_of(predicted.size, actions, names)
+        spending = self.spending.opened(predicted, called, costs, context, actions)
+        after = replace(self, spending=spending)
+        return Ruled(spending.priced(predicted), spending.within(box), after)
 
     def box(self, n_actions: int, actions: Any = None, names: Any = None) -> BoxAndRows | None:
         """The limits of a round as arrays; None if it has none.
@@ -60,7 +83,13 @@ class Rules:
         return self.limits.on(called)
 
     def cost(self, graph: FeedbackGraph, names: Any = None) -> str:
-        """What the limits cost on a graph, in words: the DEC, and what cannot be learned."""
+        """What limits cost on a graph, in words: the DEC, and what cannot be learned; budgets."""
+        if self.limits is None:
+            return self.spending.describe() if self.spending is not None else ""
+        about = self._cost_of_limits(graph, names)
+        return about if self.spending is None else f"{about}; {self.spending.describe()}"
+
+    def _cost_of_limits(self, graph: FeedbackGraph, names: Any) -> str:
         box = self.box(graph.n_actions, names=names)
         if box is None:
             return "limits: none of them is on this round"
@@ -76,7 +105,10 @@ class Rules:
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "limits", Limits)
+        check_kind(self, "limits", Limits, type(None))
+        check_kind(self, "spending", Spending, type(None))
+        if self.limits is None and self.spending is None:
+            raise ValueError("`rules` must hold limits or budgets, got neither")
 
     @cached_property
     def _named(self) -> list[Hashable]:
@@ -92,6 +124,53 @@ def limits_of(agent: Any) -> Limits | None:
     """The limits of an agent; what its property `limits` returns."""
     rules: Rules | None = agent.rules
     return None if rules is None else rules.limits
+
+
+def budgets_of(agent: Any) -> tuple[Budget, ...]:
+    """The budgets of an agent; what its property `budgets` returns."""
+    rules: Rules | None = agent.rules
+    return () if rules is None or rules.spending is None else rules.spending.budgets
+
+
+def settle_of(agent: Any) -> Callable[[Played], None] | None:
+    """The hook `settle` of an agent, which only budgets need."""
+
+    def settle(played: Played) -> None:
+        spending = agent.rules.spending.settled(played.probabilities, played.action)
+        agent.rules = replace(agent.rules, spending=spending)
+
+    return settle if budgets_of(agent) else None
+
+
+def at_time_of(agent: Any) -> Callable[[float], None] | None:
+    """The hook `at_time` of an agent, which only budgets by the clock need."""
+
+    def at_time(seconds: float) -> None:
+        agent.rules = replace(agent.rules, spending=agent.rules.spending.at(seconds))
+
+    return at_time if budgets_of(agent) and agent.rules.spending.has_clock else None
+
+
+def learn_costs(agent: Any, context: Any, actions: Any, costs: Any) -> None:
+    """Teach the oracles that predict costs what playing these actions did cost.
+
+    `costs` are numbers, one per action, or {budget: numbers} if several budgets have an oracle.
+    """
+    if not any(budget.oracle is not None for budget in budgets_of(agent)):
+        raise TypeError("`learn_costs` must have a budget whose `costs` is an oracle, got none")
+    agent.rules.spending.learn_costs(context, actions, costs)
+
+
+def ruled(
+    agent: Any, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any
+) -> Ruled:
+    """What the rules of an agent, if it has any, make of a round with these predicted losses."""
+    rules: Rules | None = agent.rules
+    if rules is None:
+        if costs is not None:
+            raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
+        return Ruled(predicted, None, None)
+    return rules.ruled(predicted, context, actions, names, costs)
 
 
 def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:

@@ -2,14 +2,24 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.prediction import predicted_losses
-from graphcb.agents.rules import Rules, limits_of
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    limits_of,
+    ruled,
+    settle_of,
+)
 from graphcb.checks import as_gamma
 from graphcb.describing import describe
 from graphcb.exploration import Limits, Schedule, SquareRoot, as_schedule, solve_dec
@@ -28,7 +38,8 @@ class SquareCB:
     constant of `Automatic`, with the number of actions in place of the DEC, which SquareCB does
     not compute. The agent keeps a copy of the schedule; its `gamma` is that of the last round.
     With `limits`, which inverse gap weighting does not know, it plays the distribution that
-    obeys and has the smallest DEC under bandit feedback (`solve_dec`).
+    obeys and has the smallest DEC under bandit feedback (`solve_dec`). With `budgets`,
+    predictions include what actions cost, at prices that keep to the budgets.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCB(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -39,6 +50,10 @@ class SquareCB:
     gamma: float | None = None
     rules: Rules | None = None  # set where there are any
     limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -46,8 +61,9 @@ class SquareCB:
         *,
         gamma: float | Schedule | None = None,
         limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
     ) -> None:
-        rules = Rules.of(limits)
+        rules = Rules.of(limits, budgets)
         self.oracle = as_oracle(oracle)
         self.schedule: Schedule = SquareRoot(32.0, "n_actions")
         if gamma is not None:
@@ -63,17 +79,25 @@ class SquareCB:
             self.rules = rules
 
     def act(
-        self, context: Any, graph: FeedbackGraph, actions: Any = None, *, names: Any = None
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
     ) -> NDArray[np.float64]:
         """Probabilities of this round, whatever the graph reveals."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        box = None if self.rules is None else self.rules.box(graph.n_actions, actions, names)
+        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
         if box is None:
             probabilities = inverse_gap_weighting(predicted, gamma)
         else:
             blind = _bandit(graph.n_actions)
             probabilities = solve_dec(predicted, blind, gamma, limits=box).probabilities
+        if rules is not None:
+            self.rules = rules
         self.n_rounds += 1
         self.gamma = gamma
         return probabilities

@@ -2,14 +2,26 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.prediction import predicted_losses, with_room
-from graphcb.agents.rules import Rules, learnable_dec, limits_of
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    learnable_dec,
+    limits_of,
+    names_of,
+    ruled,
+    settle_of,
+)
 from graphcb.checks import as_gamma, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
@@ -60,8 +72,12 @@ class SquareCBG:
     where the limits keep it from being played; and if nothing that they allow reveals an
     action, the DEC and the certificate are inf.
 
+    With `budgets`, what actions cost is added to their predicted losses, at prices that are
+    learned and keep to the budgets (`agents.pacing`); regret and certificate are then of losses
+    with these prices. What was played is paid for in `settle`, which whoever draws calls.
+
     The graph may differ from round to round. `explain(graph)` says how it is explored and why,
-    and what the limits cost.
+    what the limits cost, and the prices and balances of budgets.
 
     >>> from graphcb import graphs, oracles
     >>> SquareCBG().act([0.3, 12.0], graphs.bandit(2))
@@ -78,6 +94,10 @@ class SquareCBG:
     makes_oracle = False  # set where it is True: files of 0.1.0 do not hold it
     rules: Rules | None = None  # set where there are any
     limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -87,13 +107,14 @@ class SquareCBG:
         method: Method = "auto",
         certify: bool = False,
         limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
     ) -> None:
         as_one_of("method", method, ("auto", "closed-form", "solver"))
-        rules = Rules.of(limits)
+        rules = Rules.of(limits, budgets)
         if method == "closed-form" and rules is not None:
             raise ValueError(
-                '`method` must be "auto" or "solver" with `limits`, got "closed-form": closed '
-                "forms know no limits"
+                '`method` must be "auto" or "solver" with `limits` or `budgets`, got '
+                '"closed-form": closed forms know no limits'
             )
         self.oracle = None if oracle is None else as_oracle(oracle)
         self.schedule: Schedule | None = Automatic()
@@ -129,24 +150,36 @@ class SquareCBG:
         return self.certificate is not None
 
     def act(
-        self, context: Any, graph: FeedbackGraph, actions: Any = None, *, names: Any = None
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
     ) -> Floats:
         """Probabilities of this round; the graph must be observable.
 
-        `names` is what the limits call the actions of this round.
+        `names` is what limits and budgets call the actions of this round. `costs` are what they
+        cost where that comes with each round: {budget: [one number per action]}.
         """
         schedule, n_actions = self.schedule, as_graph(graph).n_actions
-        box = None if self.rules is None else self.rules.box(n_actions, actions, names)
+        called = names_of(n_actions, actions, names) if self.rules is not None else None
         restarts = schedule is not None and schedule.epoch != self.epoch
         oracle = copy.deepcopy(self.fresh_oracle) if restarts else self.oracle
         if self.makes_oracle or oracle is None:
             oracle, actions = with_room(oracle, n_actions, actions)
         if schedule is None:
-            probabilities = self._explore_by_information(oracle, context, graph, actions, box)
-            self.oracle = oracle
-            self.n_rounds += 1
+            forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
+            losses, box, rules = ruled(self, forecast[0], context, actions, called, costs)
+            require_observable(graph, "to learn from it")
+            probabilities = information_directed(
+                losses, *forecast[1:], graph=graph, round_number=self.n_rounds + 1, box=box
+            )
+            self._after(oracle, rules)
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
+        predicted, box, rules = ruled(self, predicted, context, actions, called, costs)
         require_observable(graph, "to learn from it")
         if schedule.needs != "nothing":  # a round that is refused leaves the schedule as it is
             schedule = copy.copy(schedule)
@@ -165,9 +198,8 @@ class SquareCBG:
             if box is not None and value == math.inf:  # limits keep something from being seen
                 value = learnable_dec(probabilities, predicted, graph, gamma)
             schedule.observe(value)
-        self.oracle, self.schedule = oracle, schedule
-        self.n_rounds += 1
-        self.gamma = gamma
+        self.schedule, self.gamma = schedule, gamma
+        self._after(oracle, rules)
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
@@ -187,7 +219,7 @@ class SquareCBG:
             how = "information-directed: the oracle says how sure it is, and no gamma was given"
         else:
             who = type(self.schedule).__name__ if self._needs_optimum() else ""
-            who = "an agent with limits" if self.rules is not None else who
+            who = "an agent with limits or budgets" if self.rules is not None else who
             how = explain(graph, self.method, optimum_for=who)
         if self.rules is None or how.startswith("refused"):
             return how
@@ -235,19 +267,11 @@ class SquareCBG:
     def _needs_optimum(self) -> bool:
         return self.schedule is not None and self.schedule.needs == "optimum"
 
-    def _explore_by_information(
-        self,
-        oracle: Oracle,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any,
-        box: BoxAndRows | None,
-    ) -> Floats:
-        """Probabilities from what the oracle knows and how sure it is."""
-        forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
-        require_observable(graph, "to learn from it")
-        t = self.n_rounds + 1
-        return information_directed(*forecast, graph=graph, round_number=t, box=box)
+    def _after(self, oracle: Oracle, rules: Rules | None) -> None:
+        self.oracle = oracle
+        if rules is not None:
+            self.rules = rules
+        self.n_rounds += 1
 
     def _explore(
         self,

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphcb.commands.guardrail_facts import kept_facts
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.tables import print_table
-from graphcb.commands.guardrail_facts import kept_facts
 
 if TYPE_CHECKING:
     from graphcb.estimates.intervals import Interval

@@ -12,12 +12,19 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents import Agent, Budget, Rules
+
 # SHIM
 try:
     from graphcb.agents import Conservative, Shadow
 except ImportError:
-    class Conservative: pass
-    class Shadow: pass
+
+    class Conservative:
+        pass
+
+    class Shadow:
+        pass
+
+
 # END
 from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits

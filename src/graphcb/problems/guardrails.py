@@ -119,9 +119,7 @@ def _read_budget(name: Any, table: Any) -> Budget:
     return Budget(name, **table)
 
 
-def _checked_budget(
-    budget: Any, actions: Actions, features: Mapping[str, str] | None
-) -> Budget:
+def _checked_budget(budget: Any, actions: Actions, features: Mapping[str, str] | None) -> Budget:
     if not isinstance(budget, Budget):
         raise TypeError(f"`budgets` must be graphcb.Budget, got {type(budget).__name__}")
     if not isinstance(budget.costs, Mapping):

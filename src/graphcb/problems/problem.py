@@ -135,7 +135,9 @@ class Problem:
             if isinstance(reveals.get("file"), str):
                 reveals["file"] = str(Path(folder) / reveals["file"])
             arguments["reveals"] = reveals
-        rules: Any = {key: tables[key] for key in ("limits", "budgets", "baseline") if key in tables}
+        rules: Any = {
+            key: tables[key] for key in ("limits", "budgets", "baseline") if key in tables
+        }
         return cls(features=tables.get("features"), **rules, **arguments)
 
     def to_toml(self) -> str:
