@@ -1,4 +1,4 @@
-"""A team can review 5 % of the cases: the learner decides which ones, and classifies the rest."""
+"""A team can review 5 % of the cases: the learner chooses them, and classifies the rest."""
 
 import os
 import sys
@@ -6,28 +6,31 @@ import sys
 import numpy as np
 
 import graphcb
+from graphcb.contexts.looking import look
 from graphcb.datasets.streams import load_stream
 
-QUOTA = 0.05
 
-
-def main(log: str) -> tuple[float, float]:
-    file = "mushroom.csv.gz" if os.environ.get("GRAPHCB_DATA") else "generated"
+def main(log: str, quota: float = 0.05) -> tuple[float, float]:
+    file = "magic.csv.gz" if os.environ.get("GRAPHCB_DATA") else "generated"
     cases = load_stream({"file": file, "kind": "review", "price": 0.0}, seed=0)
-    quota = graphcb.Budget("reviews", {"review": 1}, at_most=QUOTA)
-    problem = graphcb.Problem(cases.actions, reveals={"all": ["review"]}, budgets=[quota])
-    losses = []
+    contexts = [dict(zip(cases.feature_names, row, strict=True)) for row in cases.features]
+    problem = graphcb.Problem(
+        cases.actions,  # the classes, and "review"
+        reveals={"all": ["review"]},
+        features=look(contexts[:100]),
+        budgets=[graphcb.Budget("reviews", {"review": 1}, at_most=quota)],
+    )
+    wrong = []
     with graphcb.Policy(log, problem=problem, seed=0, durability="process-kill") as policy:
-        for features, outcomes in zip(cases.features, cases.losses.tolist(), strict=True):
-            decision = policy.decide(dict(zip(cases.feature_names, features, strict=True)))
-            losses.append(outcomes[decision.action_index])
-            if decision.action == "review":  # the team sees which class is right
-                shown = dict(zip(cases.actions, outcomes, strict=True))
+        for context, losses in zip(contexts, cases.losses.tolist(), strict=True):
+            decision = policy.decide(context)
+            wrong.append(losses[decision.action_index])
+            if decision.action == "review":  # only now is the right class known
+                shown = dict(zip(cases.actions, losses, strict=True))
                 policy.feedback(decision.decision_id, shown)
-    with graphcb.DecisionLog(log) as read:
-        share = np.mean([row.action == "review" for row in read])
-    return float(np.mean(losses)), float(share)
+    with graphcb.DecisionLog(log) as rows:
+        return float(np.mean(wrong)), float(np.mean([row.action == "review" for row in rows]))
 
 
 if __name__ == "__main__":
-    print("wrong: {:.1%}, reviewed: {:.2%}".format(*main(sys.argv[1])))
+    print("wrong {:.1%}, reviewed {:.1%}".format(*main(sys.argv[1])))

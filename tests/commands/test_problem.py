@@ -1,6 +1,7 @@
 """`graphcb problem new`, as one calls it."""
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -143,8 +144,7 @@ def test_the_comments_become_guardrails_once_their_marks_are_taken_away(ask, act
     assert ask(f"\n{actions}\n\n\n\n")[0] == 0
     plain = Problem.read("problem.toml")
     assert (plain.limits, plain.budgets, plain.baseline) == (None, (), None)
-    with open("problem.toml") as file:
-        text, mark, comments = file.read().partition("# What must hold")
+    text, mark, comments = Path("problem.toml").read_text().partition("# What must hold")
     assert mark
     lines = [line.removeprefix("#").strip() for line in comments.splitlines()[1:]]
     full = Problem.from_toml("\n".join([text, *lines]))

@@ -74,7 +74,7 @@ loss = 0.4
     "changes",
     [
         {},
-        {"limits": Limits(floors=0.1), "baseline": None},
+        {"limits": Limits(floors=0.1), "budgets": (), "baseline": None},
         {"limits": {"linear": [{"weights": {"call": 0.5, "review": 2}, "at_most": 1.9}]}},
         {"limits": None},
         {"budgets": ()},
@@ -97,9 +97,9 @@ def test_there_and_back(changes):
 
 
 def test_numbers_per_action_are_kept_by_name():
-    listed = problem(baseline=None, limits={"floors": [0.1, 0.0, 0.2], "caps": (1, 0.5, 1)})
-    named = problem(
-        baseline=None,
+    listed = Problem(ACTIONS, limits={"floors": [0.1, 0.0, 0.2], "caps": (1, 0.5, 1)})
+    named = Problem(
+        ACTIONS,
         limits={
             "floors": {"approve": 0.1, "call": 0.0, "review": 0.2},
             "caps": {"approve": 1, "call": 0.5, "review": 1},

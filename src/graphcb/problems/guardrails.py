@@ -129,10 +129,11 @@ def _checked_budget(budget: Any, actions: Actions, features: Mapping[str, str] |
         )
     if not isinstance(actions, str):
         budget.check_names(actions)
-    for action, feature in budget.features.items() if features is not None else ():
+    for action, feature in budget.features.items():
         name = f"costs of budget {budget.name!r} for {action!r}"
-        as_one_of(name, feature, features)
-        if not features[feature].startswith("number"):
+        if features is not None and not features[
+            as_one_of(name, feature, features)
+        ].startswith("number"):
             raise ValueError(
                 f"`{name}` must be a feature that is a number, got {feature!r}, a "
                 f"{features[feature]}"

@@ -74,7 +74,7 @@ class Learner:
         self.encoder = Encoder(problem.features)
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
-        self.agent = guarded(self._with_oracle(SquareCBG() if agent is None else agent), problem)
+        self.agent: Agent = guarded(self._with_oracle(SquareCBG() if agent is None else agent), problem)
 
     __repr__ = describe
 
@@ -86,7 +86,9 @@ class Learner:
         graph = self.problem.graph_for(names, graph)
         given = self._guardrails(context, names)
         inner = self._inner(actions, names, self._described(context, actions, names))
-        return self.agent.act(self.encoder.encode(context), graph, inner, **given)
+        agent: Any = self.agent  # `given` is not in the protocol: only agents with rules get it
+        probabilities: Floats = agent.act(self.encoder.encode(context), graph, inner, **given)
+        return probabilities
 
     def learn(self, context: Any, actions: Any, values: Any) -> None:
         """Learn the losses or rewards revealed for these actions; there may be none."""
