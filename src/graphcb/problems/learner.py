@@ -16,7 +16,7 @@ from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_kind
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
-from graphcb.problems.guarded import around, called, costs_in, guarded, innermost
+from graphcb.problems.guarded import around, costs_in, guarded, innermost
 from graphcb.problems.problem import Floats, Problem
 
 Features = Callable[[Any, str, Any], Any]
@@ -207,7 +207,7 @@ class Learner:
         described = self._described(played.context, played.actions, names)
         inner = self._inner(played.actions, names, described)
         context = self.encoder.encode(played.context)
-        called = self._guardrails(played.context, names).get("names")
+        called = None if self.problem.has_fixed_actions else names
         return played._replace(context=context, actions=inner, names=called)
 
     def _judge(self, inner: Callable[..., None], played: Played, indices: Any, values: Any) -> None:
@@ -234,7 +234,7 @@ class Learner:
             return {}
         if problem.limits is not None:
             problem.limits.on(names)  # what clashes is named here, in the problem's terms
-        given: dict[str, Any] = {"names": called(problem, names)}
+        given: dict[str, Any] = {} if problem.has_fixed_actions else {"names": names}
         costs = costs_in(problem, context, names)
         return given if costs is None else {**given, "costs": costs}
 
