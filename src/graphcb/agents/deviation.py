@@ -1,19 +1,20 @@
-"""What playing one distribution instead of another may gain, and what feedback proves of it.
+"""What playing one distribution instead of the baseline's may gain, and what feedback proves of it.
 
 In a round with losses l, the baseline plays pi and what is played is m. Both are drawn together as
-far as they agree: with overlap o = min(m, pi), a draw a of m is the baseline's own with
-probability o_a / m_a, else the baseline's loss is that of the rest, r = (pi - o) / (1 - sum of o).
-With k_a = 1 - o_a / m_a the gain of the round is
+far as they agree: with the overlap o = min(m, pi), a draw a of m is the baseline's own with
+probability o_a / m_a; else the baseline's loss is that of the rest, r = (pi - o) / (1 - sum of o).
+With k_a = 1 - o_a / m_a, the gain of the round is
 
     (1 + epsilon) * baseline's loss - l_a = own_a * l_a + k_a * (1 + epsilon) * (r @ l),
     own_a = epsilon - (1 + epsilon) * k_a.
 
-Where the baseline's action was played, this is epsilon * l_a, which is never negative. If the
+Where the baseline's action was played this is epsilon * l_a, which is never negative. If the
 mean loss mu of the baseline is known, it stands for the baseline's loss in every round, and the
 gain is (epsilon + k_a) * mu - k_a * l_a.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,11 @@ from graphcb.estimates.sums import BETS, draw_penalty, shrink
 from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-GUESS = 0.25  # of a loss that is not seen, before it is: most losses are small
-CERTAIN = 1.0 - 1e-12
-LOOKED_AT = 512  # actions
+GUESS = 0.25  # of a loss before it is seen; a guess of any size is valid, and most losses are small
+CERTAIN = 1.0 - 1e-12  # reveal probabilities from here on are 1 but for rounding
+LOOKED_AT = 512  # actions, up to which it is looked at what is revealed together
 
 
 class Proof(NamedTuple):
@@ -40,7 +42,10 @@ class Proof(NamedTuple):
 
 
 class Deviation:
-    """A round in which `played` takes the place of the distribution `baseline`."""
+    """A round in which the distribution `played` takes the place of `baseline`.
+
+    All but `proof` is known before the draw.
+    """
 
     def __init__(
         self,
@@ -52,92 +57,112 @@ class Deviation:
     ) -> None:
         self.played, self.graph = played, graph
         overlap = np.minimum(played, baseline)
-        rest = 1.0 - np.divide(overlap, played, out=np.ones(played.size), where=played > 0.0)
-        compared = np.zeros(played.size)
+        kept = np.divide(overlap, played, out=np.ones(played.size), where=played > 0.0)
+        self.rest = 1.0 - kept  # k
+        self.total = float((played - overlap).sum())
         if loss is None:
             self.given = np.zeros(played.size)
-            self.own = epsilon - (1.0 + epsilon) * rest
-            compared = (1.0 + epsilon) * (baseline - overlap)
+            self.own = epsilon - (1.0 + epsilon) * self.rest
+            self.compared = (1.0 + epsilon) * (baseline - overlap)
         else:
-            self.given = (epsilon + rest) * loss
-            self.own = -rest
-        self.rest, self.compared = rest, compared
-        self.total = float((played - overlap).sum())
+            self.given = (epsilon + self.rest) * loss
+            self.own = -self.rest
+            self.compared = np.zeros(played.size)
 
     @property
     def risk(self) -> float:
-        """What the round may lose at most."""
-        possible = self.given + np.minimum(self.own, 0.0)
-        return -float(possible[self.played > 0.0].min())
+        """What the round may lose at most, whatever is drawn."""
+        worst = self.given + np.minimum(self.own, 0.0)
+        return -float(worst[self.played > 0.0].min())
 
-    def needed(self) -> NDArray[np.bool_]:
-        """The actions whose losses an estimate of the gain needs, unless they are sure to show."""
-        return (self.compared > 0.0) | self._silent()
+    def worst(self, action: int) -> float:
+        """The least that the round can gain once `action` is drawn."""
+        return float(self.given[action] + min(self.own[action], 0.0))
 
-    def _silent(self) -> NDArray[np.bool_]:
-        """Actions that may lose, without showing for certain what."""
+    @cached_property
+    def reveal(self) -> Floats:
+        """The probability that each loss is revealed."""
+        return self.graph.reveal_probabilities(self.played)
+
+    @cached_property
+    def silent(self) -> Flags:
+        """Actions that may lose and be played without showing for certain what they lost."""
         return (self.own < 0.0) & (self.played > 0.0) & (own_reveal(self.graph) < 1.0)
 
+    @cached_property
+    def needed(self) -> Flags:
+        """Actions whose losses the gain depends on without being sure to be revealed."""
+        hidden = (self.compared > 0.0) & (self.reveal < CERTAIN)
+        return hidden | self.silent
+
     def proof(self, action: int, known: Mapping[int, float]) -> Proof:
-        """What these losses prove, after `action` was drawn; all else may still come or not."""
-        row = self.graph.row(action)
-        is_complete = all(index in known for index in np.flatnonzero(row == 1.0).tolist())
+        """What these losses prove once `action` is drawn; others may yet be revealed."""
+        own = self.own[action] * known[action] if action in known else min(self.own[action], 0.0)
         share = self.rest[action] / self.total if self.total > 0.0 else 0.0
-        own = float(self.own[action])
-        least = float(self.given[action])
-        least += own * known[action] if action in known else min(own, 0.0)
-        least += share * sum(self.compared[j] * loss for j, loss in known.items())
-        if self.rest[action] == 0.0 and self.total <= 0.0:
+        compared = share * sum(self.compared[index] * loss for index, loss in known.items())
+        least = float(self.given[action] + own + compared)
+        if self.total <= 0.0 or not self.needed.any():
             return Proof(least, np.full(BETS.size, least))
-        q = self.graph.reveal_probabilities(self.played)
-        silent = self._silent()
-        shows = not (q[self.compared > 0.0] < CERTAIN).any()
-        if shows and not silent.any():
-            return Proof(least, np.full(BETS.size, least))
-        sure = float(self.given[action])
-        if not silent[action]:
-            sure += own * known[action] if action in known else min(own, 0.0)
-        weights = np.where(silent, self.played * self.own, 0.0)
-        if shows:
-            sure += share * sum(self.compared[j] * loss for j, loss in known.items())
-        else:
+        is_hidden = bool((self.compared[self.needed] > 0.0).any())
+        sure = float(self.given[action]) + (0.0 if self.silent[action] else float(own))
+        sure += 0.0 if is_hidden else float(compared)
+        weights = np.where(self.silent, self.played * self.own, 0.0)
+        if is_hidden:
             weights = weights + self.compared
-        estimate = self._estimate(weights, q, row, known if is_complete else None)
-        high = 0.0 if shows else float((self.compared.sum() / self.total))
-        penalty = draw_penalty(*self._spread(high, 1.0 if silent.any() else 0.0))
-        return Proof(least, sure + estimate - penalty)
+        row = self.graph.row(action)
+        is_whole = all(index in known for index in np.flatnonzero(row == 1.0).tolist())
+        found = self._estimate(weights, known) if is_whole else self._lowest(weights, row)
+        return Proof(least, sure + found - draw_penalty(*self._spread(is_hidden)))
 
-    def _estimate(
-        self, weights: Floats, q: Floats, row: Floats, known: Mapping[int, float] | None
-    ) -> Floats:
-        """The estimate of weights @ losses by each bet, less its penalty for chance."""
-        seen = q > 0.0
-        unseen = float(np.minimum(weights[~seen], 0.0).sum())
-        weights = np.where(seen, weights, 0.0)
-        safe = (weights < 0.0).astype(np.float64)
-        lift = weights * (GUESS - safe)  # never negative
-        per_reveal = np.divide(lift, q, out=np.zeros(q.size), where=seen)
-        trust, weight = shrink(_largest(self.graph, self.played, per_reveal))
-        guess = float((weights * safe).sum()) + trust * float(lift.sum()) + unseen
-        if known is not None:
-            up = sum(weights[j] / q[j] * (loss - safe[j]) for j, loss in known.items())
-            down = sum(per_reveal[j] for j in known)
-            corrections = up - trust * down
-            return guess + corrections - weight * corrections**2
+    def _estimate(self, weights: Floats, known: Mapping[int, float]) -> Floats:
+        """The estimate of weights @ losses by each bet, less its penalty."""
+        guess, trust, penalty, safe, lifted = self._guess(weights)
+        high = sum(
+            weights[index] / self.reveal[index] * (loss - safe[index])
+            for index, loss in known.items()
+        )
+        correction = high - trust * sum(lifted[index] for index in known)
+        return guess + correction - penalty * correction**2
+
+    def _lowest(self, weights: Floats, row: Floats) -> Floats:
+        """The least that `_estimate` can be, whatever is yet revealed; it is concave."""
+        guess, trust, penalty, _, lifted = self._guess(weights)
         possible = row > 0.0
-        worst = -trust * float(per_reveal[possible].sum())
-        best = float(np.divide(np.abs(weights), q, out=np.zeros(q.size), where=seen)[possible].sum())
-        ends = [one - weight * one**2 for one in (worst, np.full(BETS.size, best))]
-        return guess + np.minimum(*ends)
+        low = -trust * float(lifted[possible].sum())
+        high = float(np.abs(self._per_reveal(weights))[possible].sum())
+        return guess + np.minimum(low - penalty * low**2, high - penalty * high**2)
 
-    def _spread(self, high: float, low: float) -> tuple[float, float]:
-        """A bound on the variance of what is estimated, by the draw, and its width."""
-        width = high + low
+    def _guess(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Guesses of weights @ losses, and what corrects them.
+
+        With the safe guess of a loss, 0 where its weight is positive and else 1, corrections are
+        never negative. A bet trusts `GUESS` as far as they are not below what it can bear.
+        """
+        unseen = self.reveal <= 0.0
+        safe = (weights < 0.0).astype(np.float64)
+        lift = np.where(unseen, 0.0, weights * (GUESS - safe))
+        lifted = self._per_reveal(lift)
+        trust, penalty = shrink(_largest(self.graph, self.played, lifted))
+        guess = float((weights * safe).sum()) + trust * float(lift.sum())
+        return guess, trust, penalty, safe, lifted
+
+    def _per_reveal(self, weights: Floats) -> Floats:
+        none = np.zeros(weights.size)
+        return np.divide(weights, self.reveal, out=none, where=self.reveal > 0.0)
+
+    def _spread(self, is_hidden: bool) -> tuple[float, float]:
+        """By how much the draw can move what is estimated: its variance at most, and its range.
+
+        Draws with k = 0 bring 0, any other between -low and high. The most likely of these counts
+        by itself.
+        """
+        high = float(self.compared.sum()) / self.total if is_hidden else 0.0
+        low = 1.0 if self.silent.any() else 0.0
         same = float(self.played[self.rest == 0.0].sum())
         most = float(self.played[self.rest > 0.0].max())
-        others = 1.0 - same - most
-        variance = max(high, low) ** 2 * same * most / (same + most) + width**2 * max(others, 0.0)
-        return min(variance, width**2 / 4.0), width
+        others = max(1.0 - same - most, 0.0)
+        two = max(high, low) ** 2 * same * most / (same + most)
+        return min(two + (high + low) ** 2 * others, (high + low) ** 2 / 4.0), high + low
 
 
 def own_reveal(graph: FeedbackGraph) -> Floats:
@@ -151,9 +176,9 @@ def _self_reveal(graph: FeedbackGraph) -> Floats:
     return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
 
 
-def _largest(graph: FeedbackGraph, played: Floats, per_reveal: Floats) -> float:
-    """The largest sum over what one draw can reveal together; above `LOOKED_AT`, over all."""
+def _largest(graph: FeedbackGraph, played: Floats, values: Floats) -> float:
+    """The largest sum over what one draw can reveal together, or over everything."""
     if graph.n_actions > LOOKED_AT:
-        return float(per_reveal.sum())
+        return float(values.sum())
     possible = graph.remember("possible", lambda graph: (graph.matrix > 0.0).astype(float))
-    return float((possible @ per_reveal)[played > 0.0].max())
+    return float((possible @ values)[played > 0.0].max())

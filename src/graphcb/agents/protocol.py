@@ -1,6 +1,6 @@
 """The role of an agent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +15,8 @@ class Played(NamedTuple):
     """A round after its draw; `action` is the index that was drawn.
 
     `context`, `graph` and `actions` are what `act` was given, `probabilities` what it returned.
-    `names` is what rules call the actions, where that is not `actions`.
+    `names` is what rules call the actions, where that is not `actions`. Where feedback comes in
+    parts, `known` has the losses that earlier parts revealed, by index.
     """
 
     context: Any
@@ -24,6 +25,7 @@ class Played(NamedTuple):
     probabilities: NDArray[np.float64]
     action: int
     names: Any = None
+    known: Mapping[int, float] | None = None
 
 
 class Agent(Protocol):

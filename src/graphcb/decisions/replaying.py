@@ -81,11 +81,14 @@ def _learn(
             f"decision {row.decision}, which is missing"
         )
     graph = graphs.read(decision.graph)
+    known: dict[int, float] = {}
     if counts.of(row.decision):
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
-        merge([part for part in parts if part.position <= row.position], graph, storage.location)
+        sofar = [part for part in parts if part.position <= row.position]
+        found = merge(sofar, graph, storage.location)
+        known = {index: one.loss for index, one in found.items() if one.event < row.position}
     counts.add(row.decision)
-    played = _read_played(decision, graph, storage.location)
+    played = _read_played(decision, graph, storage.location)._replace(known=known)
     return learn(state, played, *read_part(row, graph, storage.location))
 
 

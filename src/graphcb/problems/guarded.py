@@ -11,21 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Budget, Rules
-
-# SHIM
-try:
-    from graphcb.agents import Conservative, Shadow
-except ImportError:
-
-    class Conservative:
-        pass
-
-    class Shadow:
-        pass
-
-
-# END
+from graphcb.agents import Agent, Budget, Conservative, Rules, Shadow
 from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
 from graphcb.problems.guardrails import with_costs, with_names
