@@ -63,7 +63,7 @@ def test_inspect_says_what_must_hold(folder, capsys):
     assert "budget reviews at most 0.1 per round: review 1" in words
     (folder / "more.toml").write_text(
         TOML.replace("caps = { call = 0.2 }", "floors = 0.01")
-        + 'hard = false\nper = 100\n\n[baseline]\naction = "approve"\nloss = 0.4\n'
+        + 'per = 2\n\n[baseline]\naction = "approve"\nloss = 0.4\n'
     )
     code, out, err = call(capsys, "inspect", "more.toml", "--no-picture")
     assert code == 2
@@ -84,12 +84,28 @@ def test_inspect_names_what_clashes(folder, capsys):
 def test_inspect_says_what_limits_cost(folder, capsys):
     (folder / "problem.toml").write_text(TOML.replace("caps = { call", "caps = { review"))
     words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
-    assert "limits: gamma * DEC at equal predictions" in words
+    assert "cost of the limits gamma * DEC at equal predictions" in words
     (folder / "problem.toml").write_text(
         TOML.replace("caps = { call = 0.2 }", "caps = { review = 0 }").replace("own = true", "")
     )
     words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
     assert "no loss of 'approve', 'call', 'review' can be revealed within them" in words
+
+
+def test_inspect_says_how_far_the_baseline_binds(folder, capsys):
+    plain = TOML.partition("[limits]")[0] + '[baseline]\naction = "approve"\n'
+    (folder / "problem.toml").write_text(plain)
+    words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
+    assert "baseline approve; the learner loses at most 1.1 times as much" in words
+    (folder / "problem.toml").write_text(plain.replace("own = true", ""))
+    words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
+    assert "approve, which can never be left: playing it does not reveal its loss" in words
+    (folder / "problem.toml").write_text(plain.replace("own = true", "") + "loss = 0.4\n")
+    words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
+    assert "approve, a loss of 0.4 per round; the learner loses at most 1.1 times" in words
+    (folder / "problem.toml").write_text(plain + 'mode = "shadow"\n')
+    words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
+    assert "approve is always played; what the learner would have played is worked out" in words
 
 
 def test_run_keeps_the_budget_and_says_so(folder, capsys):
@@ -128,7 +144,10 @@ def test_rows_that_bring_their_own_actions(folder, capsys):
     rng = np.random.default_rng(0)
     rows = []
     for n in range(300):
-        actions = {"new": {"price": float(rng.random())}, f"old-{n}": {"price": float(rng.random())}}
+        actions = {
+            "new": {"price": float(rng.random())},
+            f"old-{n}": {"price": float(rng.random())},
+        }
         losses = {name: 0.2 if name == "new" else 0.7 for name in actions}
         row = {"context": {"x": float(rng.normal()), "effort": 2.0}, "actions": actions}
         rows.append(json.dumps({**row, "losses": losses}))
@@ -141,9 +160,9 @@ def test_rows_that_bring_their_own_actions(folder, capsys):
     assert (code, err) == (0, "")
     work = json.loads(out)["budgets"]["work"]
     assert 0.4 < work["rate"] < 0.56
-    assert "budget work          = " in call(
-        capsys, "run", "rows.jsonl", "--problem", "rows.toml"
-    )[1]
+    assert (
+        "budget work          = " in call(capsys, "run", "rows.jsonl", "--problem", "rows.toml")[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +188,11 @@ def test_the_summary_of_a_log(folder, capsys):
             row = problem.graph.row(made.action_index)
             policy.feedback(
                 made.decision_id,
-                {name: shown[name] for name, seen in zip(problem.actions, row, strict=True) if seen},
+                {
+                    name: shown[name]
+                    for name, seen in zip(problem.actions, row, strict=True)
+                    if seen
+                },
             )
     words = flat(call(capsys, "log", "summary", "log.db")[1])
     assert "limits held in every decision" in words

@@ -153,7 +153,11 @@ def test_actions_of_each_round_are_limited_and_paid_by_name(tmp_path):
 def test_another_problem_is_refused_by_what_differs(tmp_path):
     Policy(tmp_path / "log.db", problem=GUARDED, seed=1).close()
     other = Problem(
-        ACTIONS, reveals=GUARDED.reveals, feedback="rewards", range=(-5.0, 5.0), limits=GUARDED.limits
+        ACTIONS,
+        reveals=GUARDED.reveals,
+        feedback="rewards",
+        range=(-5.0, 5.0),
+        limits=GUARDED.limits,
     )
     with pytest.raises(ValueError, match=r"it differs in budgets: \(\), not \(Budget\('reviews'"):
         Policy(tmp_path / "log.db", problem=other)

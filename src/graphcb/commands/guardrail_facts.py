@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from graphcb.agents import Budget
+from graphcb.agents import Budget, Rules
 from graphcb.checks import listed
 from graphcb.problems import Learner, Problem
-from graphcb.problems.guarded import innermost
+from graphcb.problems.guarded import innermost, proven_gain
 
 if TYPE_CHECKING:
     from graphcb.evaluation.keeping import BudgetKept, Kept
 
 Facts = list[tuple[str, str]]
+
+MOST_TO_SOLVE = 500  # actions
 
 
 def guardrail_facts(problem: Problem) -> Facts:
@@ -38,6 +40,15 @@ def _limits(problem: Problem) -> Facts:
     for place, one in enumerate(limits.linear):
         facts.append((f"limit {one.name or place + 1}", _linear_in_words(one.as_table())))
     return facts
+
+
+def cost_of_limits(problem: Problem) -> Facts:
+    """What limits cost on the graph of the problem, and what cannot be learned within them."""
+    rules = Rules.of(problem.limits)
+    if rules is None or len(problem.actions) > MOST_TO_SOLVE:
+        return []
+    cost = rules.cost(problem.graph, names=problem.actions)
+    return [("cost of the limits", cost.removeprefix("limits: "))]
 
 
 def _linear_in_words(table: Mapping[str, Any]) -> str:
@@ -83,6 +94,11 @@ def baseline_in_words(problem: Problem) -> str:
     if baseline["mode"] == "shadow":
         return f"{action} is always played; what the learner would have played is worked out"
     known = baseline.get(problem.unit)
+    if known is None and not _shows_itself(problem, action):
+        return (
+            f"{action}, which can never be left: playing it does not reveal its {problem.unit}; "
+            f"write {problem.unit} = ..., what it is known to be on average"
+        )
     worth = "" if known is None else f", a {problem.unit} of {known:g} per round"
     return (
         f"{action}{worth}; the learner loses at most {1.0 + baseline['epsilon']:g} times as much, "
@@ -90,8 +106,16 @@ def baseline_in_words(problem: Problem) -> str:
     )
 
 
-def kept_facts(kept: "Kept") -> Facts:
-    """What a log kept of all this."""
+def _shows_itself(problem: Problem, action: str) -> bool:
+    """Whether playing an action may reveal its own outcome; True if only rounds can tell."""
+    if not problem.has_fixed_actions or problem.reveals.each_round:
+        return True
+    place = problem.index(action)
+    return bool(problem.graph.row(place)[place] > 0.0)
+
+
+def kept_facts(kept: "Kept", unit: str) -> Facts:
+    """What a log kept of all this; `unit` is "loss" or "reward"."""
     facts = []
     if kept.n_broken is not None:
         broken = f"broken in {kept.n_broken:,} decisions" if kept.n_broken else ""
@@ -103,6 +127,8 @@ def kept_facts(kept: "Kept") -> Facts:
     if kept.baseline is not None:
         share = f"left in {kept.baseline.deviations:.1%} of the decisions"
         facts.append((f"baseline {kept.baseline.action}", share))
+        if kept.baseline.proven_gain is not None:
+            facts.append(("  proven gain", f"{kept.baseline.proven_gain:.4g} of {unit}"))
     return facts
 
 
@@ -152,13 +178,3 @@ def run_results(learner: Learner) -> dict[str, Any]:
         action = problem.baseline["action"]
         found["baseline"] = {"action": action, "deviations": share, "proven_gain": gain}
     return found
-
-
-def proven_gain(problem: Problem, agent: Any) -> float | None:
-    """What the learner is proven to be ahead of the baseline's allowance, in the problem's units.
-
-    None if no baseline has to be beaten.
-    """
-    low, high = problem.range
-    proven = getattr(agent, "proven", None)
-    return None if proven is None else (high - low) * float(proven)

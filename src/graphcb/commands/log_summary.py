@@ -88,7 +88,7 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
         ("decisions", "from", "with feedback", f"mean {found.unit}", f"normal {sure}"),
     )
     if found.kept is not None:
-        print_table("what must hold", kept_facts(found.kept))
+        print_table("what must hold", kept_facts(found.kept, found.unit))
     shares = list(found.shares.items())
     shown = [(name, f"{share:.1%}") for name, share in shares[:SHOWN]]
     if len(shares) > SHOWN:

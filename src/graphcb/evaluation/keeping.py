@@ -1,14 +1,16 @@
 """Whether a log kept what its problem promises: limits, budgets, and the baseline."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from graphcb.agents import Budget
 from graphcb.agents.pacing import Account
 from graphcb.contexts.values import flat, passes
-from graphcb.decisions import LoggedDecision
+from graphcb.decisions import DecisionLog, LoggedDecision, replay
 from graphcb.problems import Problem
+from graphcb.problems.guarded import proven_gain
 
 SLACK = 1e-9  # of linear limits and of sums
 
@@ -38,11 +40,14 @@ class BaselineKept:
     """How often the baseline was left, and what was gained on it.
 
     `deviations` is the share of decisions that did not play the baseline for certain.
+    `proven_gain` is how far the learner is proven to be ahead of (1 + epsilon) times the
+    baseline's loss, in the problem's units; None in shadow mode, or if the log cannot be replayed.
     """
 
     action: str
     mode: str
     deviations: float
+    proven_gain: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Keeping:
             baseline = names.index(problem.baseline["action"])
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
-    def result(self) -> Kept | None:
+    def result(self, log: DecisionLog) -> Kept | None:
         """What was kept; None if the problem promises nothing."""
         problem = self.problem
         if problem is None or (
@@ -88,9 +93,19 @@ class Keeping:
         baseline = None
         if problem.baseline is not None:
             share = self.n_deviations / max(self.n, 1)
-            baseline = BaselineKept(problem.baseline["action"], problem.baseline["mode"], share)
+            gain = _proven_gain(log, problem)
+            told = problem.baseline["action"], problem.baseline["mode"]
+            baseline = BaselineKept(*told, share, gain)
         broken = None if problem.limits is None else self.n_broken
         return Kept(broken, tuple(one.result() for one in self.spending), baseline)
+
+
+def _proven_gain(log: DecisionLog, problem: Problem) -> float | None:
+    try:
+        learner: Any = replay(log, from_checkpoint=True).agent
+    except ValueError:  # made by another program or another version, or a class of the user's own
+        return None
+    return proven_gain(problem, learner.agent)
 
 
 def obeys(problem: Problem, names: tuple[str, ...], probabilities: np.ndarray) -> bool:

@@ -128,3 +128,14 @@ def _with_baseline(agent: Agent, problem: Problem) -> Conservative | Shadow:
 def _settings(outer: Any) -> tuple[Any, ...]:
     names = ("baseline", "epsilon", "loss", "confidence")
     return tuple(getattr(outer, name, None) for name in names)
+
+
+def proven_gain(problem: Problem, agent: Any) -> float | None:
+    """How far the agent is proven to be ahead of what its baseline allows, in the problem's units.
+
+    None if it has no baseline to be held against.
+    """
+    if not isinstance(agent, Conservative):
+        return None
+    low, high = problem.range
+    return (high - low) * float(agent.proven)

@@ -131,9 +131,9 @@ def _checked_budget(budget: Any, actions: Actions, features: Mapping[str, str] |
         budget.check_names(actions)
     for action, feature in budget.features.items():
         name = f"costs of budget {budget.name!r} for {action!r}"
-        if features is not None and not features[
-            as_one_of(name, feature, features)
-        ].startswith("number"):
+        if features is not None and not features[as_one_of(name, feature, features)].startswith(
+            "number"
+        ):
             raise ValueError(
                 f"`{name}` must be a feature that is a number, got {feature!r}, a "
                 f"{features[feature]}"

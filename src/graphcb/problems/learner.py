@@ -74,7 +74,9 @@ class Learner:
         self.encoder = Encoder(problem.features)
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
-        self.agent: Agent = guarded(self._with_oracle(SquareCBG() if agent is None else agent), problem)
+        self.agent: Agent = guarded(
+            self._with_oracle(SquareCBG() if agent is None else agent), problem
+        )
 
     __repr__ = describe
 
