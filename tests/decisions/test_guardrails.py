@@ -7,6 +7,7 @@ from graphcb import Budget, DecisionLog, Policy, Problem
 from graphcb.decisions import back_up, replay, verify
 from graphcb.evaluation import summarize
 from graphcb.evaluation.keeping import obeys
+from graphcb.problems.guarded import proven_gain
 from graphcb.saving import to_bytes
 
 ACTIONS = ("approve", "call", "review")
@@ -179,3 +180,44 @@ def test_floors_make_a_log_on_which_anything_can_be_judged(tmp_path):
         found = evaluate(log, constant("b"))
     assert found.graph.anytime.lower < 0.5 < found.graph.anytime.upper
     assert found.graph.value == pytest.approx(0.5, abs=0.25)
+
+
+@pytest.mark.parametrize("baseline", ["approve", {"action": "approve", "mode": "shadow"}])
+def test_a_baseline_in_a_policy(tmp_path, baseline):
+    problem = Problem(
+        ACTIONS,
+        reveals="full-information",
+        feedback="rewards",
+        range=(-5.0, 5.0),
+        budgets=GUARDED.budgets,
+        baseline=baseline,
+    )
+
+    def go_on(policy, first, last):
+        made = []
+        for n in range(first, last):
+            made.append(policy.decide(context(n)))
+            if n >= 2:  # late, and in two parts
+                late = [*before, *made][n - 2].decision_id
+                policy.feedback(late, {"approve": -3.0})
+                policy.feedback(late, {"approve": -3.0, "call": 1.0, "review": 4.0})
+        return made
+
+    settings = {"problem": problem, "seed": 1, "checkpoint_every": 11}
+    with Policy(tmp_path / "one.db", **settings) as policy:
+        before = []
+        before = go_on(policy, 0, 25)
+        back_up(tmp_path / "one.db", tmp_path / "two.db")
+        rest = go_on(policy, 25, 60)
+        state = to_bytes(policy.agent)
+        gain = proven_gain(problem, policy.agent.agent)
+    with Policy(tmp_path / "two.db") as policy:
+        assert plain(go_on(policy, 25, 60)) == plain(rest)
+        assert to_bytes(policy.agent) == state
+    with DecisionLog(tmp_path / "one.db") as log:
+        assert to_bytes(replay(log).agent) == state
+        kept = summarize(log).kept.baseline
+    assert (kept.action, kept.proven_gain) == ("approve", gain)
+    actions = [decision.action for decision in [*before, *rest]]
+    assert actions[0] == "approve"
+    assert (kept.deviations == 0.0) == (kept.mode == "shadow") == (set(actions) == {"approve"})

@@ -1,6 +1,7 @@
 """A learner keeps the limits, the budgets and the baseline of its problem."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -8,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphcb import (
+    Budget,
+    Conservative,
     EpsilonGreedy,
     Greedy,
     Learner,
     Limits,
     Problem,
+    Shadow,
     SquareCB,
     SquareCBG,
     Uniform,
@@ -20,7 +24,9 @@ from graphcb import (
     oracles,
     save,
 )
+from graphcb.agents import Played
 from graphcb.exploration import InfeasibleLimits
+from graphcb.problems.guarded import proven_gain
 from graphcb.saving import to_bytes
 
 ACTIONS = ("approve", "call", "review")
@@ -169,3 +175,120 @@ def test_an_agent_may_have_limits_of_its_own_by_column():
 def test_a_learner_of_a_learners_agent_is_the_same():
     one = Learner(LIMITED)
     assert Learner(LIMITED, one.agent).agent is one.agent
+
+
+TODAY = Problem(
+    ACTIONS,
+    reveals="full-information",
+    feedback="rewards",
+    range=(-5.0, 5.0),
+    baseline={"action": "call", "epsilon": 0.2, "reward": -2.0},
+)
+
+
+def played(learner, context, rng, actions=None):
+    """One round: act, draw, settle, judge and learn, as a policy does."""
+    names = learner.problem.names_of(actions)
+    graph = learner.problem.graph_for(names)
+    probabilities = learner.act(context, None, actions)
+    index = int(rng.choice(len(names), p=probabilities))
+    round = Played(context, graph, actions, probabilities, index)
+    if learner.settle is not None:
+        learner.settle(round)
+    shown = np.flatnonzero(graph.row(index))
+    values = [{"approve": 4.0, "call": -2.0, "review": 0.0}.get(names[i], 0.5) for i in shown]
+    if learner.judge is not None:
+        learner.judge(round, shown, values)
+    learner.learn(context, [names[i] for i in shown], values)
+    return names[index], probabilities
+
+
+def test_the_baseline_is_in_the_terms_of_the_agent_inside():
+    agent = Learner(TODAY).agent
+    assert isinstance(agent, Conservative)
+    assert (agent.baseline, agent.epsilon, agent.confidence) == (1, 0.2, 0.95)
+    assert agent.loss == pytest.approx(0.7)  # -2 is seven tenths of the way from 5 to -5
+    unknown = dataclasses.replace(TODAY, baseline="review")
+    assert (Learner(unknown).agent.baseline, Learner(unknown).agent.loss) == (2, None)
+
+
+def test_today_s_rule_is_played_until_more_is_proven():
+    learner, rng = Learner(TODAY), np.random.default_rng(0)
+    made = [played(learner, {"x": 1.0}, rng)[0] for _ in range(60)]
+    first = made.index("approve")
+    assert first == 2  # 0.2 * 0.7 is put by in each round, and one may lose 1 - 1.2 * 0.7
+    assert set(made[:first]) == {"call"}
+    assert made[30:].count("approve") > 25
+    assert learner.agent.proven > 0.0
+    assert proven_gain(TODAY, learner.agent) == 10.0 * learner.agent.proven
+    assert learner.predict({"x": 1.0})[0] > 2.0
+    assert learner.greedy().act({"x": 1.0})[0] == 1.0
+
+
+def test_a_shadow_plays_today_s_rule_and_learns():
+    learner = Learner(dataclasses.replace(TODAY, baseline={"action": "call", "mode": "shadow"}))
+    rng = np.random.default_rng(0)
+    assert {played(learner, {"x": 1.0}, rng)[0] for _ in range(30)} == {"call"}
+    assert isinstance(learner.agent, Shadow)
+    assert learner.predict({"x": 1.0})[0] > 2.0
+    assert proven_gain(learner.problem, learner.agent) is None
+
+
+@pytest.mark.parametrize("mode", ["conservative", "shadow"])
+def test_a_baseline_among_the_actions_of_each_round(mode):
+    problem = Problem(
+        "each round",
+        reveals="full-information",
+        feedback="rewards",
+        range=(-5.0, 5.0),
+        limits={"caps": {"new": 0.8}},
+        budgets=[Budget("news", {"new": 1}, at_most=0.5)],
+        baseline={"action": "call", "mode": mode},
+    )
+    learner, rng = Learner(problem), np.random.default_rng(0)
+    assert [played(learner, {"x": 1.0}, rng, ["new", "call"])[0] for _ in range(5)] == ["call"] * 5
+    before = to_bytes(learner)
+    with pytest.raises(ValueError, match="`baseline` must be an action of the round, one of 'new'"):
+        learner.act({"x": 1.0}, None, ["new", "other"])
+    assert to_bytes(learner) == before
+    with pytest.raises(TypeError, match=r"`agent` must take names in `act`, .* got Uniform"):
+        Learner(Problem("each round", baseline={"action": "call", "mode": mode}), Uniform())
+
+
+def test_any_agent_may_have_a_baseline_around_it():
+    learner = Learner(dataclasses.replace(TODAY, baseline="call"), Uniform())
+    rng = np.random.default_rng(0)
+    assert played(learner, {"x": 1.0}, rng)[0] == "call"
+    assert learner.oracle is None
+
+
+def test_an_agent_with_another_baseline_is_refused():
+    with pytest.raises(ValueError, match="`agent` must have no baseline but that of the problem"):
+        Learner(TODAY, Conservative(SquareCBG(), 0))
+    with pytest.raises(ValueError, match="`agent` must have no baseline but that of the problem"):
+        Learner(TODAY, Shadow(SquareCBG(), 1))
+    own = Learner(Problem(ACTIONS), Conservative(SquareCBG(), 0))  # the problem has none
+    np.testing.assert_array_equal(own.act({"x": 1.0}), [1.0, 0.0, 0.0])
+    assert own.agent.agent.oracle is not None
+
+
+def test_with_a_baseline_it_is_saved_and_goes_on_bit_for_bit(tmp_path):
+    everything = dataclasses.replace(
+        TODAY,
+        limits={"caps": {"approve": 0.9}},
+        budgets=[Budget("reviews", {"review": 1}, at_most=0.1)],
+    )
+    learner, rng = Learner(everything), np.random.default_rng(0)
+    for _ in range(25):
+        played(learner, {"x": 1.0}, rng)
+    save(learner, tmp_path / "learner.npz")
+    loaded = load(tmp_path / "learner.npz")
+    assert to_bytes(loaded) == to_bytes(learner)
+    one = [played(learner, {"x": 2.0}, np.random.default_rng(1)) for _ in range(20)]
+    other = [played(loaded, {"x": 2.0}, np.random.default_rng(1)) for _ in range(20)]
+    for (name, p), (again, q) in zip(one, other, strict=True):
+        assert name == again
+        np.testing.assert_array_equal(p, q)
+    loaded.agent = loaded.agent.agent
+    with pytest.raises(ValueError, match="a Learner whose agent must be a Conservative"):
+        loaded.check_loaded()

@@ -25,6 +25,12 @@ def guarded(agent: Any, problem: Problem) -> Any:
     whole = around(agent, inner)
     if problem.baseline is None:
         return whole
+    if not problem.has_fixed_actions and not hasattr(inner, "rules"):
+        raise TypeError(
+            "`agent` must take names in `act`, as the baseline is one of the actions that come "
+            f"with each round, got {type(inner).__name__}; use SquareCBG, SquareCB, Greedy or "
+            "EpsilonGreedy"
+        )
     expected = _with_baseline(inner, problem)
     if whole is inner:
         return expected
