@@ -67,11 +67,13 @@ def _make_box(
         mass = left
         if lower[i] > 0.0:
             fetch(edges, i, bool(ROW), line)
+            base[i] = lower[i] * line[i]
+            line[i] = 0.0
             for j in range(n):
-                base[j] += lower[i] * line[j]
-                others[j] += lower[i] * line[j] if j != i else 0.0
-        if hidden[i]:
-            base[i] = others[i] = KNOWN
+                others[j] += lower[i] * line[j]
+    for i in range(n):
+        others[i] = KNOWN if hidden[i] else others[i]
+        base[i] += others[i]
     rows, bound, equal = _merge_pairs(rows, most)
     for r in range(bound.size):
         for i in range(n):
