@@ -22,6 +22,8 @@ from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LEAST_SEEN
 
+FEW = 6  # actions that fill up one after the other before all are sorted
+
 
 class LimitedBounds(NamedTuple):
     """Bounds on gamma * DEC at one iterate, over the active actions; see `IterateBounds`."""
@@ -104,7 +106,7 @@ def most_missed(work: Work) -> float:
         total, row = -work.limit[more.BOUND, r], work.rows[r]
         for j in range(d.size):
             total += row[j] * d[j]
-        worst = max(worst, total)
+        worst = max(worst, abs(total) if work.limit[more.EQUAL, r] != 0.0 else total)
     return worst
 
 
@@ -144,9 +146,11 @@ def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
     for r in range(limit.shape[1]):
         y, row = limit[more.Y, r], work.rows[r]
         price -= y * limit[more.BOUND, r]
-        size += y * (abs(limit[more.BOUND, r]) + 2.0)  # the bound is a difference of rounded sums
+        # The bound is a difference of rounded sums, and an equation may have some width.
+        size += abs(y) * (abs(limit[more.BOUND, r]) + 2.0)
+        price -= abs(y) * more.NO_WIDTH * limit[more.EQUAL, r]
         for i in range(n):
-            reduced[i] += y * row[i] - error * y * abs(row[i])
+            reduced[i] += y * row[i] - error * abs(y * row[i])
     level, below = fill_up(reduced, v[more.SPAN], work.mass, error)
     return price - error * size, level, below
 
@@ -162,20 +166,36 @@ def fill_up(reduced: Floats, span: Floats, mass: float, error: float) -> tuple[f
         return 0.0, 0.0
     if span[first] >= mass:
         below = mass * reduced[first]
-        return reduced[first], below - error * (abs(below) + abs(reduced[first]))
-    order = np.argsort(reduced)
-    left, below, size, level = mass, 0.0, 0.0, reduced[first]
+        return reduced[first], below - error * abs(below)
+    left, below, size, level = mass - span[first], span[first] * reduced[first], 0.0, reduced[first]
+    size = abs(below)
+    for _ in range(FEW):  # the next in order, by value and place
+        last, first = first, -1
+        for i in range(n):
+            later = reduced[i] > reduced[last] or (reduced[i] == reduced[last] and i > last)
+            if later and span[i] > 0.0 and (first < 0 or reduced[i] < reduced[first]):
+                first = i
+        if first < 0:
+            return level, below - error * (size + mass * abs(level))
+        share, level = min(span[first], left), reduced[first]
+        below += share * level
+        size += share * abs(level)
+        left -= share
+        if not left > 0.0:
+            return level, below - error * (size + mass * abs(level))
+    order = np.argsort(reduced, kind="mergesort")
+    reached = False
     for place in range(n):
         i = order[place]
-        if span[i] > 0.0:
-            share = min(span[i], left)
-            level = reduced[i]
+        if reached and span[i] > 0.0:
+            share, level = min(span[i], left), reduced[i]
             below += share * level
             size += share * abs(level)
             left -= share
             if not left > 0.0:
                 break
-    return level, below - error * (size + abs(level))
+        reached = reached or i == first
+    return level, below - error * (size + mass * abs(level))
 
 
 @inlined
