@@ -7,7 +7,8 @@ With limits, the information-directed choice (`information_directed`) minimises 
 over all p that obey and tell no less than the p that looks best, the one with the smallest f @ p.
 Without limits that is how the choice is made, too: the best-looking action is mixed with one
 that tells more. It matters: the ratio alone would rather play an action that is well known than
-one that looks better, and loses more (mean loss 0.229 instead of 0.207 over five streams).
+one that looks better. With floors of 1e-6 its mean loss over 15 streams of the bake-off is 0.187,
+against 0.178 so, and 0.180 without limits.
 
 The ratio is convex, a quadratic over a linear function, and depends on two numbers, x = D @ p and
 y = I @ p. The points (x, y) that can be reached are a convex polygon, and x^2 / y is smallest on
