@@ -41,17 +41,30 @@ def test_what_the_actions_of_a_round_are_called(actions, names, called):
 
 
 def test_names_must_be_as_many_as_the_actions():
-    with pytest.raises(ValueError, match="`names` must have one name for each of the 3 actions"):
-        Rules.of(REVIEW).box(3, names=["review"])
+    rules = Rules.of(REVIEW)
+    with pytest.raises(ValueError, match="`names` must have one name for each of the 3 actions of"):
+        rules.box(3, names=["review"])
+    with pytest.raises(ValueError, match="`actions` must have one name for each of the 3 actions"):
+        rules.box(3, actions=["review"])
+    for wrong in (5, [["review"], ["b"], ["c"]], np.eye(3)):
+        with pytest.raises(TypeError, match="`names` must be a sequence of names, one for each"):
+            rules.box(3, names=wrong)
 
 
-def test_limits_by_name_need_names():
-    text = "`names` must tell the actions of the round, as `limits` is on 'review'; got neither"
+def test_limits_and_rounds_must_speak_of_the_same():
     agent = Greedy(Table(0.1, 0.2), limits=REVIEW)
-    for actions in (None, np.eye(2)):
+    text = r"`names` must call the actions what `limits` calls them, as in 'review'; got 0, 1, so"
+    for actions in (None, np.eye(2), [0, 1]):
         with pytest.raises(ValueError, match=text):
             agent.act(None, graphs.bandit(2), actions)
     assert agent.n_rounds == 0
+    by_index = Greedy(Table(0.1, 0.2), limits=Limits(caps={0: 0.05}))
+    with pytest.raises(ValueError, match="as in 0; got 'review', 'approve', so that no limit"):
+        by_index.act(None, graphs.bandit(2), names=["review", "approve"])
+    by_level = Greedy(Table(0.1, 0.2), limits=Limits(caps={0.5: 0.05}))
+    with pytest.raises(ValueError, match=r"as in 0\.5; got 0, 1"):
+        by_level.act(None, graphs.bandit(2))
+    np.testing.assert_allclose(by_level.act(None, graphs.bandit(2), [0.5, 1.0]), [0.05, 0.95])
     np.testing.assert_allclose(
         agent.act(None, graphs.bandit(2), names=["review", "approve"]), [0.05, 0.95]
     )
