@@ -9,8 +9,11 @@ from graphcb.exploration.clashing import InfeasibleLimits, check_bounds, least_v
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import solve_programs, solver_for
+from graphcb.exploration.solver.limited.bandit import solve_bandit_within
 from graphcb.exploration.solver.limited.entry import solve_limited
 from graphcb.exploration.solver.limited.points import (
+    EXACT,
+    NOT_CERTIFIED,
     inner_point,
     repair,
     settle_point,
@@ -19,7 +22,9 @@ from graphcb.exploration.solver.limited.points import (
 from graphcb.exploration.solver.outcomes import HIDDEN, REPAIR, STATUS
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.families.bandit import Bandit
 from graphcb.graphs.formulas import ExactSolution
+from graphcb.graphs.registry import recognise
 
 SHARED = 1e-9  # limits are met to this, in units of the largest weight of a linear one
 
@@ -83,6 +88,13 @@ def solve_within(
             outcomes[row, HIDDEN] = 0.0
             return
         scaled[row] = losses[row]
+        if isinstance(recognise(graph), Bandit) and not box.most.size and box.upper.all():
+            solve_bandit_within(
+                scaled[row], gammas[row], box.lower, box.upper, tolerance, p[row], outcomes[row]
+            )
+            if outcomes[row, STATUS] == EXACT and not outcomes[row, REPAIR]:
+                return
+            scaled[row] = losses[row]
     point = the_only_point(box)
     if point is not None:
         p[row] = point
@@ -93,7 +105,11 @@ def solve_within(
             scaled, gammas, edges, box.lower, box.upper, box.rows, box.most, within, tolerance,
             max_steps, row, stop, p, outcomes,
         )  # fmt: skip
-        if outcomes[row, STATUS] == 3 and box.most.size and least_violation(*box) > SHARED:
+        if (
+            outcomes[row, STATUS] == NOT_CERTIFIED
+            and box.most.size
+            and least_violation(*box) > SHARED
+        ):
             raise InfeasibleLimits(
                 "`limits` must leave a choice, but no probabilities that add up to 1 meet these "
                 "floors, caps and linear limits together; relax one of them"
