@@ -159,6 +159,9 @@ def test_what_nothing_within_the_limits_reveals():
     assert unlearnable(graphs.bandit(4), box) == [0, 1, 2]
     assert unlearnable(graphs.full_information(4), box) == []
     assert unlearnable(graphs.bandit(4), Limits(caps=0.4).on(range(4))) == []
+    full = Limits(floors={0: 0.4, 3: 0.6}, caps={1: 0.0}).on(range(4))  # nothing is left for 2
+    assert unlearnable(graphs.bandit(4), full) == [1, 2]
+    assert unlearnable(graphs.inventory(4), full) == []
 
 
 def test_the_dec_of_what_can_be_learned_is_the_dec_if_all_can():

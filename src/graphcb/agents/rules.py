@@ -142,9 +142,12 @@ def unlearnable(graph: FeedbackGraph, box: BoxAndRows) -> list[int]:
     """The actions whose losses nothing within the limits reveals."""
     if graph.n_actions == 1:
         return []
-    everything = spread_within(np.zeros(graph.n_actions), box)
-    reveal = graph.reveal_probabilities(np.where(everything > NEVER, everything, 0.0))
-    return [int(a) for a in np.flatnonzero(reveal <= NEVER)]
+    if box.most.size:
+        played = spread_within(np.zeros(graph.n_actions), box) > NEVER
+    else:
+        played = (box.lower > 0.0) | ((box.upper > 0.0) & (box.lower.sum() < 1.0 - NEVER))
+    reveal = graph.structure.reveal_probabilities(played / played.sum())
+    return [int(a) for a in np.flatnonzero(reveal <= 0.0)]
 
 
 def learnable_dec(p: Floats, predicted: Floats, graph: FeedbackGraph, gamma: float) -> float:
