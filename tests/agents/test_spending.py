@@ -1,11 +1,13 @@
 """Agents with budgets: what they play, remember, refuse and explain."""
 
 import copy
+import itertools
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-import graphcb
 from graphcb import (
     DecisionLog,
     EpsilonGreedy,
@@ -44,8 +46,14 @@ def table(n=200, seed=0):
     rng = np.random.default_rng(seed)
     contexts = rng.normal(size=(n, 2))
     bad = contexts[:, 0] + 0.5 * rng.normal(size=n) > 0.0
-    losses = np.column_stack([bad, ~bad, np.full(n, 0.2)]).astype(float)
+    losses = np.column_stack([bad, ~bad, np.full(n, 0.1)]).astype(float)
     return KnownLosses(contexts, losses, REVIEW, shuffle=False)
+
+
+def teach(agent):
+    for context, losses in zip(table(20, seed=9).contexts, table(20, seed=9).losses, strict=True):
+        agent.learn(context, [0, 1, 2], losses)
+    return agent
 
 
 def account(agent, place=0):
@@ -63,7 +71,7 @@ def new_agent(request):
 
 class TestPlaying:
     def test_spending_stays_within_the_band_in_every_round(self, new_agent):
-        agent, spent = new_agent(budgets=[TENTH]), 0.0
+        agent, spent = teach(new_agent(budgets=[TENTH])), 0.0
         for row in run(agent, table(), seed=1):
             spent += row.action == 2
             assert spent == account(agent).spent
@@ -85,7 +93,7 @@ class TestPlaying:
         agent.oracle.update = lambda context, actions, losses: seen.extend(losses)
         list(run(agent, table(), seed=1))
         assert account(agent).price > 0.0
-        assert {*seen} <= {0.0, 1.0, 0.2}
+        assert {*seen} <= {0.0, 1.0, 0.1}
 
     def test_costs_that_come_with_each_round(self):
         agent = Greedy(ridge(), budgets=[Budget("dollars", "each round", at_most=1.0)])
@@ -102,7 +110,8 @@ class TestPlaying:
 
     def test_hard_stop(self, new_agent):
         budget = Budget("reviews", {2: 1.0}, at_most=3.0, per=50, hard=True)
-        actions = [row.action for row in run(new_agent(budgets=[budget]), table(), seed=1)]
+        agent = teach(new_agent(budgets=[budget]))
+        actions = [row.action for row in run(agent, table(), seed=1)]
         per_block = (np.array(actions).reshape(-1, 50) == 2).sum(axis=1)
         assert per_block.max() <= 3
         assert per_block.sum() > 3
@@ -177,22 +186,24 @@ class TestMemory:
 
     @pytest.mark.parametrize("per", ["round", 10, "hour"])
     def test_a_log_leads_to_the_same_bits(self, new_agent, per, tmp_path, monkeypatch):
-        clock = iter(np.linspace(1.7e9, 1.7e9 + 4e4, 1000).tolist())
-        monkeypatch.setattr(graphcb.decisions.policy.time, "time", lambda: next(clock))
-        agent = new_agent(budgets=[Budget("reviews", {2: 1.0}, at_most=1.0, per=per)])
+        clock = itertools.count(1_700_000_000.0, 40.0)
+        fake = SimpleNamespace(time=lambda: next(clock))
+        monkeypatch.setattr("graphcb.decisions.policy.time", fake)
+        agent = teach(new_agent(budgets=[Budget("reviews", {2: 1.0}, at_most=1.0, per=per)]))
         truth, file = table(40), tmp_path / "a.db"
-        policy = Policy(file, agent, seed=3, checkpoint_every=7)
-        for row, losses in zip(truth.contexts, truth.losses, strict=True):
-            made = policy.decide(row, REVIEW)
-            seen = losses if made.action == 2 else []
-            policy.feedback(made.decision_id, dict(enumerate(seen)))
-        expected = state(policy.agent)
-        assert account(policy.agent).spent > 0.0
-        del policy  # as after a kill: nothing is closed
-        with DecisionLog(file) as log:
+        with Policy(file, agent, seed=3, checkpoint_every=7) as policy:
+            for row, losses in zip(truth.contexts, truth.losses, strict=True):
+                made = policy.decide(row, REVIEW)
+                seen = losses if made.action == 2 else []
+                policy.feedback(made.decision_id, dict(enumerate(seen)))
+            expected = state(policy.agent)
+            assert account(policy.agent).spent > 0.0
+            for name in tmp_path.iterdir():  # what a kill would leave
+                shutil.copy(name, tmp_path / name.name.replace("a.db", "killed.db"))
+        with DecisionLog(tmp_path / "killed.db") as log:
             for from_checkpoint in (False, True):
                 assert state(replay(log, from_checkpoint=from_checkpoint).agent) == expected
-        with Policy(file) as policy:
+        with Policy(tmp_path / "killed.db") as policy:
             assert state(policy.agent) == expected
 
     def test_rules_without_budgets_have_no_hooks(self, new_agent):

@@ -95,8 +95,10 @@ class Budget:
         if given is not None:
             values = as_numbers(f"costs of {self.name!r}", given)
         elif self.costs == EACH_ROUND or self.features:
-            named = listed(map(repr, self.features.values()))
-            what = f"as features ({named}) that only a Learner can read" if named else EACH_ROUND
+            what = EACH_ROUND
+            if self.features:
+                named = listed(map(repr, self.features.values()))
+                what = f"as features ({named}) that only a Learner can read"
             raise ValueError(
                 f"`costs` must have the costs of budget {self.name!r}, which come {what}: "
                 f"act(..., costs={{{self.name!r}: [...]}})"
