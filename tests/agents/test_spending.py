@@ -44,7 +44,7 @@ AGENTS = {
 
 def table(n=200, seed=0):
     rng = np.random.default_rng(seed)
-    contexts = rng.normal(size=(n, 2))
+    contexts = np.column_stack([rng.normal(size=n), np.ones(n)])
     bad = contexts[:, 0] + 0.5 * rng.normal(size=n) > 0.0
     losses = np.column_stack([bad, ~bad, np.full(n, 0.1)]).astype(float)
     return KnownLosses(contexts, losses, REVIEW, shuffle=False)

@@ -118,10 +118,10 @@ class Spending:
     def settled(self, probabilities: Floats, action: int) -> "Spending":
         """The accounts after the open round, in which this index was drawn."""
         costs = self._open()
-        held = map(bool, (costs > self._room()[:, None]).any(axis=1))
+        held = costs.max(axis=1) > self._room()
         accounts = tuple(
-            account.settled(float(row @ probabilities), float(row[action]), held=was_held)
-            for account, row, was_held in zip(self.accounts, costs, held, strict=True)
+            account.settled(float(row @ probabilities), float(row[action]), held=bool(was))
+            for account, row, was in zip(self.accounts, costs, held, strict=True)
         )
         return replace(self, accounts=accounts, costs=None)
 
