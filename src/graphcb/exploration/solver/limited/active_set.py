@@ -2,8 +2,8 @@
 
 An action outside the set has p_b = l_b and q_b = 0; its floor reveals what it reveals, and its term
 l_b^2 / W_b stays in the program. The first set covers the graph by actions that can be played, has
-room for all of the probability that floors leave, and holds for each linear limit the action
-that eases it most. Where that is not enough, all actions are active.
+room for all of the probability that floors leave, and holds the actions of some point that is well
+within the linear limits, so that the restricted program is feasible.
 """
 
 import numpy as np
@@ -44,6 +44,8 @@ from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats
 from graphcb.graphs.formulas import Outcome, is_within
 
 AMPLE = 2.0  # room below the caps of the active actions, relative to what they must hold
+
+SOME = 1e-12  # probability from which an action of the inner point counts
 
 
 @inlined
@@ -146,18 +148,10 @@ def cover(ft: Floats, edges: Edges, box: Box, covered: Flags, inside: Flags, lin
 
 @inner
 def admit_room(ft: Floats, box: Box, inside: Flags) -> None:
-    """Admit the best actions until caps leave ample room, and those that ease linear limits."""
+    """Admit the actions of the inner point, and the best ones until caps leave ample room."""
     n = ft.size
-    for r in range(box.bound.size):
-        helper = -1
-        for b in range(n):
-            if box.span[b] > 0.0 and (
-                helper < 0
-                or box.rows[r, b] < box.rows[r, helper]
-                or (box.rows[r, b] == box.rows[r, helper] and ft[b] < ft[helper])
-            ):
-                helper = b
-        inside[helper] = True
+    for b in range(n):
+        inside[b] = inside[b] or (box.inner[b] > SOME and box.span[b] > 0.0)
     room = 0.0
     for b in range(n):
         if inside[b]:

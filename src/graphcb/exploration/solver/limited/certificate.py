@@ -104,7 +104,7 @@ def most_missed(work: Work) -> float:
         total, row = -work.limit[more.BOUND, r], work.rows[r]
         for j in range(d.size):
             total += row[j] * d[j]
-        worst = max(worst, total)
+        worst = max(worst, abs(total) if work.limit[more.EQUAL, r] != 0.0 else total)
     return worst
 
 
@@ -144,9 +144,11 @@ def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
     for r in range(limit.shape[1]):
         y, row = limit[more.Y, r], work.rows[r]
         price -= y * limit[more.BOUND, r]
-        size += y * (abs(limit[more.BOUND, r]) + 2.0)  # the bound is a difference of rounded sums
+        # The bound is a difference of rounded sums, and an equation may have some width.
+        size += abs(y) * (abs(limit[more.BOUND, r]) + 2.0)
+        price -= abs(y) * more.NO_WIDTH * limit[more.EQUAL, r]
         for i in range(n):
-            reduced[i] += y * row[i] - error * y * abs(row[i])
+            reduced[i] += y * row[i] - error * abs(y * row[i])
     level, below = fill_up(reduced, v[more.SPAN], work.mass, error)
     return price - error * size, level, below
 
@@ -162,7 +164,7 @@ def fill_up(reduced: Floats, span: Floats, mass: float, error: float) -> tuple[f
         return 0.0, 0.0
     if span[first] >= mass:
         below = mass * reduced[first]
-        return reduced[first], below - error * (abs(below) + abs(reduced[first]))
+        return reduced[first], below - error * abs(below)
     order = np.argsort(reduced)
     left, below, size, level = mass, 0.0, 0.0, reduced[first]
     for place in range(n):
@@ -175,7 +177,7 @@ def fill_up(reduced: Floats, span: Floats, mass: float, error: float) -> tuple[f
             left -= share
             if not left > 0.0:
                 break
-    return level, below - error * (size + abs(level))
+    return level, below - error * (size + mass * abs(level))
 
 
 @inlined

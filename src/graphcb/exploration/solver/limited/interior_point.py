@@ -91,7 +91,9 @@ def _improve(work: Work, best: LimitedIncumbent, bounds: LimitedBounds) -> Limit
 @inner
 def _count_pairs(work: Work) -> float:
     v = work.v
-    pairs = float(v.shape[1] + work.limit.shape[1])
+    pairs = float(v.shape[1])
+    for r in range(work.limit.shape[1]):
+        pairs += 1.0 - work.limit[more.EQUAL, r]
     for i in range(v.shape[1]):
         pairs += v[more.X, i] > 0.0
         pairs += 0.0 < v[more.SPAN, i] < np.inf
@@ -114,8 +116,10 @@ def _aim_at_zero(work: Work, pairs: float) -> float:
         v[more.TO_N, i] = -v[more.E, i] * v[more.N, i]
         mu -= (v[at.TO_S, i] + v[at.TO_M, i] + v[more.TO_N, i]) / pairs
     for r in range(limit.shape[1]):
-        limit[more.TO_Z, r] = -limit[more.Z, r] * limit[more.Y, r]
-        mu -= limit[more.TO_Z, r] / pairs
+        limit[more.TO_Z, r] = 0.0
+        if limit[more.EQUAL, r] == 0.0:
+            limit[more.TO_Z, r] = -limit[more.Z, r] * limit[more.Y, r]
+            mu -= limit[more.TO_Z, r] / pairs
     return mu
 
 
@@ -129,7 +133,8 @@ def _mean_product_after(work: Work, pairs: float, length: float) -> float:
             left += v[more.X, i] * v[at.M, i] + v[more.E, i] * v[more.N, i]
             left += v[at.Q, i] * v[at.S, i]
         for r in range(limit.shape[1]):
-            left += limit[more.Z, r] * limit[more.Y, r]
+            if limit[more.EQUAL, r] == 0.0:
+                left += limit[more.Z, r] * limit[more.Y, r]
         return left / pairs
     for i in range(v.shape[1]):
         step = length * v[at.DP, i]
@@ -137,8 +142,9 @@ def _mean_product_after(work: Work, pairs: float, length: float) -> float:
         left += (v[more.E, i] - step) * (v[more.N, i] + length * v[more.DN, i])
         left += (v[at.Q, i] + length * v[at.DQ, i]) * (v[at.S, i] + length * v[at.DS, i])
     for r in range(limit.shape[1]):
-        z = limit[more.Z, r] + length * limit[more.DZ, r]
-        left += z * (limit[more.Y, r] + length * limit[more.DY, r])
+        if limit[more.EQUAL, r] == 0.0:
+            z = limit[more.Z, r] + length * limit[more.DZ, r]
+            left += z * (limit[more.Y, r] + length * limit[more.DY, r])
     return left / pairs
 
 
@@ -153,7 +159,7 @@ def _residuals(work: Work, pivot: int) -> float:
         y, row = limit[more.Y, r], work.rows[r]
         for i in range(v.shape[1]):
             spare[i] += y * row[i]
-        worst = max(worst, y * abs(limit[more.MISSED, r]))
+        worst = max(worst, abs(y * limit[more.MISSED, r]))
     for i in range(v.shape[1]):
         worst = max(worst, v[more.X, i] * abs(spare[i] - spare[pivot]))
         worst = max(worst, v[at.Q, i] * abs(v[at.RESIDUAL, i]))
@@ -172,8 +178,9 @@ def _aim_at(work: Work, target: float, limit: float) -> None:
             if v[more.SPAN, i] < np.inf:
                 v[more.TO_N, i] += target - max(-limit, min(limit, -dp * v[more.DN, i]))
     for r in range(rows.shape[1]):
-        second = rows[more.DZ, r] * rows[more.DY, r]
-        rows[more.TO_Z, r] += target - max(-limit, min(limit, second))
+        if rows[more.EQUAL, r] == 0.0:
+            second = rows[more.DZ, r] * rows[more.DY, r]
+            rows[more.TO_Z, r] += target - max(-limit, min(limit, second))
 
 
 @inner
@@ -191,8 +198,9 @@ def _to_boundary(work: Work) -> float:
                 fastest = max(fastest, v[at.DP, i] / v[more.E, i])
                 fastest = max(fastest, -v[more.DN, i] / v[more.N, i])
     for r in range(limit.shape[1]):
-        fastest = max(fastest, -limit[more.DZ, r] / limit[more.Z, r])
-        fastest = max(fastest, -limit[more.DY, r] / limit[more.Y, r])
+        if limit[more.EQUAL, r] == 0.0:
+            fastest = max(fastest, -limit[more.DZ, r] / limit[more.Z, r])
+            fastest = max(fastest, -limit[more.DY, r] / limit[more.Y, r])
     return 1.0 / fastest
 
 

@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import inner
+from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import add_squares, dot, factorise, solve_in_place
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.workspace import Floats, squares
+
+WEIGHT = 1e6  # of an equation, relative to the rest of the matrix
 
 
 class LimitedSystem(NamedTuple):
@@ -40,7 +42,6 @@ def assemble(work: Work) -> LimitedSystem:
     anchor, total = _weigh(work)
     _fill_slopes(v, a, pivot, anchor)
     _fill_curves(work, pivot)
-    _fill_tilts(work, pivot)
     x, mean, flat = v[more.X], v[at.MEAN], v[at.FLAT]
     d, e, m, c = v[more.D], v[more.E], v[at.M], v[more.N]
     w, u, k = v[at.W], v[at.U], v[at.K]
@@ -60,6 +61,7 @@ def assemble(work: Work) -> LimitedSystem:
         matrix[i, i] += flat[i] + x[i] * m[i] + x[i] * x[i] * (c[i] / e[i])
     add_squares(1.0, squares(a, n), int(0), n, matrix)
     add_squares(1.0, work.bends, int(0), n, matrix)
+    _fill_tilts(work, pivot)
     add_squares(1.0, work.tilts, int(0), n, matrix)
     for i in range(n):  # y = 0 for the pivot and for fixed actions
         if i == pivot or x[i] == 0.0:
@@ -101,7 +103,9 @@ def _weigh(work: Work) -> tuple[int, float]:
     limit = work.limit
     for r in range(limit.shape[1]):
         filled = dot(work.rows[r], v[more.D])
-        limit[more.MISSED, r] = filled - (limit[more.BOUND, r] + more.SLACK) + limit[more.Z, r]
+        limit[more.MISSED, r] = filled - limit[more.BOUND, r]
+        if limit[more.EQUAL, r] == 0.0:
+            limit[more.MISSED, r] += limit[more.Z, r] - more.SLACK
     return anchor, total
 
 
@@ -171,13 +175,34 @@ def _fill_curves(work: Work, pivot: int) -> None:
 
 @inner
 def _fill_tilts(work: Work, pivot: int) -> None:
-    """Row k: (y_k / z_k)^(1/2) x_j (row_kj - row_k,pivot)."""
-    x, limit = work.v[more.X], work.limit
+    """Row k: (y_k / z_k)^(1/2) x_j (row_kj - row_k,pivot).
+
+    An equation has the weight 1 / z_k instead, WEIGHT times what the matrix weighs so far: the step
+    meets it up to z dy, and the multiplier follows.
+    """
+    x, limit, matrix = work.v[more.X], work.limit, work.a[at.NEWTON]
+    heaviest = 0.0
+    for j in range(x.size):
+        heaviest = max(heaviest, matrix[j, j] if j != pivot else 0.0)
     for r in range(limit.shape[1]):
-        root = np.sqrt(limit[more.Y, r] / limit[more.Z, r])
         row, tilt = work.rows[r], work.tilts[r]
+        longest = 0.0
         for j in range(x.size):
-            tilt[j] = root * x[j] * (row[j] - row[pivot])
+            tilt[j] = x[j] * (row[j] - row[pivot])
+            longest = max(longest, abs(tilt[j]))
+        if limit[more.EQUAL, r] != 0.0:
+            limit[more.Z, r] = max(longest * longest / (WEIGHT * heaviest), 1e-200)
+        root = np.sqrt(_stiffness(limit, r))
+        for j in range(x.size):
+            tilt[j] *= root
+
+
+@inlined
+def _stiffness(limit: Floats, r: int) -> float:
+    """By how much the multiplier rises with what is missed."""
+    weight = 1.0 if limit[more.EQUAL, r] != 0.0 else limit[more.Y, r]
+    stiffness: float = weight / limit[more.Z, r]
+    return stiffness
 
 
 @inner
@@ -233,9 +258,11 @@ def solve_direction(work: Work, system: LimitedSystem, refinements: int) -> None
             filled = -moved * row[pivot]
             for j in range(n):
                 filled += x[j] * dp[j] * row[j]
-            limit[more.DZ, r] = -limit[more.MISSED, r] - filled
-            change = limit[more.TO_Z, r] - limit[more.Y, r] * limit[more.DZ, r]
-            limit[more.DY, r] = change / limit[more.Z, r]
+            change = -limit[more.MISSED, r] - filled
+            limit[more.DY, r] = (
+                limit[more.TO_Z, r] / limit[more.Z, r] - _stiffness(limit, r) * change
+            )
+            limit[more.DZ, r] = 0.0 if limit[more.EQUAL, r] != 0.0 else change
     for j in range(n):
         dp[j] *= x[j]
     dp[pivot] = -moved
@@ -251,7 +278,7 @@ def _pull_of_stationarity(work: Work, pivot: int) -> None:
         spare[j] = (g[j] - m[j]) + (c[j] + to_n[j] / e[j])
     for r in range(limit.shape[1]):
         y, row = limit[more.Y, r], work.rows[r]
-        y += (limit[more.TO_Z, r] + y * limit[more.MISSED, r]) / limit[more.Z, r]
+        y += limit[more.TO_Z, r] / limit[more.Z, r] + _stiffness(limit, r) * limit[more.MISSED, r]
         for j in range(x.size):
             spare[j] += y * row[j]
     level = spare[pivot]

@@ -1,5 +1,8 @@
 """Feasible points: the only one where limits leave no choice, and safe ones if all else fails."""
 
+import math
+import threading
+
 import numpy as np
 
 from graphcb.exploration.limits import BoxAndRows
@@ -23,18 +26,65 @@ from graphcb.graphs.formulas import (
     scale,
 )
 
-NO_CHOICE = 1e-12  # probability that floors leave, or caps above what is needed
+NO_CHOICE = 1e-15  # probability that floors leave, or caps above what is needed
+NEARLY = 1e-12  # below which sums are worked out exactly
 DENSE = 4000  # actions up to which the bound of a single point is worked out
 EXACT, NOT_CERTIFIED = 2, 3
+MOST_KEPT = 16  # inner points
+
+_NONE: Floats = np.empty(0)
+_found = threading.local()
 
 
 def the_only_point(box: BoxAndRows) -> Floats | None:
     """The floors or the caps if they add up to 1; None if there is a choice."""
-    if 1.0 - box.lower.sum() <= NO_CHOICE:
+    if 1.0 - box.lower.sum() <= NEARLY and math.fsum([1.0, *-box.lower]) <= NO_CHOICE:
         return box.lower
-    if box.upper.sum() - 1.0 <= NO_CHOICE:
+    if box.upper.sum() - 1.0 <= NEARLY and math.fsum([-1.0, *box.upper]) <= NO_CHOICE:
         return box.upper
     return None
+
+
+def inner_point(box: BoxAndRows) -> Floats:
+    """A point that meets the linear limits with about the most room to spare; empty without any.
+
+    The points found last are tried first: limits that come from a budget change by little.
+    """
+    if not box.most.size:
+        return _NONE
+    kept: list[tuple[BoxAndRows, Floats, float]] = _found.__dict__.setdefault("points", [])
+    for place, (known, point, slack) in enumerate(kept):
+        if known is box or (
+            known.rows.shape == box.rows.shape
+            and (box.most - box.rows @ point).min() >= 0.5 * slack
+            and slack > 0.0
+            and (point >= box.lower).all()
+            and (point <= box.upper).all()
+        ):
+            if place:
+                kept.insert(0, kept.pop(place))
+            return point
+    point = _most_room(box)
+    kept.insert(0, (box, point, float((box.most - box.rows @ point).min())))
+    del kept[MOST_KEPT:]
+    return point
+
+
+def _most_room(box: BoxAndRows) -> Floats:
+    from scipy.optimize import linprog
+
+    k = box.lower.size
+    found = linprog(
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.column_stack([box.rows, np.ones(box.most.size)]),
+        b_ub=box.most,
+        A_eq=np.append(np.ones(k), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[*zip(box.lower, box.upper, strict=True), (None, 1.0)],
+        options={"primal_feasibility_tolerance": 1e-10},
+    )
+    point: Floats = box.upper.copy() if found.x is None else found.x[:k]
+    return np.clip(point, box.lower, box.upper)
 
 
 def settle_point(
@@ -82,7 +132,7 @@ def _bound(
     kept = box.lower @ gradient
     size = ft[worst] + 2.0 * abs(t[worst]) + box.lower @ np.abs(gradient)
     span = np.where(box.upper < 1.0, box.upper - box.lower, np.inf)
-    mass = max(0.0, 1.0 - box.lower.sum())
+    mass = max(0.0, math.fsum([1.0, *-box.lower]))
     return float(price + kept + fill_up(gradient, span, mass, error)[1] - error * size)
 
 

@@ -35,8 +35,10 @@ def price(
     """Extend the bounds to all actions; fill `revealed` (W) and `reduced` for all of them."""
     n, size = ft.size, work.v.shape[1]
     value, upper = best.value, best.upper
-    if size == n or not upper < np.inf:
+    if size == n:
         return Prices(value, upper, best.lower)
+    if not upper < np.inf:
+        return Prices(value, upper, -np.inf)  # the bound is one for these actions alone
     _add_up(edges, active, box, work, revealed, reduced, line)
     gaps, p, error = work.v[at.FT], work.v[at.BEST_P], work.error
     common = 0.0
@@ -63,7 +65,7 @@ def price(
         for b in range(n):
             if not inside[b]:
                 reduced[b] += y * row[b]
-                line[b] += y * abs(row[b])
+                line[b] += abs(y * row[b])
     for b in range(n):
         if not inside[b]:
             reduced[b] -= error * line[b]

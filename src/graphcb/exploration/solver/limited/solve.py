@@ -9,12 +9,22 @@ from graphcb.exploration.clashing import InfeasibleLimits, check_bounds, least_v
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import solve_programs, solver_for
-from graphcb.exploration.solver.limited.entry import never_revealed, solve_limited
-from graphcb.exploration.solver.limited.points import repair, settle_point, the_only_point
+from graphcb.exploration.solver.limited.bandit import solve_bandit_within
+from graphcb.exploration.solver.limited.entry import solve_limited
+from graphcb.exploration.solver.limited.points import (
+    EXACT,
+    NOT_CERTIFIED,
+    inner_point,
+    repair,
+    settle_point,
+    the_only_point,
+)
 from graphcb.exploration.solver.outcomes import HIDDEN, REPAIR, STATUS
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.families.bandit import Bandit
 from graphcb.graphs.formulas import ExactSolution
+from graphcb.graphs.registry import recognise
 
 SHARED = 1e-9  # limits are met to this, in units of the largest weight of a linear one
 
@@ -49,7 +59,10 @@ def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
         size = np.abs(rows).max(axis=1)
         size[size == 0.0] = 1.0
         rows, most = np.ascontiguousarray(rows / size[:, None]), most / size
-    return BoxAndRows(lower, upper, rows, most)
+    views = [array.view() for array in (lower, upper, rows, most)]
+    for array in views:  # as those of `Limits.on`: kernels are compiled for one type
+        array.setflags(write=False)
+    return BoxAndRows(*views)
 
 
 def solve_within(
@@ -75,21 +88,37 @@ def solve_within(
             outcomes[row, HIDDEN] = 0.0
             return
         scaled[row] = losses[row]
+        if isinstance(recognise(graph), Bandit) and not box.most.size and box.upper.all():
+            solve_bandit_within(
+                scaled[row], gammas[row], box.lower, box.upper, tolerance, p[row], outcomes[row]
+            )
+            if outcomes[row, STATUS] == EXACT and not outcomes[row, REPAIR]:
+                return
+            scaled[row] = losses[row]
     point = the_only_point(box)
     if point is not None:
         p[row] = point
         settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
     else:
-        solve_limited(scaled, gammas, edges, *box, tolerance, max_steps, row, row + 1, p, outcomes)
-        if outcomes[row, STATUS] == 3 and box.most.size and least_violation(*box) > SHARED:
+        within, stop = inner_point(box), row + 1
+        solve_limited(
+            scaled, gammas, edges, box.lower, box.upper, box.rows, box.most, within, tolerance,
+            max_steps, row, stop, p, outcomes,
+        )  # fmt: skip
+        if (
+            outcomes[row, STATUS] == NOT_CERTIFIED
+            and box.most.size
+            and least_violation(*box) > SHARED
+        ):
             raise InfeasibleLimits(
                 "`limits` must leave a choice, but no probabilities that add up to 1 meet these "
                 "floors, caps and linear limits together; relax one of them"
             )
         if outcomes[row, REPAIR]:
             repair(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
-    hidden = not box.upper.all() and never_revealed(edges, box.upper).any()
-    outcomes[row, HIDDEN] = hidden
+    if not box.upper.all():
+        seen = graph.structure.reveal_probabilities(np.ceil(box.upper))
+        outcomes[row, HIDDEN] = not seen.all()
 
 
 @compiled

@@ -17,7 +17,11 @@ from graphcb.exploration.solver.limited.newton import find_pivot
 from graphcb.exploration.solver.limited.workspace import Box, Work
 from graphcb.exploration.solver.workspace import Floats, Indices
 
-LEAST_SLACK = 1e-3  # of a linear limit, at a cold start
+LEAST_SLACK = 1e-3  # of a linear limit that cannot be met with room to spare, at a cold start
+TINY_SLACK = 1e-7  # the room to spare for that
+KEPT = 0.3  # share of the inner point's slack that the starting point has
+HALFWAY = 0.5  # the same if there are equations
+FARTHEST = 0.9  # share of the way to the inner point: it may be at floors and caps
 PASSES = 8  # of the search for the scale of the weights
 
 
@@ -38,6 +42,7 @@ def cold_start(work: Work, careful: bool) -> None:
     value = _estimate_value(v, work.a) if careful else 1.0
     _choose_weights(v, work.a, value)
     _fit_between_limits(v, work.mass)
+    _move_within(work)
     for r in range(limit.shape[1]):
         limit[more.Y, r] = 0.0
     bounds = evaluate(work)
@@ -55,8 +60,10 @@ def cold_start(work: Work, careful: bool) -> None:
         v[more.N, b] = mu / e[b] if x[b] > 0.0 and span[b] < np.inf else 0.0
     for r in range(limit.shape[1]):
         left = limit[more.BOUND, r] + more.SLACK - dot(work.rows[r], d)
-        limit[more.Z, r] = max(left, 0.1 * abs(left), LEAST_SLACK)
-        limit[more.Y, r] = mu / limit[more.Z, r]
+        most = limit[more.BOUND, r] - dot(work.rows[r], work.inner)
+        enough = left > max(0.1 * most, TINY_SLACK)
+        limit[more.Z, r] = left if enough else max(0.1 * abs(left), LEAST_SLACK)
+        limit[more.Y, r] = mu / limit[more.Z, r] if limit[more.EQUAL, r] == 0.0 else 0.0
 
 
 @inner
@@ -155,6 +162,31 @@ def _fit_between_limits(v: Floats, mass: float) -> None:
             e[i] = span[i] - d[i] if less < 1.0 else e[i] * (1.0 - into)
         x[i] = d[i]
         p[i] = floor[i] + d[i]
+
+
+@inlined
+def _move_within(work: Work) -> None:
+    """Move d towards the inner point as far as the linear limits ask for."""
+    v, limit = work.v, work.limit
+    d, share = v[more.D], 0.0
+    for r in range(limit.shape[1]):
+        bound = limit[more.BOUND, r]
+        slack, excess = bound - dot(work.rows[r], work.inner), dot(work.rows[r], d) - bound
+        if limit[more.EQUAL, r] != 0.0:
+            share = max(share, HALFWAY)
+        elif excess + KEPT * slack > 0.0 and excess + slack > 0.0:
+            share = max(share, min(FARTHEST, (excess + KEPT * slack) / (excess + slack)))
+    if share > 0.0:
+        total = 0.0
+        for i in range(d.size):
+            total += work.inner[i]
+        for i in range(d.size):
+            if v[more.X, i] > 0.0:
+                change = share * (work.inner[i] * (work.mass / total) - d[i])
+                d[i] += change
+                if v[more.SPAN, i] < np.inf:
+                    v[more.E, i] = max(v[more.E, i] - change, (1.0 - share) * v[more.E, i])
+                v[more.X, i], v[at.P, i] = d[i], v[more.L, i] + d[i]
 
 
 @inner

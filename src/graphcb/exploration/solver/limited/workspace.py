@@ -28,8 +28,9 @@ MORE = 11
     BEST_REDUCED,  # the same for the best bound so far
 ) = range(at.VECTORS, at.VECTORS + MORE)
 
-LIMIT_VECTORS = 7
+LIMIT_VECTORS = 8
 (
+    EQUAL,  # 1 for an equation: y has any sign, and 1 / Z is the weight of what is missed
     BOUND,  # most - row @ floors: what is left for D
     Z,  # primal: slack of row @ D <= BOUND
     Y,  # dual: its multiplier
@@ -49,8 +50,9 @@ PASSIVE_VECTORS = 6
     BEST_PASSIVE_T,
 ) = range(PASSIVE_VECTORS)
 
-SLACK = 2e-10  # linear limits are relaxed by this much, so that equations have an interior
-ALLOWED = 6e-10  # and met to this
+SLACK = 4e-10  # linear limits are relaxed by this much, so that there is an interior
+NO_WIDTH = 1e-13  # a limit from below and above with less between them is an equation
+ALLOWED = 8e-10  # and met to this
 
 
 class Box(NamedTuple):
@@ -60,9 +62,11 @@ class Box(NamedTuple):
     span: Floats  # (n,) cap - floor, infinite without a cap
     rows: Floats  # (r, n)
     bound: Floats  # (r,) most - rows @ lower
+    equal: Flags  # (r,) which are equations
     mass: float  # 1 - sum of the floors
     others: Floats  # (n,) revealed by the floors of the others
     base: Floats  # (n,) revealed by all floors
+    inner: Floats  # (n,) p - floor of a point well within the linear limits
 
 
 class Work(NamedTuple):
@@ -73,6 +77,7 @@ class Work(NamedTuple):
     rows: Floats  # (r, n) the linear limits on the active actions
     tilts: Floats  # (r, n) the same relative to the pivot, scaled for the Newton matrix
     limit: Floats  # (LIMIT_VECTORS, r)
+    inner: Floats  # (n,) a point well within the linear limits
     best_y: Floats  # (r,) multipliers of the best bound so far
     passive: Floats  # (PASSIVE_VECTORS, m) actions outside the set with a positive floor
     seen: Floats  # (m, n) the probability that an active action reveals a passive one
@@ -93,7 +98,8 @@ def lay_out_limited(ft: Floats, active: Active, size: int, inside: Flags, box: B
     for b in range(n):
         m += not inside[b] and box.lower[b] > 0.0
     work = Work(
-        v, a, np.empty((r, size)), np.empty((r, size)), np.empty((LIMIT_VECTORS, r)), np.zeros(r),
+        v, a, np.empty((r, size)), np.empty((r, size)),
+        np.empty((LIMIT_VECTORS, r)), np.empty(size), np.zeros(r),
         np.empty((PASSIVE_VECTORS, m)), np.empty((m, size)), np.empty((m, size)),
         np.empty(m, dtype=np.int64), box.mass, _fill_passive_floors(box, inside),
         (n + r + 16) * 2.0**-53,
@@ -101,10 +107,12 @@ def lay_out_limited(ft: Floats, active: Active, size: int, inside: Flags, box: B
     for k in range(size):
         v[L, k], v[SPAN, k] = box.lower[active.actions[k]], box.span[active.actions[k]]
         v[BASE, k] = box.others[active.actions[k]]
+        work.inner[k] = box.inner[active.actions[k]]
         for i in range(r):
             work.rows[i, k] = box.rows[i, active.actions[k]]
     for i in range(r):
         work.limit[BOUND, i] = box.bound[i]
+        work.limit[EQUAL, i] = 1.0 if box.equal[i] else 0.0
     i = 0
     for b in range(n):
         if not inside[b] and box.lower[b] > 0.0:
