@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.budgets import Budget
+from graphcb.agents.budgets import LARGEST, Budget
 from graphcb.loaded import check_counts, check_numbers
 
 Floats = NDArray[np.float64]
@@ -147,11 +147,11 @@ class Account:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_counts(self, n_rounds=0, period=0)
         sums = ("accrued", "allowance", "spent", "base", "unit", "spread", "spent_in_period")
-        check_numbers(self, *sums, least=0.0)
+        check_numbers(self, *sums, least=0.0, most=LARGEST)
         if (self.began is None) != (self.now is None):
             raise ValueError("`began` and `now` must both be times, or both be None")
         if self.began is not None:
-            check_numbers(self, "began", "now")
+            check_numbers(self, "began", "now", least=-LARGEST, most=LARGEST)
 
 
 def _left(total: float, spent: float) -> float:
