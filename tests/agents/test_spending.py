@@ -276,6 +276,15 @@ class TestRefusals:
             with pytest.raises(ValueError, match="`costs` must come with budgets, got"):
                 agent.act([1.0, 0.0], REVIEW, costs={"dollars": [1.0, 2.0, 3.0]})
 
+    def test_names_must_be_there_where_rules_are_by_name(self, new_agent):
+        named = {"budgets": [Budget("reviews", {"review": 1.0}, at_most=0.1)]}
+        for rules in (named, {"limits": Limits(caps={"review": 0.1})}):
+            agent = new_agent(**rules)
+            before = state(agent)
+            with pytest.raises(ValueError, match="`names` must tell the actions of the round, as"):
+                agent.act([1.0, 0.0], REVIEW)
+            assert state(agent) == before
+
     def test_a_round_must_be_settled_before_the_next(self, new_agent):
         agent = new_agent(budgets=[TENTH])
         p = agent.act([1.0, 0.0], REVIEW)
