@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 
 from graphcb import FileError, Limits, SquareCB, SquareCBG, exploration, graphs, oracles, saving
-from graphcb.agents import EpsilonGreedy, Greedy, Uniform
+from graphcb.agents import Budget, EpsilonGreedy, Greedy, Played, Uniform, hook
 from graphcb.experiments.model import EARLIER, Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
@@ -67,6 +67,11 @@ def examples():
     ]
     agents = [SquareCBG(copy.deepcopy(alone[3]), gamma=gamma) for gamma in schedules]
     ridge = copy.deepcopy(alone[3])
+    budgets = [
+        Budget("a", {1: 1.0}, 0.5, per="day"),
+        Budget("b", {0: 0.25, 1: 2.0}, 3.0, per=5, hard=True),
+        Budget("c", copy.deepcopy(linear), 1.0),
+    ]
     agents += [
         SquareCBG(ridge, gamma=exploration.FromGraphs(2.0), certify=True),
         SquareCBG(),
@@ -78,9 +83,14 @@ def examples():
         SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
         Greedy(copy.deepcopy(linear), limits=GROUP),
         EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
+        Greedy(copy.deepcopy(linear), budgets=budgets),
+        SquareCBG(budgets=budgets[:1]),
     ]
     for agent in agents:
         use(agent)
+    begun = SquareCBG(budgets=budgets[1:2])
+    begun.act(DENSE[0], graphs.bandit(ACTIONS))
+    agents.append(begun)
     targets = Targets(("a", "b", "c"))
     columns = Columns(("x", "y", "z"), ("w",), label="v")
     readings = [
@@ -173,7 +183,11 @@ def refused_in_plain_words():
 def predict(thing, context, actions):
     answer = None
     if hasattr(thing, "act"):
+        if (at_time := hook(thing, "at_time")) is not None:
+            at_time(1.7e9)
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
+        if (settle := hook(thing, "settle")) is not None:
+            settle(Played(context, graphs.bandit(ACTIONS), actions, answer, 1))
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):
