@@ -81,7 +81,7 @@ def _learn(
             f"decision {row.decision}, which is missing"
         )
     graph = graphs.read(decision.graph)
-    known: dict[int, float] = {}
+    known: dict[int, float] | None = None
     if counts.of(row.decision):
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
         sofar = [part for part in parts if part.position <= row.position]
