@@ -278,7 +278,7 @@ def test_limits_hold_and_a_baseline_that_breaks_them_is_refused():
             agent.act([1.0], graphs.bandit(3))
         assert to_bytes(agent) == before
     floors = Conservative(Greedy(oracles.LinearOGD(2, 1), limits=Limits(floors={1: 0.1})), 0)
-    with pytest.raises(ValueError, match="got probability 0 for 1, whose floor is 0.1"):
+    with pytest.raises(ValueError, match=r"got probability 0 for 1, whose floor is 0\.1"):
         floors.act([1.0], graphs.bandit(2))
 
 

@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 
 from graphcb import FileError, SquareCB, SquareCBG, exploration, graphs, oracles, saving
-from graphcb.agents import EpsilonGreedy, Greedy, Uniform
+from graphcb.agents import Conservative, EpsilonGreedy, Greedy, Played, Shadow, Uniform
 from graphcb.experiments.model import EARLIER, Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
@@ -73,6 +73,9 @@ def examples():
         Greedy(copy.deepcopy(sparse)),
         EpsilonGreedy(copy.deepcopy(alone[2])),
         Uniform(),
+        Conservative(SquareCBG(copy.deepcopy(alone[3]), gamma=10.0), 1, loss=0.25),
+        Conservative(Greedy(copy.deepcopy(linear)), Uniform(), epsilon=0.5),
+        Shadow(Greedy(copy.deepcopy(linear)), 2),
     ]
     for agent in agents:
         use(agent)
@@ -169,6 +172,10 @@ def predict(thing, context, actions):
     answer = None
     if hasattr(thing, "act"):
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
+    if isinstance(thing, Conservative):
+        made = Played(context, graphs.bandit(ACTIONS), actions, answer, int(answer.argmax()))
+        thing.settle(made)
+        thing.judge(made, [made.action], [0.75])
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):

@@ -126,7 +126,7 @@ class Deviation:
         guess, trust, penalty, safe, lifted = self._guess(weights)
         each = self._per_reveal(weights)
         high = sum(each[index] * (loss - safe[index]) for index, loss in known.items())
-        correction = high - trust * sum(lifted[index] for index in known)
+        correction: Floats = high - trust * sum(lifted[index] for index in known)
         return guess + correction - penalty * correction**2
 
     def _lowest(self, weights: Floats, row: Floats) -> Floats:
