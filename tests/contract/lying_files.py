@@ -20,7 +20,16 @@ import warnings
 import numpy as np
 
 from graphcb import FileError, Limits, SquareCB, SquareCBG, exploration, graphs, oracles, saving
-from graphcb.agents import Budget, EpsilonGreedy, Greedy, Played, Uniform, hook
+from graphcb.agents import (
+    Budget,
+    Conservative,
+    EpsilonGreedy,
+    Greedy,
+    Played,
+    Shadow,
+    Uniform,
+    hook,
+)
 from graphcb.experiments.model import EARLIER, Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
@@ -85,6 +94,9 @@ def examples():
         EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
         Greedy(copy.deepcopy(linear), budgets=budgets),
         SquareCBG(budgets=budgets[:1]),
+        Conservative(SquareCBG(copy.deepcopy(alone[3]), gamma=10.0), 1, loss=0.25),
+        Conservative(Greedy(copy.deepcopy(linear)), Uniform(), epsilon=0.5),
+        Shadow(Greedy(copy.deepcopy(linear)), 2),
     ]
     for agent in agents:
         use(agent)
@@ -186,8 +198,11 @@ def predict(thing, context, actions):
         if (at_time := hook(thing, "at_time")) is not None:
             at_time(1.7e9)
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
+        made = Played(context, graphs.bandit(ACTIONS), actions, answer, int(answer.argmax()))
         if (settle := hook(thing, "settle")) is not None:
-            settle(Played(context, graphs.bandit(ACTIONS), actions, answer, 1))
+            settle(made)
+        if (judge := hook(thing, "judge")) is not None:
+            judge(made, [made.action], [0.75])
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):

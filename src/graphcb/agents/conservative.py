@@ -114,7 +114,7 @@ class Conservative:
     def settle(self, played: Played) -> None:
         """Count the round as lost as far as it may be, until feedback comes."""
         deviation = self._of(played)
-        least, estimated = self._after(deviation.proof(played.action, {}))
+        least, estimated = self._after(deviation.proof(played.action, None))
         inner = hook(self.agent, "settle")
         if inner is not None:
             inner(played)
@@ -124,11 +124,10 @@ class Conservative:
 
     def judge(self, played: Played, indices: Any, losses: Any) -> None:
         """Count what the feedback proves of the round that it is for."""
-        known = dict(played.known or {})
-        new = _as_shares(indices, losses)
+        known = dict(played.known or {}) | _as_shares(indices, losses)
         deviation = self._of(played)
-        before = deviation.proof(played.action, known)
-        least, estimated = self._after(deviation.proof(played.action, known | new), before)
+        before = deviation.proof(played.action, played.known)
+        least, estimated = self._after(deviation.proof(played.action, known), before)
         inner = hook(self.agent, "judge")
         if inner is not None:
             inner(played, indices, losses)

@@ -28,6 +28,7 @@ Flags = NDArray[np.bool_]
 
 GUESS = 0.25  # of a loss before it is seen; a guess of any size is valid, and most losses are small
 CERTAIN = 1.0 - 1e-12  # reveal probabilities from here on are 1 but for rounding
+NEVER = 1e-12  # up to here, a loss counts as never revealed, and as bad as it can be
 LOOKED_AT = 512  # actions, up to which it is looked at what is revealed together
 
 
@@ -95,8 +96,13 @@ class Deviation:
         hidden = (self.compared > 0.0) & (self.reveal < CERTAIN)
         return hidden | self.silent
 
-    def proof(self, action: int, known: Mapping[int, float]) -> Proof:
-        """What these losses prove once `action` is drawn; others may yet be revealed."""
+    def proof(self, action: int, feedback: Mapping[int, float] | None) -> Proof:
+        """What these losses prove once `action` is drawn; None stands for no feedback yet.
+
+        Feedback is whole once it has all losses that are sure to be revealed. What it then lacks
+        counts as not revealed; before, everything counts as bad as it can be.
+        """
+        known = {} if feedback is None else feedback
         own = self.own[action] * known[action] if action in known else min(self.own[action], 0.0)
         share = self.rest[action] / self.total if self.total > 0.0 else 0.0
         compared = share * sum(self.compared[index] * loss for index, loss in known.items())
@@ -110,18 +116,17 @@ class Deviation:
         if is_hidden:
             weights = weights + self.compared
         row = self.graph.row(action)
-        is_whole = all(index in known for index in np.flatnonzero(row == 1.0).tolist())
+        certain = np.flatnonzero(row == 1.0 if feedback is not None else row > 0.0).tolist()
+        is_whole = all(index in known for index in certain)
         found = self._estimate(weights, known) if is_whole else self._lowest(weights, row)
         return Proof(least, sure + found - draw_penalty(*self._spread(is_hidden)))
 
     def _estimate(self, weights: Floats, known: Mapping[int, float]) -> Floats:
         """The estimate of weights @ losses by each bet, less its penalty."""
         guess, trust, penalty, safe, lifted = self._guess(weights)
-        high = sum(
-            weights[index] / self.reveal[index] * (loss - safe[index])
-            for index, loss in known.items()
-        )
-        correction = high - trust * sum(lifted[index] for index in known)
+        each = self._per_reveal(weights)
+        high = sum(each[index] * (loss - safe[index]) for index, loss in known.items())
+        correction: Floats = high - trust * sum(lifted[index] for index in known)
         return guess + correction - penalty * correction**2
 
     def _lowest(self, weights: Floats, row: Floats) -> Floats:
@@ -138,9 +143,8 @@ class Deviation:
         With the safe guess of a loss, 0 where its weight is positive and else 1, corrections are
         never negative. A bet trusts `GUESS` as far as they are not below what it can bear.
         """
-        unseen = self.reveal <= 0.0
         safe = (weights < 0.0).astype(np.float64)
-        lift = np.where(unseen, 0.0, weights * (GUESS - safe))
+        lift = np.where(self.reveal > NEVER, weights * (GUESS - safe), 0.0)
         lifted = self._per_reveal(lift)
         trust, penalty = shrink(_largest(self.graph, self.played, lifted))
         guess = float((weights * safe).sum()) + trust * float(lift.sum())
@@ -148,7 +152,7 @@ class Deviation:
 
     def _per_reveal(self, weights: Floats) -> Floats:
         none = np.zeros(weights.size)
-        return np.divide(weights, self.reveal, out=none, where=self.reveal > 0.0)
+        return np.divide(weights, self.reveal, out=none, where=self.reveal > NEVER)
 
     def _spread(self, is_hidden: bool) -> tuple[float, float]:
         """By how much the draw can move what is estimated: its variance at most, and its range.

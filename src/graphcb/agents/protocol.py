@@ -16,7 +16,7 @@ class Played(NamedTuple):
 
     `context`, `graph` and `actions` are what `act` was given, `probabilities` what it returned.
     `names` is what rules call the actions, where that is not `actions`. Where feedback comes in
-    parts, `known` has the losses that earlier parts revealed, by index.
+    parts, `known` has the losses that earlier parts revealed, by index; None before the first.
     """
 
     context: Any

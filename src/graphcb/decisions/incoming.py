@@ -21,14 +21,14 @@ Losses = Mapping[Any, float]
 class NewFeedback(NamedTuple):
     """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
 
-    `known` are the losses that earlier parts revealed, by index.
+    `known` are the losses that earlier parts revealed, by index; None if there was no part.
     """
 
     decision: DecisionRow
     indices: NDArray[np.int64]
     losses: NDArray[np.float64]
     receipt: Acknowledgement
-    known: dict[int, float]
+    known: dict[int, float] | None = None
 
 
 def check_feedbacks(
@@ -74,7 +74,7 @@ def _check(
     problem = problem_of(pending.state.agent)
     indices, values = read_losses(losses, identifiers, graph, row.action, problem)
     if not parts:
-        return NewFeedback(row, indices, values, Acknowledgement(text, True, "counted"), {})
+        return NewFeedback(row, indices, values, Acknowledgement(text, True, "counted"))
     known = merge(parts, graph, pending.storage.location)
     earlier = {index: one.loss for index, one in known.items()}
     new, new_values = what_is_new(indices, values, known, identifiers, text, problem)

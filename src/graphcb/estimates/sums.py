@@ -28,7 +28,7 @@ import numpy as np
 from graphcb.estimates.terms import Floats
 
 N_BETS = 24
-BETS: Floats = 0.5 ** np.arange(N_BETS)
+BETS: Floats = np.power(0.5, np.arange(N_BETS))
 _LOG_WEIGHTS: Floats = -np.log((np.arange(N_BETS) + 1.0) * (np.arange(N_BETS) + 2.0))
 _MOST = 0.5  # of bet * floor
 

@@ -217,8 +217,8 @@ class Learner:
         revealed = [names[index] for index in indices]
         losses = self.problem.as_losses(self.problem.check_values(values, revealed))
         inside = self._inside(played)
-        if played.known:
-            earlier = self.problem.as_losses(np.array(list(played.known.values())))
+        if played.known is not None:
+            earlier = self.problem.as_losses(np.array(list(played.known.values()), dtype=float))
             inside = inside._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
         inner(inside, indices, losses)
 
