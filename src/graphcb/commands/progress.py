@@ -12,7 +12,12 @@ from graphcb.agents import SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
-from graphcb.commands.guardrail_facts import guardrail_facts, run_facts, run_results
+from graphcb.commands.guardrail_facts import (
+    cost_of_limits,
+    guardrail_facts,
+    run_facts,
+    run_results,
+)
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
@@ -64,10 +69,14 @@ class Progress:
                 self.say(line)
             self.say(f"{len(actions)} actions: {listed(actions)}")
             self.say(f"graph: {'one per row' if player.graph is None else repr(player.graph)}")
-            learns = innermost(player.agent)
+            learns, problem = innermost(player.agent), model.learner.problem
+            facts = guardrail_facts(problem)
             if player.graph is not None and isinstance(learns, SquareCBG):
-                self.say(f"SquareCB.G by {learns.explain(player.graph, names=actions)}")
-            for name, text in guardrail_facts(model.learner.problem):
+                how = learns.explain(player.graph)
+                # What rules add to it is in columns; the facts say it in names.
+                self.say(f"SquareCB.G by {how.partition('; ')[0] if facts else how}")
+                facts += cost_of_limits(problem)
+            for name, text in facts:
                 self.say(f"{name}: {text}")
         what = model.learner.problem.unit
         self.say()
