@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 
-from graphcb import FileError, SquareCB, SquareCBG, exploration, graphs, oracles, saving
+from graphcb import FileError, Limits, SquareCB, SquareCBG, exploration, graphs, oracles, saving
 from graphcb.agents import Budget, EpsilonGreedy, Greedy, Played, Uniform, hook
 from graphcb.experiments.model import EARLIER, Model
 from graphcb.problems import Learner, Problem, Recorded
@@ -33,6 +33,7 @@ NUMBERS = [
     0, 1, 2, 3, 5, 16, 64, -1, 10**9, 2**31, 2**53, 2**63, 2**64, 10**400, 0.5, -0.5, 1e-320,
     1e100, 1e308, -1e308, float("nan"), float("inf"), float("-inf"),
 ]  # fmt: skip
+GROUP = Limits(linear=[{"actions": [0, 1], "at_most": 0.6}, {"weights": {1: 2.0}, "at_most": 0.5}])
 OTHERS = [None, True, "", "full", "text", {"list": []}, {"tuple": [1]}, {"dict": []}, [1], {}]
 
 
@@ -80,6 +81,10 @@ def examples():
         Uniform(),
         Greedy(copy.deepcopy(linear), budgets=budgets),
         SquareCBG(budgets=budgets[:1]),
+        SquareCBG(limits=Limits(floors=0.1, caps={1: 0.5})),
+        SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
+        Greedy(copy.deepcopy(linear), limits=GROUP),
+        EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
     ]
     for agent in agents:
         use(agent)

@@ -210,18 +210,19 @@ class SquareCBG:
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How this graph is explored, and why; with limits, what they cost.
 
-        The cost is in gamma * DEC at equal predictions, which bounds regret: 1.5 times as much is
-        as good as 1.5 times as many rounds to learn the same.
+        The cost is given in gamma * DEC at equal predictions, which the bound on regret grows with.
+        `names` is what the limits call the actions.
         """
         if self.schedule is None:
             require_observable(as_graph(graph), "to learn from it")
             how = "information-directed: the oracle says how sure it is, and no gamma was given"
         else:
             who = type(self.schedule).__name__ if self._needs_optimum() else ""
-            who = "an agent with limits or budgets" if self.rules is not None else who
             how = explain(graph, self.method, optimum_for=who)
         if self.rules is None or how.startswith("refused"):
             return how
+        if self.schedule is not None:
+            how = "convex program: closed forms know no limits"
         return f"{how}; {self.rules.cost(graph, names)}"
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:

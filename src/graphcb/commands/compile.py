@@ -102,8 +102,8 @@ def _learn_and_play() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from graphcb import SquareCB, SquareCBG, graphs, oracles
-    from graphcb.agents import Greedy
+    from graphcb import Limits, SquareCB, SquareCBG, graphs, oracles
+    from graphcb.agents import EpsilonGreedy, Greedy
     from graphcb.environments import (
         KnownLosses,
         OffLinear,
@@ -152,6 +152,9 @@ def _learn_and_play() -> None:
         list(run(SquareCBG(), table(graphs.cops_and_robbers(2), sparse), seed=0))
     list(run(SquareCBG(oracles.OnlineRidge(2, 3)), table(graphs.bandit(2), False), seed=0))
     logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
+    limits = Limits(caps=0.8, linear=[{"weights": [1.0, 0.5], "at_most": 0.9}])
+    EpsilonGreedy(logistic, limits=limits).act(context, graphs.bandit(2))
+    SquareCBG(limits=limits).act(context, graphs.bandit(2))
     for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
         list(run(agent, table(many, True), seed=0))
     for graph in (graphs.bandit(2), many):
