@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.budgets import Budget
+from graphcb.agents.budgets import LARGEST, Budget
 from graphcb.agents.pacing import Account
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
@@ -93,8 +93,7 @@ class Spending:
         without a hard stop gives way.
         """
         costs = self._open()
-        room = [a.room(b) for a, b in zip(self.accounts, self.budgets, strict=True)]
-        excess = costs - np.array(room)[:, None]
+        excess = costs - self._room()[:, None]
         if (excess <= 0.0).all():
             return box
         stops = np.array([budget.hard for budget in self.budgets])
@@ -105,9 +104,11 @@ class Spending:
             worst = (excess / units[:, None]).max(axis=0)
             affordable = can_stop & (worst <= worst[can_stop].min())
         for allowed in (affordable, can_stop):
+            if allowed.all():
+                return box
             capped = _capped(box, allowed)
-            if cheapest(np.zeros(allowed.size), *capped)[1]:
-                return capped if not allowed.all() else box
+            if capped.upper.sum() >= 1.0 and cheapest(np.zeros(allowed.size), *capped)[1]:
+                return capped
         hard = listed(repr(budget.name) for budget in self.budgets if budget.hard)
         raise ValueError(
             f"`budgets` must leave a choice, but with what is left of {hard} no action can be "
@@ -116,9 +117,16 @@ class Spending:
 
     def settled(self, probabilities: Floats, action: int) -> "Spending":
         """The accounts after the open round, in which this index was drawn."""
+        costs = self._open()
+        if np.shape(probabilities) != costs.shape[1:] or not 0 <= action < costs.shape[1]:
+            raise ValueError(
+                f"`played` must be of the round of the last `act`, with {costs.shape[1]} actions, "
+                f"got index {action} of {np.size(probabilities)}"
+            )
+        held = costs.max(axis=1) > self._room()
         accounts = tuple(
-            account.settled(float(row @ probabilities), float(row[action]))
-            for account, row in zip(self.accounts, self._open(), strict=True)
+            account.settled(float(row @ probabilities), float(row[action]), held=bool(was))
+            for account, row, was in zip(self.accounts, costs, held, strict=True)
         )
         return replace(self, accounts=accounts, costs=None)
 
@@ -172,12 +180,17 @@ class Spending:
         check_kind(self, "costs", np.ndarray, type(None))
         if self.costs is not None:
             n_actions = self.costs.shape[-1] if self.costs.ndim == 2 else 0
-            check_array(self, "costs", (len(self.budgets), n_actions), least=0.0)
+            check_array(self, "costs", (len(self.budgets), n_actions), least=0.0, most=LARGEST)
 
     def _open(self) -> Floats:
         if self.costs is None:
             raise ValueError("`settle` must follow `act`, which says what actions cost")
         return self.costs
+
+    def _room(self) -> Floats:
+        """The largest cost that each budget can pay in the open round."""
+        pairs = zip(self.accounts, self.budgets, strict=True)
+        return np.array([account.room(budget) for account, budget in pairs])
 
     def _check_given(self, given: Any) -> Mapping[str, Any]:
         if given is None:
@@ -208,9 +221,9 @@ def _check_floors(budget: Budget, limits: Limits) -> None:
     dear = [action for action, floor in floors.items() if floor > 0.0 and costs[action] > 0.0]
     if budget.hard and dear:
         raise ValueError(
-            f"`budgets` with a hard stop must not meet floors on what they pay for, but {dear[0]!r} "
-            f"costs {costs[dear[0]]:g} in {budget.name!r} and has the floor {floors[dear[0]]:g}: "
-            "it may be drawn in any round"
+            "`budgets` with a hard stop must not meet floors on what they pay for, but "
+            f"{dear[0]!r} costs {costs[dear[0]]:g} in {budget.name!r} and has the floor "
+            f"{floors[dear[0]]:g}: it may be drawn in any round"
         )
     spent = sum(floors[action] * costs[action] for action in costs)
     if budget.rounds is not None and spent > budget.at_most / budget.rounds * (1.0 + 1e-9):
