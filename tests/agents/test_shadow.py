@@ -38,7 +38,7 @@ def test_hooks_are_those_of_the_agent():
 
 
 def test_bad_input_is_refused_and_changes_nothing():
-    with pytest.raises(TypeError, match="`baseline` must be an action, .*got list"):
+    with pytest.raises(TypeError, match=r"`baseline` must be an action, .*got list"):
         Shadow(Uniform(), [0.5, 0.5])
     with pytest.raises(
         TypeError, match="`agent` must have the methods act and learn, got NoneType"

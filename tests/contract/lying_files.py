@@ -88,12 +88,12 @@ def examples():
         Greedy(copy.deepcopy(sparse)),
         EpsilonGreedy(copy.deepcopy(alone[2])),
         Uniform(),
+        Greedy(copy.deepcopy(linear), budgets=budgets),
+        SquareCBG(budgets=budgets[:1]),
         SquareCBG(limits=Limits(floors=0.1, caps={1: 0.5})),
         SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
         Greedy(copy.deepcopy(linear), limits=GROUP),
         EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
-        Greedy(copy.deepcopy(linear), budgets=budgets),
-        SquareCBG(budgets=budgets[:1]),
         Conservative(SquareCBG(copy.deepcopy(alone[3]), gamma=10.0), 1, loss=0.25),
         Conservative(Greedy(copy.deepcopy(linear)), Uniform(), epsilon=0.5),
         Shadow(Greedy(copy.deepcopy(linear)), 2),
@@ -198,11 +198,11 @@ def predict(thing, context, actions):
         if (at_time := hook(thing, "at_time")) is not None:
             at_time(1.7e9)
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
-        made = Played(context, graphs.bandit(ACTIONS), actions, answer, int(answer.argmax()))
         if (settle := hook(thing, "settle")) is not None:
+            made = Played(context, graphs.bandit(ACTIONS), actions, answer, 1)
             settle(made)
         if (judge := hook(thing, "judge")) is not None:
-            judge(made, [made.action], [0.75])
+            judge(made, [1], [0.75])
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):
