@@ -71,7 +71,7 @@ def _solve() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from graphcb import FeedbackGraph, dec, graphs, solve_dec, solve_dec_batch
+    from graphcb import FeedbackGraph, Limits, dec, graphs, solve_dec, solve_dec_batch
     from graphcb.exploration import closed_form_for, closed_form_probabilities
     from graphcb.graphs.runs import RunStructure
 
@@ -93,6 +93,12 @@ def _solve() -> None:
         graph.draw_revealed(0, np.random.default_rng(0))
         solve_dec_batch([losses, losses], graph, 10.0)
         solve_dec_batch([losses, losses], [graph, graph], 10.0)
+        for limits in (
+            Limits(floors=0.1, caps=0.4, linear=[{"actions": [0, 1], "at_most": 0.5}]),
+            Limits(floors=0.1, caps=0.4),
+            Limits(caps=[0.4, 0.3, 0.3]),
+        ):
+            solve_dec(losses, graph, 10.0, limits=limits)
         if closed_form_for(graph) is not None:
             closed_form_probabilities(losses, graph, 10.0)
     closed_form_probabilities(losses[:2], graphs.apple_tasting(), 10.0)
