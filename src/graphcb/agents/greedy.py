@@ -67,7 +67,9 @@ class Greedy:
     ) -> Floats:
         """All probability on the best prediction, as far as the limits allow."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
-        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        box = rules = None
+        if self.rules is not None or costs is not None:
+            predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
         p = follow_the_best(predicted, 1.0) if box is None else best_within(predicted, box)
         if rules is not None:
             self.rules = rules
@@ -137,7 +139,9 @@ class EpsilonGreedy:
     ) -> Floats:
         """`epsilon` spread evenly, the rest on the best prediction, as far as limits allow."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
-        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        box = rules = None
+        if self.rules is not None or costs is not None:
+            predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
         if box is None:
             probabilities = np.full(graph.n_actions, self.epsilon / graph.n_actions)
             probabilities[np.argmin(predicted)] += 1.0 - self.epsilon

@@ -90,7 +90,9 @@ class SquareCB:
         """Probabilities of this round, whatever the graph reveals."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        box = rules = None
+        if self.rules is not None or costs is not None:
+            predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
         if box is None:
             probabilities = inverse_gap_weighting(predicted, gamma)
         else:

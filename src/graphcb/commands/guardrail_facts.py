@@ -129,6 +129,10 @@ def kept_facts(kept: "Kept", unit: str) -> Facts:
         facts.append((f"baseline {kept.baseline.action}", share))
         if kept.baseline.proven_gain is not None:
             facts.append(("  proven gain", f"{kept.baseline.proven_gain:.4g} of {unit}"))
+        if kept.baseline.gain is not None and kept.baseline.gain_interval is not None:
+            lower, upper = kept.baseline.gain_interval
+            gain = f"{kept.baseline.gain:.4f} of {unit} per decision ({lower:.4f} to {upper:.4f})"
+            facts.append(("  the learner would have gained", gain))
     return facts
 
 

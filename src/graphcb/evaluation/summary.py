@@ -127,7 +127,7 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
         interval,
         _shares(total),
         tuple(windows),
-        keeping.result(log),
+        keeping.result(log, confidence),
     )
 
 
