@@ -2,14 +2,18 @@
 
 from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
+from graphcb.evaluation.keeping import BaselineKept, BudgetKept, Kept
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
 
 __all__ = [
+    "BaselineKept",
+    "BudgetKept",
     "Estimate",
     "Evaluation",
     "Interval",
+    "Kept",
     "LogSummary",
     "Target",
     "as_saved",
