@@ -109,9 +109,7 @@ class FirstPriceAuctions:
     @cached_property
     def losses(self) -> Floats:
         """The loss of each bid in each round: (n_rounds, n_bids)."""
-        earned = np.where(
-            self.bids >= self.prices[:, None], self.values[:, None] - self.bids, 0.0
-        )
+        earned = np.where(self.bids >= self.prices[:, None], self.values[:, None] - self.bids, 0.0)
         return (1.0 - earned) / 2.0
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:

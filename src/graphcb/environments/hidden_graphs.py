@@ -64,9 +64,7 @@ class HiddenGraphs:
         if not 0.0 < self.density < 1.0:
             raise ValueError(f"`density` must be above 0 and below 1, got {self.density}")
         if not 0.0 < self.own_density <= 1.0:
-            raise ValueError(
-                f"`own_density` must be above 0 and at most 1, got {self.own_density}"
-            )
+            raise ValueError(f"`own_density` must be above 0 and at most 1, got {self.own_density}")
         if not 0.0 <= self.steepness <= 100.0:
             raise ValueError(f"`steepness` must be between 0 and 100, got {self.steepness}")
 
