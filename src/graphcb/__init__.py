@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphcb import contexts, decisions, exploration, graphs, oracles, problems
+from graphcb import contexts, decisions, exploration, graph_oracles, graphs, oracles, problems
 from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
 from graphcb.contexts import Encoder
 from graphcb.decisions import Decision, DecisionLog, Policy
@@ -75,6 +75,7 @@ __all__ = [
     "experiments",
     "exploration",
     "figures",
+    "graph_oracles",
     "graphs",
     "integrations",
     "load",
