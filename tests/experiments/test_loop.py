@@ -120,3 +120,70 @@ def test_environments_can_be_run_again():
     agents = [Spy([0.2, 0.3, 0.5]), Spy([0.2, 0.3, 0.5])]
     first, second = (list(run(agent, environment, seed=1)) for agent in agents)
     assert first == second
+
+
+class Diary(Spy):
+    """A spy with hooks; it has no clock to be told."""
+
+    def __init__(self, probabilities):
+        super().__init__(probabilities)
+        self.told = []
+
+    def act(self, context, graph, actions=None):
+        self.told.append(("act", context))
+        return super().act(context, graph, actions)
+
+    def settle(self, played):
+        self.told.append(("settle", played))
+
+    def judge(self, played, indices, losses):
+        self.told.append(("judge", played, indices.tolist(), losses.tolist()))
+
+    def learn(self, context, actions, losses):
+        self.told.append(("learn", context))
+        super().learn(context, actions, losses)
+
+    def at_time(self, seconds):
+        raise AssertionError("the run loop has no clock")
+
+
+def test_hooks_hear_of_what_was_played_and_of_what_feedback_is_for():
+    agent = Diary([0.2, 0.3, 0.5])
+    rows = list(run(agent, CopsAndRobbers(), seed=0))
+    assert rows == list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=0))
+    assert [entry[0] for entry in agent.told] == ["act", "settle", "judge", "learn"] * 50
+    for t, row in enumerate(rows):
+        (_, context), (_, settled), (_, judged, indices, losses) = agent.told[4 * t : 4 * t + 3]
+        assert settled.action == judged.action == row.action
+        assert settled.context == judged.context == context
+        assert settled.graph.family == "cops_and_robbers"
+        np.testing.assert_array_equal(settled.probabilities, agent.probabilities)
+        assert indices == [action for action in range(3) if action != row.action]
+        assert losses == indices
+
+
+@pytest.mark.parametrize(
+    "actions", [np.array([0.5, 0.0, 1.0]), ["x", "y", "z"], {"x": 1.0, "y": None, "z": None}]
+)
+def test_judging_is_by_index_whatever_the_actions_are_called(actions):
+    class Named(CopsAndRobbers):
+        def rounds(self, rng):
+            for _ in range(20):
+                yield Round(None, graphs.cops_and_robbers(3), actions, np.arange(3.0))
+
+        def reveal(self, round, action, rng):
+            seen = super().reveal(round, action, rng)
+            return seen._replace(actions=[list(actions)[index] for index in seen.actions])
+
+    agent = Diary([0.2, 0.3, 0.5])
+    for t, row in enumerate(run(agent, Named(), seed=0)):
+        _, played, indices, losses = agent.told[4 * t + 2]
+        assert played.actions is actions
+        assert indices == losses == [index for index in range(3) if index != row.action]
+
+
+def test_a_hook_that_is_none_is_not_called():
+    agent = Spy([0.2, 0.3, 0.5])
+    agent.settle = agent.judge = None
+    rows = list(run(agent, CopsAndRobbers(), seed=0))
+    assert rows == list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=0))

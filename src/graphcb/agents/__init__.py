@@ -2,7 +2,7 @@
 
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
-from graphcb.agents.protocol import Agent, gamma_of
+from graphcb.agents.protocol import Agent, Played, gamma_of, hook
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
 
@@ -11,8 +11,10 @@ __all__ = [
     "Certificate",
     "EpsilonGreedy",
     "Greedy",
+    "Played",
     "SquareCB",
     "SquareCBG",
     "Uniform",
     "gamma_of",
+    "hook",
 ]

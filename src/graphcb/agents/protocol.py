@@ -1,11 +1,27 @@
 """The role of an agent."""
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.graphs import FeedbackGraph
+
+Hook = Literal["at_time", "settle", "judge"]
+
+
+class Played(NamedTuple):
+    """A round after its draw; `action` is the index that was drawn.
+
+    `context`, `graph` and `actions` are what `act` was given, `probabilities` what it returned.
+    """
+
+    context: Any
+    graph: FeedbackGraph
+    actions: Any
+    probabilities: NDArray[np.float64]
+    action: int
 
 
 class Agent(Protocol):
@@ -18,6 +34,17 @@ class Agent(Protocol):
     round in an attribute `gamma`, None before the first round; `gamma_of` reads it. And
     `copy.copy(agent)` can play a round without changing the original: an agent whose `act`
     changes more than its own attributes defines `__copy__`.
+
+    Three methods, the hooks, are optional too; whoever draws asks `hook` for them and calls them.
+    They must be deterministic, so that a log can be replayed.
+
+    - `at_time(seconds)`, before `act`: when the decision is made, in seconds since 1970. Only a
+      policy with a log calls it, as rounds of the run loop have no time.
+    - `settle(played)`, once after the draw: what was played. Like `act`, it changes only the
+      agent's own attributes.
+    - `judge(played, indices, losses)`, just before each `learn`: the round that the feedback is
+      for, and the losses it reveals, by index. Where feedback comes in parts, each part is one
+      call with what is new in it.
     """
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> NDArray[np.float64]:
@@ -44,3 +71,14 @@ def gamma_of(agent: Agent) -> float | None:
     """
     gamma = getattr(agent, "gamma", None)
     return float(gamma) if isinstance(gamma, int | float) else None
+
+
+def hook(agent: Any, name: Hook) -> Callable[..., None] | None:
+    """An optional method of an agent; None if the agent does without, or its attribute is None.
+
+    >>> from graphcb import Uniform
+    >>> print(hook(Uniform(), "settle"))
+    None
+    """
+    found: Callable[..., None] | None = getattr(agent, name, None)
+    return found

@@ -15,7 +15,7 @@ from graphcb.commands.findings import Findings
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
-from graphcb.experiments.progressive import Played
+from graphcb.experiments.progressive import PlayedRows
 from graphcb.problems import Problem
 from graphcb.streams import BadRows, Examples, Report
 
@@ -73,7 +73,7 @@ class Progress:
         self,
         model: Model,
         examples: Examples,
-        played: Played,
+        played: PlayedRows,
         counts: NDArray[np.intp],
         totals: Floats,
     ) -> None:
@@ -157,7 +157,11 @@ def in_units(problem: Problem, losses: Any) -> Any:
 
 
 def _line(
-    model: Model, examples: Examples, played: Played, row: int, numbers: tuple[int, float, float]
+    model: Model,
+    examples: Examples,
+    played: PlayedRows,
+    row: int,
+    numbers: tuple[int, float, float],
 ) -> str:
     count, mean, since = numbers
     actions, losses = model.reading.targets.actions, examples.losses[row]

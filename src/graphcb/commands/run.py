@@ -18,7 +18,7 @@ from graphcb.commands.run_options import add_columns, add_learner, add_output
 from graphcb.commands.run_rounds import run_rounds
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
-from graphcb.experiments.progressive import Played, Player
+from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.files import atomic_write
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
@@ -139,7 +139,7 @@ def _comparison(model: Model, options: argparse.Namespace) -> Comparison:
     return Comparison(model, rival, seed=first, repeats=repeats)
 
 
-def _play(player: Player, examples: Examples, bad_rows: BadRows) -> Played:
+def _play(player: Player, examples: Examples, bad_rows: BadRows) -> PlayedRows:
     try:
         return player.play(examples)
     except FloatingPointError as reason:
@@ -157,7 +157,7 @@ def _predictions(path: Path | None) -> Iterator[Any]:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("line", "action", "probability"))
 
-        def write(examples: Examples, played: Played, actions: tuple[str, ...]) -> None:
+        def write(examples: Examples, played: PlayedRows, actions: tuple[str, ...]) -> None:
             names = [actions[action] for action in played.actions.tolist()]
             rows = zip(examples.lines, names, played.probabilities.tolist(), strict=True)
             writer.writerows(rows)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from graphcb.agents import Agent
+from graphcb.agents import Agent, Played
 from graphcb.decisions.decision import Acknowledgement, Decision, decision_id, new_token
-from graphcb.decisions.encoding import FLOAT, decode, encode
+from graphcb.decisions.encoding import FLOAT, decode, encode, numbers
 from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
 from graphcb.decisions.incoming import Losses, NewFeedback, check_feedbacks, read_whole
 from graphcb.decisions.storage import Durability, LogError, without_password
@@ -113,8 +113,9 @@ class Policy:
             rows, made = [], []
             for context in encoded:
                 given = decode(context), known, decode(encoded_actions)
-                one = draw(pending.state, self._log.start.seed, *given)
-                row = _as_row(one, context, encoded_actions, number)
+                made_at = time.time()
+                one = draw(pending.state, self._log.start.seed, made_at, *given)
+                row = _as_row(one, made_at, context, encoded_actions, number)
                 rows.append(row)
                 made.append(self._as_decision(one, row, identifiers))
                 pending.state = one.after
@@ -223,18 +224,24 @@ def _learn(pending: Pending, new: NewFeedback) -> FeedbackRow:
     """Teach the agent, which learns in place, and return the row to be stored."""
     decision = read_whole(pending, new.decision)
     pending.asked = True
-    context, actions = decode(decision.context), decode(decision.actions)
-    pending.state = learn(pending.state, context, actions, new.indices, new.losses)
+    played = Played(
+        decode(decision.context),
+        pending.graphs.read(decision.graph),
+        decode(decision.actions),
+        numbers(decision.probabilities, FLOAT),
+        decision.action,
+    )
+    pending.state = learn(pending.state, played, new.indices, new.losses)
     pending.learned = True
     pending.answered.append(decision.position)
     content = decision.position, new.indices.tobytes(), new.losses.tobytes()
     return FeedbackRow(pending.state.position, time.time(), *content)
 
 
-def _as_row(one: Drawn, context: bytes, actions: bytes, graph: int) -> DecisionRow:
+def _as_row(one: Drawn, made_at: float, context: bytes, actions: bytes, graph: int) -> DecisionRow:
     return DecisionRow(
         one.after.position,
-        time.time(),
+        made_at,
         graph,
         context,
         actions,

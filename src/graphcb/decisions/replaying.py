@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from graphcb.agents import Played
 from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, numbers
 from graphcb.decisions.log import DecisionLog
@@ -14,6 +15,7 @@ from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
 from graphcb.decisions.transition import Drawn, PolicyState, draw, learn
 from graphcb.files import FileError
+from graphcb.graphs import FeedbackGraph
 from graphcb.saving import from_bytes
 
 
@@ -54,8 +56,9 @@ def rebuild(
     for row in records.read_events(storage, state.position, until):
         if isinstance(row, DecisionRow):
             graph = graphs.read(row.graph)
-            context, actions = read_decision(row, graph, storage.location)
-            drawn = draw(state, start.seed, context, graph, actions)
+            played = _read_played(row, graph, storage.location)
+            logged = played.probabilities, played.action
+            drawn = draw(state, start.seed, row.made_at, *played[:3], logged=logged)
             if check:
                 _check(drawn, row, start, storage.location)
             state = drawn.after
@@ -82,8 +85,13 @@ def _learn(
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
         merge([part for part in parts if part.position <= row.position], graph, storage.location)
     counts.add(row.decision)
-    context, actions = read_decision(decision, graph, storage.location)
-    return learn(state, context, actions, *read_part(row, graph, storage.location))
+    played = _read_played(decision, graph, storage.location)
+    return learn(state, played, *read_part(row, graph, storage.location))
+
+
+def _read_played(row: DecisionRow, graph: FeedbackGraph, location: str) -> Played:
+    context, actions = read_decision(row, graph, location)
+    return Played(context, graph, actions, numbers(row.probabilities, FLOAT), row.action)
 
 
 def _first_state(

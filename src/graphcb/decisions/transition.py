@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, gamma_of
+from graphcb.agents import Agent, Played, gamma_of, hook
 from graphcb.checks import as_numbers
 from graphcb.decisions.identifiers import pick
 from graphcb.graphs import FeedbackGraph
@@ -36,35 +36,58 @@ class Drawn(NamedTuple):
     after: PolicyState
 
 
-def draw(state: PolicyState, seed: int, context: Any, graph: FeedbackGraph, actions: Any) -> Drawn:
-    """The next decision; `state` itself does not change."""
-    probabilities, gamma, agent = answer(state.agent, context, graph, actions)
+def draw(
+    state: PolicyState,
+    seed: int,
+    seconds: float,
+    context: Any,
+    graph: FeedbackGraph,
+    actions: Any,
+    *,
+    logged: tuple[NDArray[np.float64], int] | None = None,
+) -> Drawn:
+    """The next decision, made at this time; `state` itself does not change.
+
+    `logged` are the probabilities and the index that the log has: the agent settles what was
+    played, even where a replay comes out differently.
+    """
+    probabilities, gamma, agent = answer(state.agent, context, graph, actions, seconds=seconds)
     position = state.position + 1
     index = action_at(uniform_at(seed, position), probabilities, graph.n_actions)
+    settle = hook(agent, "settle")
+    if settle is not None:
+        settle(Played(context, graph, actions, *(logged or (probabilities, index))))
     return Drawn(probabilities, index, gamma, PolicyState(agent, position, state.n_feedbacks))
 
 
 def learn(
-    state: PolicyState,
-    context: Any,
-    actions: Any,
-    indices: NDArray[np.int64],
-    losses: NDArray[np.float64],
+    state: PolicyState, played: Played, indices: NDArray[np.int64], losses: NDArray[np.float64]
 ) -> PolicyState:
     """The state after one more feedback; its agent learns in place."""
-    state.agent.learn(context, pick(actions, indices), losses)
+    judge = hook(state.agent, "judge")
+    if judge is not None:
+        judge(played, indices, losses)
+    state.agent.learn(played.context, pick(played.actions, indices), losses)
     return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1)
 
 
 def answer(
-    agent: Agent, context: Any, graph: FeedbackGraph, actions: Any
+    agent: Agent,
+    context: Any,
+    graph: FeedbackGraph,
+    actions: Any,
+    *,
+    seconds: float | None = None,
 ) -> tuple[NDArray[np.float64], float | None, Agent]:
     """Probabilities of a round, their gamma, and the agent after it; `agent` does not change.
 
     A round changes an agent's counters and its schedule. Its oracle, which may be large, is only
-    read, and so it is shared.
+    read, and so it is shared. Without `seconds`, it is as late as in the agent's last round.
     """
     after: Agent = copy.copy(agent)
+    at_time = hook(after, "at_time")
+    if at_time is not None and seconds is not None:
+        at_time(seconds)
     probabilities = as_numbers("probabilities", after.act(context, graph, actions))
     return probabilities, gamma_of(after), after
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Agent
 from graphcb.experiments.model import Model
-from graphcb.experiments.progressive import Played, Player, Points
+from graphcb.experiments.progressive import PlayedRows, Player, Points
 from graphcb.graphs.families import full_information
 from graphcb.streams import Examples
 
@@ -41,7 +41,7 @@ class Comparison:
         self._points = Points()
         self._last = np.empty(0)  # the means after the last row, as in `_points`
 
-    def add(self, examples: Examples, played: Played) -> tuple[NDArray[np.intp], Floats]:
+    def add(self, examples: Examples, played: PlayedRows) -> tuple[NDArray[np.intp], Floats]:
         """Count what the model played; gives the counts (n,) and sums (n,) after each row."""
         counts, totals, constants = self.model.tally.add(played, examples.losses)
         for i, player in enumerate(self.repeats):

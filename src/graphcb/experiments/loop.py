@@ -1,11 +1,13 @@
 """The run loop: the one place where an agent acts, a draw is made, and the agent learns."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphcb.agents import Agent
+from graphcb.agents import Agent, Played, hook
+from graphcb.decisions.identifiers import as_identifier
 from graphcb.environments import Environment, Round, Truth
 from graphcb.sampling import action_at
 
@@ -53,12 +55,27 @@ def play(
     Everything in graphcb that plays rounds goes through here. The kernels of compiled runs
     mirror this function, and the tests compare them with it bit for bit.
     """
+    settle, judge = hook(agent, "settle"), hook(agent, "judge")
     total = 0.0
     for t, round in enumerate(rounds, start=1):
         probabilities = agent.act(round.context, round.graph, round.actions)
         action = action_at(draws.random(), probabilities, round.graph.n_actions)
+        if settle is not None:
+            settle(Played(*round[:3], probabilities, action))
         seen = truth.reveal(round, action, draws)
+        if judge is not None:
+            indices = _indices(seen.actions, round.actions)
+            judge(Played(*round[:3], probabilities, action), indices, seen.losses)
         agent.learn(round.context, seen.actions, seen.losses)
         loss = truth.loss(round, action)
         total += loss
         yield Row(t, action, float(probabilities[action]), loss, total / t, len(seen.losses))
+
+
+def _indices(identifiers: Any, actions: Any) -> NDArray[np.int64]:
+    """Where the identifiers of revealed actions stand among those of the round."""
+    if actions is None:
+        return np.asarray(identifiers, dtype=np.int64)
+    places = {as_identifier(action): place for place, action in enumerate(actions)}
+    found = [places[as_identifier(identifier)] for identifier in identifiers]
+    return np.array(found, dtype=np.int64)

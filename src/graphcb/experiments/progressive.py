@@ -18,7 +18,7 @@ from graphcb.streams import Examples
 Floats = NDArray[np.float64]
 
 
-class Played(NamedTuple):
+class PlayedRows(NamedTuple):
     """What was played in each row of some examples, and what it cost in the file's units."""
 
     actions: NDArray[np.intp]
@@ -79,12 +79,12 @@ class Player:
         # The second of two streams, as in `run`, where the first makes the world.
         self.draws = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
 
-    def play(self, examples: Examples) -> Played:
+    def play(self, examples: Examples) -> PlayedRows:
         """Play one round per row and learn from it."""
         environment = ExampleRounds(examples, self.graph, self.loss_range)
         rounds = environment.rounds(self.draws)
         rows = list(play(self.agent, environment, rounds, self.draws))
-        return Played(
+        return PlayedRows(
             np.array([row.action for row in rows], dtype=np.intp),
             np.array([row.probability for row in rows], dtype=np.float64),
             np.array([row.loss for row in rows], dtype=np.float64),
@@ -128,7 +128,7 @@ class Tally:
         self.last_count = 0  # at the last line of the table of progress
         self.last_total = 0.0
 
-    def add(self, played: Played, losses: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
+    def add(self, played: PlayedRows, losses: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Counts (n,), sums (n,) and sums of each constant action (n, K) after each row."""
         counts = self.count + 1 + np.arange(len(losses))
         totals = np.cumsum(np.append(self.total, played.losses))[1:]

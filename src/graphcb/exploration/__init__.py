@@ -2,6 +2,7 @@
 
 from graphcb.exploration.choice import Method, closed_form_for, closed_form_probabilities
 from graphcb.exploration.from_graphs import FromGraphs
+from graphcb.exploration.limits import BoxAndRows, InfeasibleLimits, Limits
 from graphcb.exploration.schedules import (
     Automatic,
     Doubling,
@@ -20,11 +21,14 @@ from graphcb.graphs.formulas import ClosedForm
 
 __all__ = [
     "Automatic",
+    "BoxAndRows",
     "ClosedForm",
     "Doubling",
     "Fixed",
     "FromGraphs",
     "FromTheory",
+    "InfeasibleLimits",
+    "Limits",
     "Method",
     "Schedule",
     "Solution",

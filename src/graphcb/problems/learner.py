@@ -2,13 +2,14 @@
 
 import copy
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent, Greedy, SquareCBG
-from graphcb.agents.protocol import gamma_of
+from graphcb.agents.protocol import Played, gamma_of, hook
 from graphcb.checks import listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
@@ -94,6 +95,23 @@ class Learner:
             for action in described:
                 self.action_encoder.learn(action)
 
+    @property
+    def at_time(self) -> Callable[[float], None] | None:
+        """The hook of the agent inside, if it has one."""
+        return hook(self.agent, "at_time")
+
+    @property
+    def settle(self) -> Callable[[Played], None] | None:
+        """The hook of the agent inside, if it has one, in the terms of the problem."""
+        inner = hook(self.agent, "settle")
+        return None if inner is None else lambda played: inner(self._inside(played))
+
+    @property
+    def judge(self) -> Callable[[Played, Any, Any], None] | None:
+        """The hook of the agent inside, if it has one, in the terms of the problem."""
+        inner = hook(self.agent, "judge")
+        return None if inner is None else partial(self._judge, inner)
+
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """The losses or rewards that are expected of these actions."""
         names = self._names(actions)
@@ -166,6 +184,20 @@ class Learner:
         if actions is None:
             return None
         return np.array([self.problem.index(name) for name in names], dtype=np.intp)
+
+    def _inside(self, played: Played) -> Played:
+        """The round in the terms of the agent inside."""
+        names = self._names(played.actions)
+        described = self._described(played.context, played.actions, names)
+        inner = self._inner(played.actions, names, described)
+        context = self.encoder.encode(played.context)
+        return played._replace(context=context, actions=inner)
+
+    def _judge(self, inner: Callable[..., None], played: Played, indices: Any, values: Any) -> None:
+        names = self._names(played.actions)
+        revealed = [names[index] for index in indices]
+        losses = self.problem.as_losses(self.problem.check_values(values, revealed))
+        inner(self._inside(played), indices, losses)
 
     def _with_oracle(self, agent: Agent) -> Agent:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
