@@ -19,7 +19,8 @@ from graphcb.loaded import MOST, check_array, check_counts
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
 
-FULL_UP_TO = 128  # features up to which how they go together is learned too
+FULL_UP_TO = 128  # features up to which how they go together is learned too; then the ridge is 1 + n_features / 3
+RIDGE = 4.0  # beyond, as rows are sparse: by measurement, docs/decisions/0032
 
 
 class LogisticEdges:
@@ -48,7 +49,8 @@ class LogisticEdges:
         self.loss = as_edge_loss(loss)
         k, d = self.n_actions, self.n_features
         self.weights = np.zeros((k, d, k))
-        start = np.eye(d) if d <= FULL_UP_TO else np.ones((1, d))
+        full = d <= FULL_UP_TO
+        start = np.eye(d) / (1.0 + d / 3.0) if full else np.full((1, d), 1.0 / RIDGE)
         self.inverse = np.repeat(start[None], k, axis=0)
         self.curvature = np.zeros((k, k))
         self.looked = np.zeros((k, k))

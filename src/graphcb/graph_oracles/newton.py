@@ -2,7 +2,7 @@
 
 The score of edge (i, j) is m = x @ w_ij, and the edge is there with probability g sigmoid(m), where
 g is the probability of a known graph, or 1. All edges of a played row i meet the same contexts, so
-they share the inverse P_i of I + sum x x^T; how curved the loss of edge (i, j) is, on average over
+they share the inverse P_i of r I + sum x x^T; how curved the loss of edge (i, j) is, on average over
 the contexts, is a single number h_ij. Together they stand for the inverse Hessian P_i / h_ij of
 each edge, for d^2 numbers per row instead of per edge.
 
@@ -21,7 +21,7 @@ import numpy as np
 from graphcb.compilation import compiled, inner
 from graphcb.oracles.rows import Columns, Floats
 
-PRIOR = 1.0  # observations that the curvature of an edge at 1/2 counts for
+PRIOR = 4.0  # observations that the curvature of an edge at 1/2 counts for
 CLOSE = 1e-7  # precision of a new score, relative to 1 + its size
 ITERATIONS = 60  # halvings of an interval of any length that occurs
 
