@@ -24,10 +24,14 @@ class Round(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What an agent sees after a draw: identifiers of the revealed actions, and their losses."""
+    """What an agent sees after a draw: identifiers of the revealed actions, and their losses.
+
+    `graph` is that of the round where an agent that did not know it gets to see all of it.
+    """
 
     actions: Any
     losses: NDArray[np.float64]
+    graph: FeedbackGraph | None = None
 
 
 class Truth(Protocol):
