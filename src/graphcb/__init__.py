@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from graphcb import contexts, decisions, exploration, graph_oracles, graphs, oracles, problems
-from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform
+from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, SquareCBUG, Uniform
 from graphcb.contexts import Encoder
 from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
@@ -63,6 +63,7 @@ __all__ = [
     "SolutionBatch",
     "SquareCB",
     "SquareCBG",
+    "SquareCBUG",
     "SquareRoot",
     "Status",
     "TwoThirds",

@@ -2,9 +2,10 @@
 
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
-from graphcb.agents.protocol import Agent, Played, gamma_of, hook
+from graphcb.agents.protocol import Agent, Played, act_on, gamma_of, hook, learn_from
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
+from graphcb.agents.squarecbug import SquareCBUG
 
 __all__ = [
     "Agent",
@@ -14,7 +15,10 @@ __all__ = [
     "Played",
     "SquareCB",
     "SquareCBG",
+    "SquareCBUG",
     "Uniform",
+    "act_on",
     "gamma_of",
     "hook",
+    "learn_from",
 ]

@@ -15,8 +15,7 @@ from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
 
-DIRECTIONS = 4
-USUAL, BEST, DEAR = 0.4, 0.15, 0.65  # expected losses: of most actions, the best one, scouts
+USUAL, SLOPE, DEAR = 0.35, 0.25, 0.75  # expected losses: of most actions, of scouts
 
 
 class DrawnRounds(NamedTuple):
@@ -54,7 +53,6 @@ class HiddenGraphs:
 
     n_actions: int = 10
     n_rounds: int = 10_000
-    n_groups: int = 5
     density: float = 0.3
     own_density: float = 1.0
     n_scouts: int = 0
@@ -64,7 +62,6 @@ class HiddenGraphs:
     def __post_init__(self) -> None:
         as_count("n_actions", self.n_actions, at_least=2)
         as_count("n_rounds", self.n_rounds)
-        as_count("n_groups", self.n_groups)
         as_one_of("shown", self.shown, SHOWN)
         if not 0 <= as_count("n_scouts", self.n_scouts, at_least=0) <= self.n_actions - 2:
             raise ValueError(
@@ -81,29 +78,29 @@ class HiddenGraphs:
     @property
     def n_features(self) -> int:
         """Width of the contexts: one for each group, and the direction."""
-        return self.n_groups + DIRECTIONS
+        return 3
 
     def draw(self, rng: np.random.Generator) -> DrawnRounds:
         """What happens in all rounds, whatever is played."""
-        n, n_actions = self.n_rounds, self.n_actions
-        best = rng.integers(self.n_scouts, n_actions, size=self.n_groups)
-        turns = self.steepness * on_sphere(rng, n_actions * n_actions, DIRECTIONS)
-        groups = rng.integers(self.n_groups, size=n)
-        directions = on_sphere(rng, n, DIRECTIONS)
-        means = np.full((n, n_actions), USUAL)
-        means[:, : self.n_scouts] = DEAR
-        means[np.arange(n), best[groups]] = BEST
+        n, n_actions, n_scouts = self.n_rounds, self.n_actions, self.n_scouts
+        headings = 2.0 * np.pi * (rng.random(n)[:, None])
+        means = np.full((n, n_actions), DEAR)
+        n_others = n_actions - n_scouts
+        means[:, n_scouts:] = USUAL - SLOPE * np.cos(headings - _around(n_others, rng))
         densities = np.full((n_actions, n_actions), self.density)
-        if self.n_scouts:
-            densities[self.n_scouts :] = 0.0
+        if n_scouts:
+            densities[n_scouts:] = 0.0
+            towards = np.repeat(_around(n_scouts, rng)[:, None], n_actions, axis=1)
+            towards = np.vstack((towards, np.zeros((n_others, n_actions))))
         else:
             np.fill_diagonal(densities, self.own_density)
+            towards = 2.0 * np.pi * rng.random((n_actions, n_actions))
         with np.errstate(divide="ignore"):  # of edges that are certain or never there
             log_odds = np.log(densities) - np.log1p(-densities)
-        turned = np.einsum("ij,kj->ik", directions, turns).reshape(n, n_actions, n_actions)
+        turned = self.steepness * np.cos(headings[:, :, None] - towards)
         probabilities = 1.0 / (1.0 + np.exp(-(log_odds + turned)))
         return DrawnRounds(
-            np.column_stack((np.eye(self.n_groups)[groups], directions)),
+            np.column_stack((np.ones(n), np.cos(headings), np.sin(headings))),
             means,
             (rng.random(means.shape) < means).astype(np.float64),
             probabilities,
@@ -126,3 +123,8 @@ class HiddenGraphs:
         """The expected loss above the best expected loss."""
         means = round.hidden[0]
         return float(means[action] - means.min())
+
+
+def _around(n: int, rng: np.random.Generator) -> Floats:
+    """Headings (n,) that divide the circle into equal parts."""
+    return 2.0 * np.pi * (np.arange(n) / n + rng.random())

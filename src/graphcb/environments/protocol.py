@@ -26,7 +26,7 @@ class Round(NamedTuple):
 class Observation(NamedTuple):
     """What an agent sees after a draw: identifiers of the revealed actions, and their losses.
 
-    `graph` is the graph of the round where it is shown in full afterwards; None elsewhere.
+    `graph` is that of the round where an agent that did not know it gets to see all of it.
     """
 
     actions: Any

@@ -17,20 +17,21 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.loaded import MOST, check_array, check_counts
 from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
+from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite, every_index
 
-FULL_UP_TO = 128  # features up to which how they go together is learned too; then the ridge is 1 + n_features / 3
-RIDGE = 4.0  # beyond, as rows are sparse: by measurement, docs/decisions/0032
+FULL_UP_TO = 128  # features up to which it is learned how they go together
+RIDGE = 4.0  # of more features, whose rows are sparse; else 1 + n_features / 3: measured, 0032
 
 
 class LogisticEdges:
     """sigmoid(context @ weights) for each edge, by online Newton steps.
 
-    Needs no learning rate. Contexts are dense or sparse rows, as for `oracles.LogisticOGD`; give
-    a constant feature if edges have a rate of their own. Takes 8 n_actions^2 n_features bytes,
-    and up to 128 features 8 n_actions n_features^2 more; beyond, features are taken as
-    uncorrelated. `loss="squared"` fits the same curve by squared error, for the comparison: it
-    hardly tells an edge of 1 % from one of 0.1 %, which matters to exploration as 10 to 1.
+    Needs no learning rate, and adds a constant feature. Contexts are dense or sparse rows, as for
+    `oracles.LogisticOGD`. Takes 8 n_actions^2 n_features bytes, and up to 128 features
+    8 n_actions n_features^2 more; beyond, features are taken as uncorrelated.
+
+    `loss="squared"` fits the same curve by squared error, for the comparison: it hardly tells an
+    edge of 1 % from one of 0.1 %, which matters to exploration as 10 to 1.
 
     >>> oracle = LogisticEdges(2, 1)
     >>> oracle.predict([1.0]).matrix
@@ -39,17 +40,20 @@ class LogisticEdges:
     >>> for _ in range(50):
     ...     oracle.update([1.0], 0, [0, 1])
     ...     oracle.update([-1.0], 0, [0])
-    >>> (oracle.predict([1.0]).matrix[0] > 0.9).tolist()
-    [False, True]
+    >>> oracle.predict([1.0]).matrix.round(2)
+    array([[0.97, 0.97],
+           [0.5 , 0.5 ]])
+    >>> oracle.predict([-1.0]).matrix[0].round(2)
+    array([0.97, 0.03])
     """
 
     def __init__(self, n_actions: int, n_features: int, *, loss: EdgeLoss = "log") -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
         self.loss = as_edge_loss(loss)
-        k, d = self.n_actions, self.n_features
+        k, d = self.n_actions, self.n_features + 1
         self.weights = np.zeros((k, d, k))
-        full = d <= FULL_UP_TO
+        full = d <= FULL_UP_TO + 1
         start = np.eye(d) / (1.0 + d / 3.0) if full else np.full((1, d), 1.0 / RIDGE)
         self.inverse = np.repeat(start[None], k, axis=0)
         self.curvature = np.zeros((k, k))
@@ -102,9 +106,9 @@ class LogisticEdges:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_counts(self, n_actions=1, n_features=1)
         as_edge_loss(self.loss)
-        k, d = self.n_actions, self.n_features
+        k, d = self.n_actions, self.n_features + 1
         check_array(self, "weights", (k, d, k), least=-1e120, most=1e120)
-        wide = d if d <= FULL_UP_TO else 1
+        wide = d if d <= FULL_UP_TO + 1 else 1
         check_array(self, "inverse", (k, wide, d), least=-1.0, most=1.0)
         check_array(self, "curvature", (k, k), least=0.0, most=MOST)
         check_array(self, "looked", (k, k), least=0.0, most=MOST)
@@ -113,6 +117,10 @@ class LogisticEdges:
     __repr__ = describe
 
     def _read_row(self, context: Any) -> SparseRow:
-        row = as_row(context, self.n_features)
-        check_finite(*row)
-        return row
+        """The context and a constant."""
+        indices, values = as_row(context, self.n_features)
+        check_finite(indices, values)
+        n = self.n_features
+        dense = indices is every_index(n)
+        indices = every_index(n + 1) if dense else np.append(indices, n)
+        return indices, np.append(values, 1.0)

@@ -2,9 +2,9 @@
 
 The score of edge (i, j) is m = x @ w_ij, and the edge is there with probability g sigmoid(m), where
 g is the probability of a known graph, or 1. All edges of a played row i meet the same contexts, so
-they share the inverse P_i of r I + sum x x^T; how curved the loss of edge (i, j) is, on average over
-the contexts, is a single number h_ij. Together they stand for the inverse Hessian P_i / h_ij of
-each edge, for d^2 numbers per row instead of per edge.
+they share the inverse P_i of r I + sum x x^T; how curved the loss of edge (i, j) is on average is a
+single number h_ij. Together they stand for the inverse Hessian P_i / h_ij of each edge, for d^2
+numbers per row instead of per edge.
 
 A step is implicit: the new score m' solves
 

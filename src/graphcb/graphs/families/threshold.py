@@ -88,12 +88,15 @@ class Threshold(Structure):
 
     def reveal_probabilities(self, probabilities: Floats) -> Floats:
         """What is played, plus what is played higher and shows the left, and lower the right."""
-        from_above = _after(self.left * probabilities)
-        return from_above + probabilities + _before(self.right * probabilities)
+        from_above: Floats = _after(self.left * probabilities)
+        from_below: Floats = _before(self.right * probabilities)
+        return from_above + probabilities + from_below
 
     def sums_revealed(self, values: Floats) -> Floats:
         """Running sums from both ends."""
-        return self.left * _before(values) + values + self.right * _after(values)
+        before: Floats = _before(values)
+        after: Floats = _after(values)
+        return self.left * before + values + self.right * after
 
     def self_loops(self) -> Flags:
         return np.ones(self.n_actions, dtype=np.bool_)
