@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_one_of
 from graphcb.environments.auctions import SHOWN
-from graphcb.environments.drawn import on_sphere
 from graphcb.environments.protocol import Observation, Round
 from graphcb.graphs import FeedbackGraph
 
