@@ -37,15 +37,19 @@ class EdgeCounts:
 
     def predict(self, context: Any, actions: Any = None) -> FeedbackGraph:
         """The estimates among these actions."""
+        return FeedbackGraph.from_structure(DenseMatrix(self.rates(context, actions)))
+
+    def rates(self, context: Any, actions: Any = None) -> Floats:
+        """The same as an array (n, n)."""
         places = self._places(actions)
-        matrix = (self.seen[places] + 0.5) / (self.looked[places] + 1.0)
-        return FeedbackGraph.from_structure(DenseMatrix(matrix))
+        looked = self.looked[places] + 1.0
+        rates: Floats = np.minimum(self.seen[places] + 0.5, looked - 0.5) / looked
+        return rates
 
     def update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
         """Count the row of the played action."""
-        columns, index, row = self._read(played, revealed, actions)
-        self.seen[columns[index], columns] += row
-        self.looked[columns[index], columns] += 1.0
+        columns, index, labels = self._read(played, revealed, actions)
+        self.learn_row(None, columns, index, labels, np.ones(columns.size))
 
     def update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
         """Count every edge."""
@@ -63,14 +67,22 @@ class EdgeCounts:
         """Raise what `update_full` would raise; nothing changes."""
         read_shown_graph(graph, as_columns(actions, self.n_actions).size)
 
+    def learn_row(
+        self, row: Any, columns: Columns, index: int, labels: Floats, promised: Floats
+    ) -> None:
+        """Count a checked row; an edge counts as looked at as far as it was promised."""
+        self.seen[columns[index], columns] += labels
+        self.looked[columns[index], columns] += promised
+
+    def read_row(self, context: Any) -> Any:
+        """Nothing is read of a context."""
+
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_counts(self, n_actions=1)
         size = (self.n_actions, self.n_actions)
         check_array(self, "looked", size, least=0.0, most=MOST)
         check_array(self, "seen", size, least=0.0, most=MOST)
-        if (self.seen > self.looked).any():
-            raise ValueError("`seen` must not be larger than `looked`")
 
     __repr__ = describe
 

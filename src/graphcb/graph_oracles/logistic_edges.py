@@ -6,7 +6,7 @@ import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.describing import describe
-from graphcb.graph_oracles.newton import learn_edges, predict_edges
+from graphcb.graph_oracles.newton import check_inverse, fresh_inverse, learn_edges, predict_edges
 from graphcb.graph_oracles.protocol import (
     EdgeLoss,
     as_edge_loss,
@@ -19,15 +19,12 @@ from graphcb.loaded import MOST, check_array, check_counts
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite, every_index
 
-FULL_UP_TO = 128  # features up to which it is learned how they go together
-RIDGE = 4.0  # of more features, whose rows are sparse; else 1 + n_features / 3: measured, 0032
-
 
 class LogisticEdges:
     """sigmoid(context @ weights) for each edge, by online Newton steps.
 
     Needs no learning rate, and adds a constant feature. Contexts are dense or sparse rows, as for
-    `oracles.LogisticOGD`. Takes 8 n_actions^2 n_features bytes, and up to 128 features
+    `oracles.LogisticOGD`. Takes 8 n_actions^2 n_features bytes, and up to 191 features
     8 n_actions n_features^2 more; beyond, features are taken as uncorrelated.
 
     `loss="squared"` fits the same curve by squared error, for the comparison: it hardly tells an
@@ -53,9 +50,7 @@ class LogisticEdges:
         self.loss = as_edge_loss(loss)
         k, d = self.n_actions, self.n_features + 1
         self.weights = np.zeros((k, d, k))
-        full = d <= FULL_UP_TO + 1
-        start = np.eye(d) / (1.0 + d / 3.0) if full else np.full((1, d), 1.0 / RIDGE)
-        self.inverse = np.repeat(start[None], k, axis=0)
+        self.inverse = fresh_inverse(k, d)
         self.curvature = np.zeros((k, k))
         self.looked = np.zeros((k, k))
         self.rounds = np.zeros(k)
@@ -66,32 +61,32 @@ class LogisticEdges:
 
     def rates(self, context: Any, actions: Any = None) -> Floats:
         """The same as an array (n, n)."""
-        row = self._read_row(context)
+        row = self.read_row(context)
         columns = as_columns(actions, self.n_actions)
         return predict_edges(self.weights, *row, columns, self.looked)
 
     def update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
         """One step for each edge of the played row."""
-        row, columns = self._read_row(context), as_columns(actions, self.n_actions)
+        row, columns = self.read_row(context), as_columns(actions, self.n_actions)
         index, labels = read_played_row(played, revealed, columns.size)
         self.learn_row(row, columns, index, labels, np.ones(columns.size))
 
     def update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
         """One step for every edge."""
-        row, columns = self._read_row(context), as_columns(actions, self.n_actions)
+        row, columns = self.read_row(context), as_columns(actions, self.n_actions)
         shown, certain = read_shown_graph(graph, columns.size), np.ones(columns.size)
         for index in range(columns.size):
             self.learn_row(row, columns, index, shown.structure.row(index), certain)
 
     def check_update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
         """Raise what `update` would raise; nothing changes."""
-        self._read_row(context)
+        self.read_row(context)
         columns = as_columns(actions, self.n_actions)
         read_played_row(played, revealed, columns.size)
 
     def check_update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
         """Raise what `update_full` would raise; nothing changes."""
-        self._read_row(context)
+        self.read_row(context)
         read_shown_graph(graph, as_columns(actions, self.n_actions).size)
 
     def learn_row(
@@ -102,21 +97,7 @@ class LogisticEdges:
         played, squared = int(columns[index]), self.loss == "squared"
         learn_edges(*state, *row, columns, played, labels, promised, squared)
 
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1)
-        as_edge_loss(self.loss)
-        k, d = self.n_actions, self.n_features + 1
-        check_array(self, "weights", (k, d, k), least=-1e120, most=1e120)
-        wide = d if d <= FULL_UP_TO + 1 else 1
-        check_array(self, "inverse", (k, wide, d), least=-1.0, most=1.0)
-        check_array(self, "curvature", (k, k), least=0.0, most=MOST)
-        check_array(self, "looked", (k, k), least=0.0, most=MOST)
-        check_array(self, "rounds", (k,), least=0.0, most=MOST)
-
-    __repr__ = describe
-
-    def _read_row(self, context: Any) -> SparseRow:
+    def read_row(self, context: Any) -> SparseRow:
         """The context and a constant."""
         indices, values = as_row(context, self.n_features)
         check_finite(indices, values)
@@ -124,3 +105,16 @@ class LogisticEdges:
         dense = indices is every_index(n)
         indices = every_index(n + 1) if dense else np.append(indices, n)
         return indices, np.append(values, 1.0)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_actions=1, n_features=1)
+        as_edge_loss(self.loss)
+        k, d = self.n_actions, self.n_features + 1
+        check_array(self, "weights", (k, d, k), least=-1e120, most=1e120)
+        check_inverse(self, k, d)
+        check_array(self, "curvature", (k, k), least=0.0, most=MOST)
+        check_array(self, "looked", (k, k), least=0.0, most=MOST)
+        check_array(self, "rounds", (k,), least=0.0, most=MOST)
+
+    __repr__ = describe
