@@ -23,13 +23,15 @@ class Line:
     """One curve of the figure: an agent, and how its problem differs from the panel's.
 
     `alpha` is the graph number in gamma: a number, "n_actions" or "independence_number" for a
-    `SquareRoot`, a number or "weak_domination_number" for a `TwoThirds`.
+    `SquareRoot`, a number or "weak_domination_number" for a `TwoThirds`. `c` replaces the
+    values of the grid.
     """
 
     agent: str
     name: str
     alpha: float | str | None = None
     method: str = "auto"
+    c: Sequence[float] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -48,7 +50,8 @@ class Line:
         """The learning rates to try, and the values of `c` or `epsilon`."""
         kind = KINDS[self.agent]
         rates = grid.learning_rates if kind.has_oracle else NONE
-        return rates, {"c": grid.cs, "epsilon": grid.epsilons, "none": NONE}[kind.grid]
+        cs = grid.cs if self.c is None else self.c
+        return rates, {"c": cs, "epsilon": grid.epsilons, "none": NONE}[kind.grid]
 
     def build(self, problem: ExperimentProblem, learning_rate: float, c: float) -> Agent:
         """The agent with these settings."""

@@ -9,9 +9,9 @@ from graphcb import datasets
 from graphcb.checks import as_positive
 from graphcb.environments import FirstPriceAuctions, HiddenGraphs
 from graphcb.exploration import Schedule, SquareRoot, TwoThirds
-from graphcb.graph_oracles import GraphOracle, LogisticEdges
+from graphcb.graph_oracles import GraphOracle, LogisticEdges, Thresholds
 from graphcb.graph_oracles.protocol import EdgeLoss
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, threshold
 
 HIGHEST_BID = 300.0  # in the unit of the prices
 N_GENERATED = 6_000  # auctions, where there is no data
@@ -88,9 +88,9 @@ def auctions(
         np.minimum(table.market_price[:n_rounds] / HIGHEST_BID, 1.0),
         **options,
     )
-    n_bids, n_features = environment.n_bids, environment.n_features
-    lower = np.where(environment.lost_shows == "all", 1.0 - environment.bids[:, None], 0.0)
-    guess = np.where(np.tri(n_bids, k=-1, dtype=bool), lower, 1.0)
+    bids, n_features = environment.bids, environment.n_features
     return environment, Uninformed(
-        lambda loss: LogisticEdges(n_bids, n_features, loss=loss), FeedbackGraph(guess), SquareRoot
+        lambda loss: Thresholds(bids, kind="bids", n_features=n_features, loss=loss),
+        threshold(1.0 - bids, np.ones(bids.size)),
+        SquareRoot,
     )
