@@ -19,7 +19,8 @@ def test_losses_and_log_odds_of_edges_are_linear_in_the_context():
     p = drawn.edge_probabilities.reshape(500, -1)
     assert off_linear(np.log(p / (1.0 - p)), drawn.contexts) < 1e-10
     assert drawn.means.min() >= 0.1
-    assert drawn.means.max() <= 0.9
+    assert drawn.means.max() <= 0.6
+    assert drawn.contexts.shape == (500, environment.n_features)
 
 
 def test_edges_and_losses_come_as_often_as_their_probabilities_say():
@@ -47,6 +48,27 @@ def test_an_action_reveals_itself_always_unless_told_otherwise():
     assert drawn.edges[:, range(3), range(3)].all()
 
 
+def test_scouts_are_dear_and_alone_in_revealing_anything():
+    environment = HiddenGraphs(n_actions=6, n_rounds=3000, n_scouts=2, density=0.1)
+    drawn = environment.draw(np.random.default_rng(3))
+    assert (drawn.means[:, :2] == 0.75).all()
+    assert drawn.means[:, 2:].max() <= 0.6
+    assert not drawn.edges[:, 2:].any()
+    assert (drawn.edge_probabilities[:, 2:] == 0.0).all()
+    # All edges of a scout go together, and where one scout sees, the other one does not.
+    first, second = drawn.edge_probabilities[:, :2].transpose(1, 0, 2)
+    assert (first == first[:, :1]).all()
+    assert first.max() > 0.8
+    assert (first[:, 0] * second[:, 0]).max() < 0.02
+
+
+def test_each_action_is_the_best_in_its_part_of_the_circle():
+    drawn = HiddenGraphs(n_actions=5, n_rounds=5000, n_scouts=1).draw(RNG)
+    best = np.bincount(drawn.means.argmin(axis=1), minlength=5)
+    assert best[0] == 0
+    np.testing.assert_allclose(best[1:] / 5000, 0.25, atol=0.03)
+
+
 @pytest.mark.parametrize("shown", ["row", "full"])
 def test_the_rounds_are_those_drawn_and_the_loss_is_regret(shown):
     environment = HiddenGraphs(n_actions=4, n_rounds=30, shown=shown)
@@ -71,7 +93,8 @@ def test_the_rounds_are_those_drawn_and_the_loss_is_regret(shown):
     [
         ({"n_actions": 1}, "`n_actions` must be at least 2, got 1"),
         ({"n_rounds": 0}, "`n_rounds` must be at least 1, got 0"),
-        ({"n_features": 1}, "`n_features` must be at least 2, got 1"),
+        ({"n_scouts": -1}, "`n_scouts` must be at least 0, got -1"),
+        ({"n_scouts": 9}, "`n_scouts` must leave at least two actions .* got 9 of 10"),
         ({"density": 0.0}, r"`density` must be above 0 and below 1, got 0\.0"),
         ({"density": 1.0}, "`density` must be above 0 and below 1"),
         ({"own_density": 0.0}, "`own_density` must be above 0 and at most 1, got 0.0"),

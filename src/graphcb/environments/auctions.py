@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_one_of
-from graphcb.environments.protocol import Observation, Round
+from graphcb.environments.protocol import SHOWN, Observation, Round
 from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-SHOWN = ("row", "full")
 LOST_SHOWS = ("all", "higher")
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_one_of
-from graphcb.environments.auctions import SHOWN
-from graphcb.environments.protocol import Observation, Round
+from graphcb.environments.protocol import SHOWN, Observation, Round
 from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
 
-USUAL, SLOPE, DEAR = 0.35, 0.25, 0.75  # expected losses: of most actions, of scouts
+N_FEATURES = 3
+USUAL, SLOPE, DEAR = 0.35, 0.25, 0.75  # expected losses: USUAL +- SLOPE, and DEAR of scouts
 
 
 class DrawnRounds(NamedTuple):
@@ -31,14 +31,18 @@ class DrawnRounds(NamedTuple):
 class HiddenGraphs:
     """Losses linear in the context, and edges whose log-odds are linear in it too.
 
-    Contexts are uniform on the unit sphere with a constant in front. Losses are 0 or 1. Playing
-    i reveals j with a probability whose log-odds are those of `density`, plus a term of the
-    context's direction between -`steepness` and `steepness`, with a direction of its own for
-    each edge. An action reveals itself in the same way with `own_density`; with 1.0 always.
-    What is revealed is drawn apart from the losses.
+    A context is a heading, drawn from the whole circle: a constant, its cosine and its sine.
+    Losses are 0 or 1. The expected loss of an action is between 0.1 and 0.6 and lowest where the
+    heading is the action's own; these divide the circle equally. Playing i reveals j with a
+    probability whose log-odds are those of `density`, plus `steepness` times the cosine of the
+    angle between the heading and one that belongs to the edge. An action reveals itself always,
+    or in the same way with an `own_density` below 1. What is revealed is drawn apart from the
+    losses.
 
-    With `n_scouts` the first actions are scouts: dear in every context, and the only ones that
-    reveal anything. `own_density` then says nothing. Which scout to send depends on the context.
+    With `n_scouts` the first actions are scouts. They have an expected loss of 0.75 in every
+    context, and no other action reveals anything, not even itself. All edges of a scout have one
+    heading, and those of the scouts divide the circle equally: which of them to send depends on
+    the context.
 
     The graph of a `Round`, which informed agents see, holds these probabilities. `shown` says
     what an agent sees afterwards: "row" is what its action revealed, "full" all edges that were
@@ -51,7 +55,7 @@ class HiddenGraphs:
     """
 
     n_actions: int = 10
-    n_rounds: int = 10_000
+    n_rounds: int = 5_000
     density: float = 0.3
     own_density: float = 1.0
     n_scouts: int = 0
@@ -76,26 +80,17 @@ class HiddenGraphs:
 
     @property
     def n_features(self) -> int:
-        """Width of the contexts: one for each group, and the direction."""
-        return 3
+        """Width of the contexts."""
+        return N_FEATURES
 
     def draw(self, rng: np.random.Generator) -> DrawnRounds:
         """What happens in all rounds, whatever is played."""
-        n, n_actions, n_scouts = self.n_rounds, self.n_actions, self.n_scouts
-        headings = 2.0 * np.pi * (rng.random(n)[:, None])
-        means = np.full((n, n_actions), DEAR)
-        n_others = n_actions - n_scouts
-        means[:, n_scouts:] = USUAL - SLOPE * np.cos(headings - _around(n_others, rng))
-        densities = np.full((n_actions, n_actions), self.density)
-        if n_scouts:
-            densities[n_scouts:] = 0.0
-            towards = np.repeat(_around(n_scouts, rng)[:, None], n_actions, axis=1)
-            towards = np.vstack((towards, np.zeros((n_others, n_actions))))
-        else:
-            np.fill_diagonal(densities, self.own_density)
-            towards = 2.0 * np.pi * rng.random((n_actions, n_actions))
-        with np.errstate(divide="ignore"):  # of edges that are certain or never there
-            log_odds = np.log(densities) - np.log1p(-densities)
+        n, n_scouts = self.n_rounds, self.n_scouts
+        headings = 2.0 * np.pi * rng.random((n, 1))
+        means = np.full((n, self.n_actions), DEAR)
+        own = _around(self.n_actions - n_scouts, rng)
+        means[:, n_scouts:] = USUAL - SLOPE * np.cos(headings - own)
+        log_odds, towards = self._draw_edges(rng)
         turned = self.steepness * np.cos(headings[:, :, None] - towards)
         probabilities = 1.0 / (1.0 + np.exp(-(log_odds + turned)))
         return DrawnRounds(
@@ -105,6 +100,20 @@ class HiddenGraphs:
             probabilities,
             rng.random(probabilities.shape) < probabilities,
         )
+
+    def _draw_edges(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """The log-odds of each edge without the context, and its heading: (K, K)."""
+        n_actions, n_scouts = self.n_actions, self.n_scouts
+        densities = np.full((n_actions, n_actions), self.density)
+        if n_scouts:
+            densities[n_scouts:] = 0.0
+            towards = np.zeros((n_actions, n_actions))
+            towards[:n_scouts] = _around(n_scouts, rng)[:, None]
+        else:
+            np.fill_diagonal(densities, self.own_density)
+            towards = 2.0 * np.pi * rng.random((n_actions, n_actions))
+        with np.errstate(divide="ignore"):  # of edges that are certain or never there
+            return np.log(densities) - np.log1p(-densities), towards
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """Contexts (n_features,), and the edge probabilities as the graph."""

@@ -34,7 +34,7 @@ class Guess:
 
     >>> from graphcb import graphs
     >>> Guess(graphs.bandit(2)).predict([1.0])
-    FeedbackGraph(bandit(2))
+    bandit(n_actions=2)
     """
 
     def __init__(self, graph: FeedbackGraph) -> None:
