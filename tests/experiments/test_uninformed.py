@@ -91,7 +91,7 @@ def test_log_loss_matters_where_edges_are_rare():
     regret = {
         setting.agent: experiment.play(setting).mean_loss[-1] * 4000
         for setting in experiment.settings()
-        if setting.line == "scouts, row, c = 4" and setting.seed == 0
+        if setting.line == "scouts, row, c = 16" and setting.seed == 1
     }
-    assert regret["SquareCB.UG, log loss"] < 2.0 * regret["SquareCB.G, told"]
-    assert regret["SquareCB.UG, squared loss"] > 2.0 * regret["SquareCB.UG, log loss"]
+    assert regret["SquareCB.UG, log loss"] < 0.75 * regret["SquareCB.UG, squared loss"]
+    assert regret["SquareCB.G, told"] < 0.75 * regret["SquareCB.UG, log loss"]
