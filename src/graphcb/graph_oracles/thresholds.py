@@ -45,7 +45,7 @@ class Thresholds:
     ...     oracle.update(None, 2, [2])  # a bid of 3 wins
     >>> oracle.predict(None).matrix.round(2)
     array([[1.  , 1.  , 1.  ],
-           [0.98, 1.  , 1.  ],
+           [0.97, 1.  , 1.  ],
            [0.02, 0.02, 1.  ]])
     """
 
