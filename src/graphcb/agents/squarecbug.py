@@ -40,10 +40,10 @@ class SquareCBUG:
     too: every row then teaches the graph oracle.
 
     `loss_oracle`, `gamma`, `method`, `limits` and `budgets` are those of `SquareCBG`, which
-    explores the predicted graph in `explorer`. `graph_oracle` is one of `graphcb.graph_oracles`; if it is left out, the
-    first round decides: `LogisticEdges` for dense contexts, `EdgeCounts` for sparse ones. Actions
-    that are whole numbers are columns of the graph oracle. Any others, such as stock levels, stand
-    for all its actions in their order.
+    explores the predicted graph in `explorer`. `graph_oracle` is one of `graphcb.graph_oracles`;
+    if it is left out, the first round decides: `LogisticEdges` for dense contexts, `EdgeCounts`
+    for sparse ones. Actions that are whole numbers are columns of the graph oracle. Any others,
+    such as stock levels, stand for all its actions in their order.
 
     The paper's bounds hold for graph oracles that minimise log loss, as all of ours do unless
     they are told otherwise.
