@@ -78,6 +78,11 @@ class SquareCBUG:
     ) -> None:
         if loss_oracle is not None:
             as_oracle(loss_oracle, name="loss_oracle")
+        if hasattr(loss_oracle, "update_full"):
+            raise TypeError(
+                f"`loss_oracle` must predict losses, got the graph oracle {loss_oracle!r}; "
+                "pass it as graph_oracle=..."
+            )
         self.explorer = SquareCBG(
             loss_oracle, gamma=gamma, method=method, limits=limits, budgets=budgets
         )
