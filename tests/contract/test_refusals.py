@@ -140,12 +140,21 @@ def test_every_oracle_and_agent_is_here():
     }
     assert found == {name.partition(",")[0] for name in ORACLES}
     assert set(AGENTS) == {
-        value for value in vars(graphcb.agents).values() if hasattr(value, "act")
+        value
+        for value in vars(graphcb.agents).values()
+        if hasattr(value, "act") and getattr(value, "informed", True)
     } - {graphcb.agents.Agent}
 
 
 def test_every_saveable_class_checks_itself():
-    rooms = (graphcb.agents, exploration.schedules, oracles, oracles.blends, oracles.features)
+    rooms = (
+        graphcb.agents,
+        exploration.schedules,
+        graphcb.graph_oracles,
+        oracles,
+        oracles.blends,
+        oracles.features,
+    )
     classes = {
         value
         for room in rooms
@@ -155,7 +164,7 @@ def test_every_saveable_class_checks_itself():
         and not getattr(value, "_is_protocol", False)
     }
     without = {kind.__name__ for kind in classes if not hasattr(kind, "check_loaded")}
-    assert without == {"Forecast", "SharedLinearOGD"}  # never in a file
+    assert without == {"Forecast", "Played", "SharedLinearOGD"}  # never in a file
     assert {kind for kind in saving._OURS if not hasattr(kind, "check_loaded")} == set()
 
 

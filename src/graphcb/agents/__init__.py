@@ -1,18 +1,26 @@
 """Agents: a context and a graph in, probabilities out."""
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
+from graphcb.agents.pacing import Account
 from graphcb.agents.protocol import Agent, Played, act_on, gamma_of, hook, learn_from
+from graphcb.agents.rules import Rules
+from graphcb.agents.spending import Spending
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
 from graphcb.agents.squarecbug import SquareCBUG
 
 __all__ = [
+    "Account",
     "Agent",
+    "Budget",
     "Certificate",
     "EpsilonGreedy",
     "Greedy",
     "Played",
+    "Rules",
+    "Spending",
     "SquareCB",
     "SquareCBG",
     "SquareCBUG",

@@ -1,5 +1,6 @@
 """What every agent with an oracle does first: ask it, and check the round on the way."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,13 @@ from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
-from graphcb.oracles import NewsvendorOGD, Oracle
+from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle
+from graphcb.oracles.columns import read_columns
+from graphcb.oracles.rows import every_index
 
 Floats = NDArray[np.float64]
+
+MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:
@@ -31,6 +36,28 @@ def _check_rising(actions: Any) -> None:
             f"those before it; got {levels[wrong]:g} after {levels[wrong - 1]:g} at index {wrong}; "
             "sort them, or use graphs.posted_price for falling levels"
         )
+
+
+def with_room(oracle: Oracle | None, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
+    """An oracle of the agent's own making, with room for these actions, and their columns.
+
+    An oracle that has to grow is copied: the round may yet be refused, and a copy of the
+    agent may share it.
+    """
+    columns, largest = every_index(n_actions), n_actions
+    if actions is not None:
+        columns = read_columns(actions, n_actions)
+        largest = int(columns.max(initial=0)) + 1
+        if largest > MOST_ACTIONS:
+            raise ValueError(
+                f"`actions` must be below {MOST_ACTIONS:,}, as there is room for each number "
+                f"up to the largest, got {largest - 1}; number them from 0 on"
+            )
+    oracle = DefaultOracle(largest) if oracle is None else oracle
+    if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
+        oracle = copy.deepcopy(oracle)
+        oracle.grow(largest)
+    return oracle, columns
 
 
 @compiled

@@ -2,18 +2,30 @@
 
 import copy
 import math
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.prediction import predicted_losses
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    limits_of,
+    ruled,
+    settle_of,
+)
 from graphcb.checks import as_gamma
 from graphcb.describing import describe
-from graphcb.exploration import Schedule, SquareRoot, as_schedule
+from graphcb.exploration import Limits, Schedule, SquareRoot, as_schedule, solve_dec
 from graphcb.exploration.closed_forms import inverse_gap_weighting
 from graphcb.exploration.schedules import as_setting
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, bandit
 from graphcb.loaded import check_counts, check_kind, check_numbers
 from graphcb.oracles import Oracle, as_oracle
 
@@ -25,6 +37,9 @@ class SquareCB:
     `gamma` is a number or a schedule. The default is `SquareRoot(32.0, "n_actions")`: the
     constant of `Automatic`, with the number of actions in place of the DEC, which SquareCB does
     not compute. The agent keeps a copy of the schedule; its `gamma` is that of the last round.
+    With `limits`, which inverse gap weighting does not know, it plays the distribution that
+    obeys and has the smallest DEC under bandit feedback (`solve_dec`). With `budgets`,
+    predictions include what actions cost, at prices that keep to the budgets.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCB(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -33,8 +48,22 @@ class SquareCB:
     """
 
     gamma: float | None = None
+    rules: Rules | None = None  # set where there are any
+    limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
-    def __init__(self, oracle: Oracle, *, gamma: float | Schedule | None = None) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        *,
+        gamma: float | Schedule | None = None,
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
+    ) -> None:
+        rules = Rules.of(limits, budgets)
         self.oracle = as_oracle(oracle)
         self.schedule: Schedule = SquareRoot(32.0, "n_actions")
         if gamma is not None:
@@ -46,14 +75,32 @@ class SquareCB:
                 f"got {type(self.schedule).__name__}, which is for SquareCBG"
             )
         self.n_rounds = 0
+        if rules is not None:
+            self.rules = rules
 
-    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> NDArray[np.float64]:
+    def act(
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
+    ) -> NDArray[np.float64]:
         """Probabilities of this round, whatever the graph reveals."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
+        predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        if box is None:
+            probabilities = inverse_gap_weighting(predicted, gamma)
+        else:
+            blind = _bandit(graph.n_actions)
+            probabilities = solve_dec(predicted, blind, gamma, limits=box).probabilities
+        if rules is not None:
+            self.rules = rules
         self.n_rounds += 1
         self.gamma = gamma
-        return inverse_gap_weighting(predicted, gamma)
+        return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         self.oracle.update(context, actions, losses)
@@ -62,6 +109,7 @@ class SquareCB:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         as_oracle(self.oracle)
         check_kind(self, "schedule", Schedule)
+        check_kind(self, "rules", Rules, type(None))
         if self.schedule.needs != "nothing":
             raise ValueError(f"`schedule` must need no DEC, got {self.schedule!r}")
         check_counts(self, n_rounds=0)
@@ -75,3 +123,8 @@ class SquareCB:
 
     def __repr__(self) -> str:
         return describe(self, gamma=as_setting(self.schedule))
+
+
+@lru_cache
+def _bandit(n_actions: int) -> FeedbackGraph:
+    return bandit(n_actions)

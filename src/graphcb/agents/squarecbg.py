@@ -2,19 +2,34 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
-from graphcb.agents.prediction import predicted_losses
+from graphcb.agents.prediction import predicted_losses, with_room
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    learnable_dec,
+    limits_of,
+    names_of,
+    ruled,
+    settle_of,
+)
 from graphcb.checks import as_gamma, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
     Automatic,
+    BoxAndRows,
     ClosedForm,
     FromGraphs,
+    Limits,
     Method,
     Schedule,
     as_schedule,
@@ -27,12 +42,8 @@ from graphcb.exploration.schedules import as_setting
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.loaded import check_counts, check_kind, check_numbers
 from graphcb.oracles import DefaultOracle, ForecastingOracle, Oracle, as_oracle
-from graphcb.oracles.columns import read_columns
-from graphcb.oracles.rows import every_index
 
 Floats = NDArray[np.float64]
-
-MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
 class SquareCBG:
@@ -54,7 +65,19 @@ class SquareCBG:
     With a gamma, `certify=True` adds up the DEC of each round in `certificate`, which bounds the
     regret so far.
 
-    The graph may differ from round to round. `explain(graph)` says how it is explored and why.
+    With `limits`, all probabilities obey them: the same program, or the same ratio, is minimised
+    over what they allow. They call an action what the round calls it: by the `names` that `act`
+    is given, else by `actions`, else by its index. Closed forms know no limits, so
+    method="closed-form" is refused with them. Regret is then against the best action, also
+    where the limits keep it from being played; and if nothing that they allow reveals an
+    action, the DEC and the certificate are inf.
+
+    With `budgets`, what actions cost is added to their predicted losses, at prices that are
+    learned and keep to the budgets (`agents.pacing`); regret and certificate are then of losses
+    with these prices. What was played is paid for in `settle`, which whoever draws calls.
+
+    The graph may differ from round to round. `explain(graph)` says how it is explored and why,
+    what the limits cost, and the prices and balances of budgets.
 
     >>> from graphcb import graphs, oracles
     >>> SquareCBG().act([0.3, 12.0], graphs.bandit(2))
@@ -69,6 +92,12 @@ class SquareCBG:
     gamma: float | None = None
     certificate: Certificate | None = None  # set where it is asked for
     makes_oracle = False  # set where it is True: files of 0.1.0 do not hold it
+    rules: Rules | None = None  # set where there are any
+    limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -77,8 +106,16 @@ class SquareCBG:
         gamma: float | Schedule | None = None,
         method: Method = "auto",
         certify: bool = False,
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
     ) -> None:
         as_one_of("method", method, ("auto", "closed-form", "solver"))
+        rules = Rules.of(limits, budgets)
+        if method == "closed-form" and rules is not None:
+            raise ValueError(
+                '`method` must be "auto" or "solver" with `limits` or `budgets`, got '
+                '"closed-form": closed forms know no limits'
+            )
         self.oracle = None if oracle is None else as_oracle(oracle)
         self.schedule: Schedule | None = Automatic()
         if gamma is not None:
@@ -104,24 +141,45 @@ class SquareCBG:
             self.makes_oracle = True
         if certify:
             self.certificate = Certificate()
+        if rules is not None:
+            self.rules = rules
 
     @property
     def certify(self) -> bool:
         """Whether the DEC of each round is added to `certificate`."""
         return self.certificate is not None
 
-    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
-        """Probabilities of this round; the graph must be observable."""
+    def act(
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
+    ) -> Floats:
+        """Probabilities of this round; the graph must be observable.
+
+        `names` is what limits and budgets call the actions of this round. `costs` are what they
+        cost where that comes with each round: {budget: [one number per action]}.
+        """
         schedule, n_actions = self.schedule, as_graph(graph).n_actions
+        called = names_of(n_actions, actions, names) if self.rules is not None else None
         restarts = schedule is not None and schedule.epoch != self.epoch
         oracle = copy.deepcopy(self.fresh_oracle) if restarts else self.oracle
-        oracle, actions = self._ready(oracle, n_actions, actions)
+        if self.makes_oracle or oracle is None:
+            oracle, actions = with_room(oracle, n_actions, actions)
         if schedule is None:
-            probabilities = self._explore_by_information(oracle, context, graph, actions)
-            self.oracle = oracle
-            self.n_rounds += 1
+            forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
+            losses, box, rules = ruled(self, forecast[0], context, actions, called, costs)
+            require_observable(graph, "to learn from it")
+            probabilities = information_directed(
+                losses, *forecast[1:], graph=graph, round_number=self.n_rounds + 1, box=box
+            )
+            self._after(oracle, rules)
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
+        predicted, box, rules = ruled(self, predicted, context, actions, called, costs)
         require_observable(graph, "to learn from it")
         if schedule.needs != "nothing":  # a round that is refused leaves the schedule as it is
             schedule = copy.copy(schedule)
@@ -129,7 +187,7 @@ class SquareCBG:
             gamma = as_gamma(schedule.gamma_on(graph))
         else:
             gamma = as_gamma(schedule.gamma(self.n_rounds + 1, n_actions))
-        probabilities, value = self._explore(predicted, graph, gamma, schedule)
+        probabilities, value = self._explore(predicted, graph, gamma, schedule, box)
         if restarts:
             self.epoch = schedule.epoch
         if self.certificate is not None:
@@ -137,29 +195,39 @@ class SquareCBG:
         if isinstance(schedule, FromGraphs):
             schedule.meet(graph)
         elif schedule.needs != "nothing":
+            if box is not None and value == math.inf:  # limits keep something from being seen
+                value = learnable_dec(probabilities, predicted, graph, gamma)
             schedule.observe(value)
-        self.oracle, self.schedule = oracle, schedule
-        self.n_rounds += 1
-        self.gamma = gamma
+        self.schedule, self.gamma = schedule, gamma
+        self._after(oracle, rules)
         return probabilities
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
-        oracle = self._ready(None, 1, actions)[0] if self.oracle is None else self.oracle
+        oracle = with_room(None, 1, actions)[0] if self.oracle is None else self.oracle
         oracle.update(context, actions, losses)
         self.oracle = oracle
 
-    def explain(self, graph: FeedbackGraph) -> str:
-        """How this graph is explored, and why."""
+    def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
+        """How this graph is explored, and why; with limits, what they cost.
+
+        The cost is in gamma * DEC at equal predictions, which bounds regret: 1.5 times as much is
+        as good as 1.5 times as many rounds to learn the same.
+        """
         if self.schedule is None:
             require_observable(as_graph(graph), "to learn from it")
-            return "information-directed: the oracle says how sure it is, and no gamma was given"
-        who = type(self.schedule).__name__ if self._needs_optimum() else ""
-        return explain(graph, self.method, optimum_for=who)
+            how = "information-directed: the oracle says how sure it is, and no gamma was given"
+        else:
+            who = type(self.schedule).__name__ if self._needs_optimum() else ""
+            who = "an agent with limits or budgets" if self.rules is not None else who
+            how = explain(graph, self.method, optimum_for=who)
+        if self.rules is None or how.startswith("refused"):
+            return how
+        return f"{how}; {self.rules.cost(graph, names)}"
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
-        """The closed form that is played on this graph, or None if there is none or no gamma."""
-        if self.schedule is None:
+        """The closed form that is played on this graph; None with limits or without gamma."""
+        if self.schedule is None or self.rules is not None:
             return None
         return choose_form(graph, self.method, needs_optimum=self._needs_optimum())
 
@@ -169,6 +237,7 @@ class SquareCBG:
         check_kind(self, "makes_oracle", bool)
         check_kind(self, "schedule", Schedule, type(None))
         check_kind(self, "certificate", Certificate, type(None))
+        check_kind(self, "rules", Rules, type(None))
         check_counts(self, n_rounds=0, epoch=0)
         if self.gamma is not None:
             check_numbers(self, "gamma", least=0.0, most=math.inf)
@@ -198,41 +267,24 @@ class SquareCBG:
     def _needs_optimum(self) -> bool:
         return self.schedule is not None and self.schedule.needs == "optimum"
 
-    def _ready(self, oracle: Oracle | None, n_actions: int, actions: Any) -> tuple[Oracle, Any]:
-        """The oracle and the actions to ask it for; one of our own making has room for them.
-
-        An oracle that has to grow is copied: the round may yet be refused, and a copy of the
-        agent may share it.
-        """
-        if not self.makes_oracle and oracle is not None:
-            return oracle, actions
-        columns, largest = every_index(n_actions), n_actions
-        if actions is not None:
-            columns = read_columns(actions, n_actions)
-            largest = int(columns.max(initial=0)) + 1
-            if largest > MOST_ACTIONS:
-                raise ValueError(
-                    f"`actions` must be below {MOST_ACTIONS:,}, as there is room for each number "
-                    f"up to the largest, got {largest - 1}; number them from 0 on"
-                )
-        oracle = DefaultOracle(largest) if oracle is None else oracle
-        if isinstance(oracle, DefaultOracle) and oracle.n_actions < largest:
-            oracle = copy.deepcopy(oracle)
-            oracle.grow(largest)
-        return oracle, columns
-
-    def _explore_by_information(
-        self, oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any
-    ) -> Floats:
-        """Probabilities from what the oracle knows and how sure it is."""
-        forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
-        require_observable(graph, "to learn from it")
-        return information_directed(*forecast, graph=graph, round_number=self.n_rounds + 1)
+    def _after(self, oracle: Oracle, rules: Rules | None) -> None:
+        self.oracle = oracle
+        if rules is not None:
+            self.rules = rules
+        self.n_rounds += 1
 
     def _explore(
-        self, predicted: Floats, graph: FeedbackGraph, gamma: float, schedule: Schedule
+        self,
+        predicted: Floats,
+        graph: FeedbackGraph,
+        gamma: float,
+        schedule: Schedule,
+        box: BoxAndRows | None,
     ) -> tuple[Floats, float]:
         """Probabilities, and the DEC of the round if the schedule or the certificate needs it."""
+        if box is not None:
+            limited = solve_dec(predicted, graph, gamma, limits=box)
+            return limited.probabilities, limited.value
         form = self.closed_form(graph)
         if form is None:
             solution = solve_dec(predicted, graph, gamma)

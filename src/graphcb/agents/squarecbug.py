@@ -1,16 +1,25 @@
 """SquareCB.UG: exploration where nobody knows beforehand what an action will reveal."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    limits_of,
+    settle_of,
+)
 from graphcb.agents.squarecbg import SquareCBG
 from graphcb.checks import listed
 from graphcb.describing import describe
-from graphcb.exploration import Method, Schedule
+from graphcb.exploration import Limits, Method, Schedule
 from graphcb.exploration.schedules import as_setting
 from graphcb.graph_oracles import EdgeCounts, GraphOracle, LogisticEdges, as_graph_oracle
 from graphcb.graphs import FeedbackGraph, as_graph
@@ -30,11 +39,11 @@ class SquareCBUG:
     of the round count as not revealed by it. If the graph was shown in full afterwards, pass it
     too: every row then teaches the graph oracle.
 
-    `loss_oracle`, `gamma` and `method` are those of `SquareCBG`, which explores the predicted
-    graph in `explorer`. `graph_oracle` is one of `graphcb.graph_oracles`; if it is left out, the
-    first round decides: `LogisticEdges` for dense contexts, `EdgeCounts` for sparse ones. Actions
-    that are whole numbers are columns of the graph oracle. Any others, such as stock levels, stand
-    for all its actions in their order.
+    `loss_oracle`, `gamma`, `method`, `limits` and `budgets` are those of `SquareCBG`, which
+    explores the predicted graph in `explorer`. `graph_oracle` is one of `graphcb.graph_oracles`;
+    if it is left out, the first round decides: `LogisticEdges` for dense contexts, `EdgeCounts`
+    for sparse ones. Actions that are whole numbers are columns of the graph oracle. Any others,
+    such as stock levels, stand for all its actions in their order.
 
     The paper's bounds hold for graph oracles that minimise log loss, as all of ours do unless
     they are told otherwise.
@@ -51,6 +60,11 @@ class SquareCBUG:
     """
 
     informed = False  # `act` takes no graph: callers go through `act_on` and `learn_from`
+    limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -59,10 +73,19 @@ class SquareCBUG:
         *,
         gamma: float | Schedule | None = None,
         method: Method = "auto",
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
     ) -> None:
         if loss_oracle is not None:
             as_oracle(loss_oracle, name="loss_oracle")
-        self.explorer = SquareCBG(loss_oracle, gamma=gamma, method=method)
+        if hasattr(loss_oracle, "update_full"):
+            raise TypeError(
+                f"`loss_oracle` must predict losses, got the graph oracle {loss_oracle!r}; "
+                "pass it as graph_oracle=..."
+            )
+        self.explorer = SquareCBG(
+            loss_oracle, gamma=gamma, method=method, limits=limits, budgets=budgets
+        )
         self.graph_oracle = None if graph_oracle is None else as_graph_oracle(graph_oracle)
 
     @property
@@ -76,15 +99,29 @@ class SquareCBUG:
         return self.explorer.gamma
 
     @property
+    def rules(self) -> Rules | None:
+        """The limits and budgets, which the explorer keeps."""
+        return self.explorer.rules
+
+    @rules.setter
+    def rules(self, rules: Rules | None) -> None:
+        self.explorer.rules = rules
+
+    @property
     def loss_oracle(self) -> Oracle | None:
         """What predicts the losses; None before the first round if none was given."""
         return self.explorer.oracle
 
-    def act(self, context: Any, actions: Any = None) -> Floats:
-        """Probabilities of this round, on the graph that is predicted for it."""
+    def act(
+        self, context: Any, actions: Any = None, *, names: Any = None, costs: Any = None
+    ) -> Floats:
+        """Probabilities of this round, on the graph that is predicted for it.
+
+        `names` and `costs` are for limits and budgets, as in `SquareCBG.act`.
+        """
         oracle = self._graph_oracle_for(context, actions)
         graph = oracle.predict(context, _columns(actions))
-        probabilities = self.explorer.act(context, graph, actions)
+        probabilities = self.explorer.act(context, graph, actions, names=names, costs=costs)
         self.graph_oracle = oracle
         return probabilities
 

@@ -55,9 +55,9 @@ def trace(
     SquareCB.G in a closed form, SquareCB and the greedy agents go through compiled loops, at a few
     microseconds per round: over stock levels, tables of known losses and linear losses, with the
     oracles that the experiments have for them. So does the convex program on a new graph each
-    round. Everything else, agents with `certify=True` and all runs with `compiled=False` go
-    through `loop.play`. The agent ends in the same state either way. `draw_seed` keeps the world
-    of `seed` and draws the actions from another seed.
+    round. Everything else, agents with `certify=True` or with limits, and all runs with
+    `compiled=False` go through `loop.play`. The agent ends in the same state either way.
+    `draw_seed` keeps the world of `seed` and draws the actions from another seed.
 
     >>> import graphcb
     >>> from graphcb.environments import SyntheticInventory

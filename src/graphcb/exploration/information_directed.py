@@ -10,7 +10,8 @@ is mixed with one that would tell more, in the proportion that makes
 smallest, where the regret of a is f_a + w_a - min_b (f_b - w_b) and its information the sum of
 G_ab g_b over the plausible b (Russo and Van Roy, 2018; Kirschner, Lattimore and Krause, 2020).
 Nothing depends on how observable the graph is: an action that is worth its price in information
-gets played, wherever its information comes from.
+gets played, wherever its information comes from. With limits the ratio is minimised over all
+distributions that obey them (`limited_choice`).
 """
 
 import math
@@ -19,6 +20,8 @@ import numpy as np
 
 from graphcb.checks import as_numbers
 from graphcb.compilation import compiled
+from graphcb.exploration.limited_choice import obeying, obeys, smallest_ratio
+from graphcb.exploration.limits import BoxAndRows
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 
@@ -36,11 +39,12 @@ def information_directed(
     *,
     graph: FeedbackGraph,
     round_number: int,
+    box: BoxAndRows | None = None,
 ) -> Floats:
     """Probabilities (n_actions,) from an oracle's forecast; see `oracles.Forecast`.
 
     `round_number` counts from 1. Widths grow with its logarithm while an action is not seen, so
-    that none is given up for ever.
+    that none is given up for ever. `box` are the limits of the round, if there are any.
 
     >>> from graphcb import graphs
     >>> sure = (np.array([0.2, 0.4]), np.zeros(2), np.zeros(2), np.full(2, 100.0), 1.0)
@@ -61,6 +65,8 @@ def information_directed(
     if n_plausible > 1:
         small = graph.n_actions <= WRITTEN_OUT
         information = graph.matrix @ worth if small else graph.structure.sums_revealed(worth)
+    if box is not None:
+        return obeying(*_choose_within(f, widths, information, *box))
     return _choose(f, widths, information)
 
 
@@ -136,3 +142,21 @@ def _choose(f: Floats, widths: Floats, information: Floats) -> Floats:
     p[best] = 1.0 - share
     p[other] += share
     return p
+
+
+@compiled
+def _choose_within(
+    f: Floats,
+    widths: Floats,
+    information: Floats,
+    lower: Floats,
+    upper: Floats,
+    rows: Floats,
+    most: Floats,
+) -> tuple[Floats, bool]:
+    """The unlimited choice if it obeys, else the smallest ratio; False if no p obeys."""
+    p = _choose(f, widths, information)
+    if obeys(p, lower, upper, rows, most):
+        return p, True
+    regrets = f + widths - (f - widths).min()
+    return smallest_ratio(f, regrets, information, lower, upper, rows, most)

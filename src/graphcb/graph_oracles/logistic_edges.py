@@ -6,7 +6,13 @@ import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.describing import describe
-from graphcb.graph_oracles.newton import check_inverse, fresh_inverse, learn_edges, predict_edges
+from graphcb.graph_oracles.newton import (
+    check_inverse,
+    fresh_inverse,
+    learn_edges,
+    predict_edges,
+    read_features,
+)
 from graphcb.graph_oracles.protocol import (
     EdgeLoss,
     as_edge_loss,
@@ -17,15 +23,16 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.loaded import MOST, check_array, check_counts
 from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite, every_index
+from graphcb.oracles.rows import Columns, Floats, SparseRow, every_index
 
 
 class LogisticEdges:
     """sigmoid(context @ weights) for each edge, by online Newton steps.
 
     Needs no learning rate, and adds a constant feature. Contexts are dense or sparse rows, as for
-    `oracles.LogisticOGD`. Takes 8 n_actions^2 n_features bytes, and up to 191 features
-    8 n_actions n_features^2 more; beyond, features are taken as uncorrelated.
+    `oracles.LogisticOGD`; one longer than 1e6 counts as if it had that length. Takes
+    8 n_actions^2 n_features bytes, and up to 191 features 8 n_actions n_features^2 more; beyond,
+    features are taken as uncorrelated.
 
     `loss="squared"` fits the same curve by squared error, for the comparison: it hardly tells an
     edge of 1 % from one of 0.1 %, which matters to exploration as 10 to 1.
@@ -99,8 +106,7 @@ class LogisticEdges:
 
     def read_row(self, context: Any) -> SparseRow:
         """The context and a constant."""
-        indices, values = as_row(context, self.n_features)
-        check_finite(indices, values)
+        indices, values = read_features(context, self.n_features)
         n = self.n_features
         dense = indices is every_index(n)
         indices = every_index(n + 1) if dense else np.append(indices, n)

@@ -21,13 +21,22 @@ import numpy as np
 
 from graphcb.compilation import compiled, inner
 from graphcb.loaded import check_array
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
 
 FULL_UP_TO = 192  # features up to which it is learned how they go together
 RIDGE = 4.0  # of more features, whose rows are sparse; else 1 + features / 3: measured, 0032
+LONGEST = 1e6  # of a row: the inverse of sum x x^T loses its digits beyond 1e8
 PRIOR = 4.0  # observations that the curvature of an edge at 1/2 counts for
 CLOSE = 1e-7  # precision of a new score, relative to 1 + its size
 ITERATIONS = 60  # halvings of an interval of any length that occurs
+
+
+def read_features(context: Any, n_features: int) -> SparseRow:
+    """A checked row; one longer than LONGEST counts as if it had that length."""
+    indices, values = as_row(context, n_features)
+    check_finite(indices, values)
+    length = math.sqrt(values @ values)
+    return indices, values if length <= LONGEST else values * (LONGEST / length)
 
 
 def fresh_inverse(n_rows: int, n_features: int) -> Floats:

@@ -8,7 +8,12 @@ from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_numbers
 from graphcb.describing import describe
-from graphcb.graph_oracles.newton import check_inverse, fresh_inverse, learn_edges
+from graphcb.graph_oracles.newton import (
+    check_inverse,
+    fresh_inverse,
+    learn_edges,
+    read_features,
+)
 from graphcb.graph_oracles.protocol import (
     EdgeLoss,
     as_edge_loss,
@@ -19,7 +24,7 @@ from graphcb.graph_oracles.sides import Kind, as_kind, graph_of, side_of_row, si
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_array, check_counts
 from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Floats, SparseRow, as_row, check_finite
+from graphcb.oracles.rows import Floats, SparseRow
 
 RAMPS = 8  # pieces of the curve
 DROP = 4.0  # by how much the score falls over all levels, before anything was learned
@@ -45,7 +50,7 @@ class Thresholds:
     ...     oracle.update(None, 2, [2])  # a bid of 3 wins
     >>> oracle.predict(None).matrix.round(2)
     array([[1.  , 1.  , 1.  ],
-           [0.98, 1.  , 1.  ],
+           [0.97, 1.  , 1.  ],
            [0.02, 0.02, 1.  ]])
     """
 
@@ -165,9 +170,7 @@ class Thresholds:
     def _read_row(self, context: Any) -> SparseRow:
         if self.n_features == 0:
             return np.empty(0, dtype=np.int64), np.empty(0)
-        row = as_row(context, self.n_features)
-        check_finite(*row)
-        return row
+        return read_features(context, self.n_features)
 
 
 @lru_cache(maxsize=16)

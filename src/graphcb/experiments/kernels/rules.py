@@ -51,8 +51,10 @@ BLIND = {  # agents that never look at the graph
 def has_kernel(agent: Agent) -> TypeGuard[Compiled]:
     """Whether the agent is of a class with compiled loops, and its gammas are known in advance.
 
-    A derived class may do something else.
+    A derived class may do something else, and kernels know no limits.
     """
+    if getattr(agent, "rules", None) is not None:
+        return False
     if type(agent) in (Greedy, EpsilonGreedy):
         return True
     if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):

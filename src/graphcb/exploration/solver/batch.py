@@ -3,12 +3,15 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_numbers
-from graphcb.exploration.solver.entry import Solver, solve_programs, solvers_for
+from graphcb.exploration.limits import BoxAndRows, Limits
+from graphcb.exploration.solver.entry import Solver, solve_programs, solver_for, solvers_for
+from graphcb.exploration.solver.limited.solve import as_box, solve_within
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution_batch
 from graphcb.exploration.solver.solution import SolutionBatch
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
@@ -28,11 +31,12 @@ def solve_dec_batch(
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
     n_threads: int | None = None,
+    limits: Limits | BoxAndRows | Sequence[Limits | BoxAndRows | None] | None = None,
 ) -> SolutionBatch:
     """`solve_dec` for each row of `predicted_losses` (B, K), with the same answers.
 
     `graph` is one graph or one per row, `gamma` one number or one per row. Rows are shared among
-    `n_threads` threads, by default one per core.
+    `n_threads` threads, by default one per core. `limits` are the same for all, or one per row.
 
     >>> from graphcb import graphs
     >>> batch = solve_dec_batch([[0.0, 0.5], [0.2, 0.1]], graphs.bandit(2), gamma=[1.0, 10.0])
@@ -50,7 +54,9 @@ def solve_dec_batch(
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)
     threads = as_count("n_threads", (os.cpu_count() or 1) if n_threads is None else n_threads)
-    solvers = solvers_for(graphs)
+    boxes = _as_boxes(limits, *losses.shape)
+    limited = any(box is not None for box in boxes)
+    solvers = [] if limited else solvers_for(graphs)
     scaled = losses.copy()
     p, outcomes = np.empty(losses.shape), np.empty((len(losses), N_NUMBERS))
 
@@ -59,12 +65,37 @@ def solve_dec_batch(
             solver = solvers[first % len(solvers)]
             solve_programs(scaled, gammas, solver, tolerance, max_steps, first, stop, p, outcomes)
 
-    _share_out(solve, len(losses), threads)
+    def solve_limited(task: range) -> None:
+        for row in task:
+            one, box = graphs[row % len(graphs)], boxes[row % len(boxes)]
+            rest = (tolerance, max_steps, row)
+            if box is None:
+                solve_programs(scaled, gammas, solver_for(one), *rest, row + 1, p, outcomes)
+            else:
+                solve_within(losses, gammas, one, box, *rest, scaled, p, outcomes)
+
+    _share_out(solve_limited if limited else solve, len(losses), threads)
     for row in np.flatnonzero(outcomes[:, REPAIR]):
+        if boxes[row % len(boxes)] is not None:
+            continue  # repaired already
         one, g = graphs[row % len(graphs)], float(gammas[row])
-        exact = isinstance(solvers[row % len(solvers)], ExactSolution)
+        exact = isinstance(
+            solver_for(one) if limited else solvers[row % len(solvers)], ExactSolution
+        )
         repair(losses[row], g, one, tolerance, exact, scaled[row], p[row], outcomes[row])
     return solution_batch(p, outcomes, gammas)
+
+
+def _as_boxes(limits: Any, n_rows: int, n_actions: int) -> list[BoxAndRows | None]:
+    """The limits of all rows, or of each."""
+    if limits is None or isinstance(limits, Limits | BoxAndRows):
+        return [as_box(limits, n_actions)]
+    each = list(limits)
+    if len(each) != n_rows:
+        raise ValueError(
+            f"`limits` must be the same for all or one for each of {n_rows} rows, got {len(each)}"
+        )
+    return [as_box(one, n_actions) for one in each]
 
 
 def _split(task: range, solvers: list[Solver]) -> Iterator[tuple[int, int]]:

@@ -21,11 +21,14 @@ from graphcb.graphs.formulas import (
 # A program's row of numbers: those of `formulas.record`, and what is made of them.
 REPAIR = 7  # whether `repair` is needed: some gap was cut, or there is no finite value
 STATUS = 8  # index into STATUSES
-N_NUMBERS = 9
+HIDDEN = 9  # whether limits keep some action from ever being revealed; set with limits alone
+N_NUMBERS = 10
 
-STATUSES = (Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED)
+STATUSES = (
+    Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED, Status.NEVER_REVEALED,
+)  # fmt: skip
 _STATUSES = np.array(STATUSES)
-_NOT_CERTIFIED = 3
+_NOT_CERTIFIED, _NEVER_REVEALED = 3, 4
 
 SMALLEST = 5e-324  # the smallest positive number
 ULP = 4.0 * SMALLEST  # added to gaps, as quotients by gamma may underflow
@@ -46,6 +49,7 @@ def settle(numbers: Floats, tolerance: float, exact: bool) -> None:
     """Complete a row of numbers that holds an outcome."""
     value, upper, restarted = numbers[VALUE], numbers[UPPER], numbers[RESTARTED] != 0.0
     numbers[REPAIR] = numbers[CUT] != 0.0 or not upper < np.inf
+    numbers[HIDDEN] = 0.0
     proven = is_within(value, upper, numbers[LOWER], tolerance)
     numbers[STATUS] = _inlined_settled(exact, restarted) if proven else _NOT_CERTIFIED
 
@@ -109,12 +113,14 @@ def _uncut(weights: Floats, losses: Floats, gamma: float, scaled: Floats) -> lis
 
 def solution(p: Floats, numbers: Floats, gamma: float) -> Solution:
     """The answer to one program."""
-    value, upper, lower, steps, _, _, _, repaired, status = numbers.tolist()
+    value, upper, lower, steps, _, _, _, repaired, status, hidden = numbers.tolist()
     unit = 1.0 if repaired else gamma
     gap = (upper - lower) / unit + ULP if upper > lower else 0.0
     value /= unit
     if not value < np.inf:
         gap, status = np.inf, _NOT_CERTIFIED
+    if hidden:
+        value, gap, status = np.inf, np.inf, _NEVER_REVEALED
     return Solution(p, value, gap, int(steps), STATUSES[int(status)])
 
 
@@ -128,5 +134,8 @@ def solution_batch(p: Floats, numbers: Floats, gammas: Floats) -> SolutionBatch:
     beyond = ~(value < np.inf)
     gap[beyond] = np.inf
     status = np.where(beyond, _NOT_CERTIFIED, numbers[:, STATUS]).astype(np.int64)
+    hidden = numbers[:, HIDDEN] != 0.0
+    value[hidden] = gap[hidden] = np.inf
+    status[hidden] = _NEVER_REVEALED
     steps = numbers[:, STEPS].astype(np.int64)
     return SolutionBatch(p, value, gap, steps, tuple(_STATUSES[status].tolist()))

@@ -18,6 +18,10 @@ class Status(Enum):
         "a valid distribution whose proven gap is above the tolerance; allow more steps, "
         "or a larger tolerance"
     )
+    NEVER_REVEALED = (
+        "the limits keep the losses of some actions from ever being revealed, so the DEC is "
+        "infinite; the probabilities are best if those losses are as predicted"
+    )
 
     def __str__(self) -> str:
         return self.value
@@ -28,7 +32,8 @@ class Solution:
     """Probabilities for one round, and the proof of how good they are.
 
     `value` is the DEC of `probabilities`; the optimum is at least `value - gap`. Both are inf if
-    the DEC is beyond all numbers, and then nothing is certified. `steps` counts Newton steps, or
+    the DEC is beyond all numbers, or if limits keep an action from ever being revealed, and then
+    nothing is certified. `steps` counts Newton steps, or
     passes of a closed form.
     """
 
@@ -41,7 +46,7 @@ class Solution:
     @property
     def is_certified(self) -> bool:
         """Whether the gap is proven to be within the tolerance."""
-        return self.status is not Status.NOT_CERTIFIED
+        return self.status not in (Status.NOT_CERTIFIED, Status.NEVER_REVEALED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_count, as_gamma, as_losses
+from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.entry import solve_programs, solver_for
+from graphcb.exploration.solver.limited.solve import as_box, solve_within
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution
 from graphcb.exploration.solver.solution import Solution
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
@@ -21,6 +23,7 @@ def solve_dec(
     *,
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
+    limits: Limits | BoxAndRows | None = None,
 ) -> Solution:
     """The distribution with the smallest DEC, with a proof: shape (K,) in, `Solution` out.
 
@@ -33,20 +36,31 @@ def solve_dec(
     at K = 2000. More than 4000 are never solved together; if they would have to be, the status
     says so.
 
+    `limits` are floors, caps and linear limits that the probabilities obey; actions are called by
+    their index. The answer is then the best within them, with the same proof.
+
     >>> from graphcb import graphs
     >>> solution = solve_dec([0.1, 0.3, 0.7], graphs.cops_and_robbers(3), gamma=100.0)
     >>> solution.probabilities.round(4)
     array([0.9525, 0.0475, 0.    ])
     >>> solution.gap <= 1e-6 * (1.0 / 100.0 + solution.value), str(solution.status)
     (True, 'proven to be within the tolerance of the optimum')
+    >>> limits = Limits(floors=0.01, caps={0: 0.9})
+    >>> solve_dec([0.1, 0.3, 0.7], graphs.cops_and_robbers(3), 100.0, limits=limits).probabilities
+    array([0.9 , 0.09, 0.01])
     """
     f = as_losses(predicted_losses, as_graph(graph).n_actions)
     g = as_gamma(gamma)
     tolerance = as_tolerance(tolerance)
     max_steps = as_count("max_steps", max_steps)
     require_observable(graph, "to solve for the DEC")
+    box = as_box(limits, graph.n_actions)
     scaled = np.array(f, ndmin=2)  # a copy
     p, outcomes = np.empty(scaled.shape), np.empty((1, N_NUMBERS))
+    if box is not None:
+        given, gammas = f.reshape(1, -1), np.array([g])
+        solve_within(given, gammas, graph, box, tolerance, max_steps, 0, scaled, p, outcomes)
+        return solution(p[0], outcomes[0], g)
     solver = solver_for(graph)
     solve_programs(scaled, np.array([g]), solver, tolerance, max_steps, 0, 1, p, outcomes)
     if outcomes[0, REPAIR]:

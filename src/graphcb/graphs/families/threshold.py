@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphcb.checks import as_numbers
+from graphcb.graphs.families.threshold_cover import cover_above
+from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.registry import Family
 from graphcb.graphs.structure import Flags, Floats, Indices, Numbers, Structure
@@ -124,6 +127,19 @@ class Threshold(Structure):
             return Threshold(self.right[actions], self.left[actions])
         return None
 
+    def closed_form(self) -> ClosedForm | None:
+        """Where one side is certain, as for bids and stock, and the other goes one way."""
+        left, right = self.left[1:], self.right[:-1]
+        if (right == 1.0).all() and (np.diff(left) <= 0.0).all():
+            formula = partial(cover_above, left=np.append(1.0, left))
+            because = "each level reveals all higher ones, and by chance the lower ones"
+            return ClosedForm("cover_above", because, formula, within=5.0)
+        if (left == 1.0).all() and (np.diff(right) >= 0.0).all():
+            formula = partial(_cover_below, right=np.append(right, 1.0))
+            because = "each level reveals all lower ones, and by chance the higher ones"
+            return ClosedForm("cover_below", because, formula, within=5.0)
+        return None
+
     def numbers(self) -> Numbers:
         """The independent sets: no level but the first has a left, none but the last a right.
 
@@ -154,6 +170,11 @@ def _before(values: Any) -> Any:
 def _after(values: Any) -> Any:
     """The sum of all later values, for each."""
     return np.concatenate((np.cumsum(values[:0:-1])[::-1], [0]))
+
+
+def _cover_below(f: Floats, gamma: float, right: Floats) -> Floats:
+    """`cover_above` on the levels in reverse."""
+    return cover_above(f[::-1].copy(), gamma, right[::-1].copy())[::-1].copy()
 
 
 def _from_text(*levels: str) -> FeedbackGraph:

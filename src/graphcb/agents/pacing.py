@@ -1,0 +1,160 @@
+"""Pacing: the price of a resource, learned as it goes, and how far spending may run ahead.
+
+A budget accrues an allowance and pays for what is played. Its balance is accrued - spent; the
+unit u is the mean, so far, of what the dearest action of a round costs. No horizon is needed.
+
+**The price** is the multiplier of a Lagrangian, in units of loss per unit of cost: predicted
+losses plus price times costs go into the choice, and the oracle never hears of it. It has two
+parts. The slow one takes a step of dual ascent after each round,
+
+    base <- max(0, base + s (c @ p - a (1 + balance / (LEVEL u))) / u)
+    s = STEP d / (u sqrt(1 + accrued / u))
+
+where c @ p is the expected cost, a the allowance of the round and d the mean range of the
+predictions, which gives the scale; it does not fall while an action cannot be paid for. The fast
+one follows the balance,
+
+    price = base (1 - balance / (LEVEL u)),   from 0 to 2 base,
+
+so that what is left is spent, and what is over is saved, within a few dear actions.
+
+**The band** is certain. An action may be played if its cost is at most balance + band,
+
+    band = u (1 + AHEAD / (1 + accrued / (PAID_BACK u))^2)
+
+and if none may be, the cheapest is. As long as some action of each round costs no more than the
+round's allowance, spent <= accrued + band, whatever the losses and the draws: 6 dear actions at
+first, when nothing has been learned and seeing is worth most, and little more than one later,
+1 % of what was accrued after 104 of them. (This is for a steady u, for which accrued + band
+never falls; otherwise spent is at most the largest accrued + band so far.)
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents.budgets import Budget
+from graphcb.loaded import check_counts, check_numbers
+
+Floats = NDArray[np.float64]
+
+# By measurement, docs/decisions/0030.
+STEP = 0.5
+LEVEL = 2.0
+AHEAD = 5.0
+PAID_BACK = 10.0
+TINY = 1e-100  # a unit below this counts as none
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a budget has accrued and spent, and its price; a value that never changes.
+
+    `allowance` is what the open round has brought. `base` is the slow part of the price, `unit`
+    the mean of the dearest costs, `spread` that of the ranges of predictions. `began` and `now`
+    are times of the clock, None if there is none. `period` and `spent_in_period` are for budgets
+    with a hard stop.
+    """
+
+    n_rounds: int = 0
+    accrued: float = 0.0
+    allowance: float = 0.0
+    spent: float = 0.0
+    base: float = 0.0
+    unit: float = 0.0
+    spread: float = 0.0
+    began: float | None = None
+    now: float | None = None
+    period: int = 0
+    spent_in_period: float = 0.0
+
+    @property
+    def balance(self) -> float:
+        """What is left of what has been accrued; negative if spending is ahead."""
+        return self.accrued - self.spent
+
+    @property
+    def price(self) -> float:
+        """What a unit of the resource costs now, in units of loss."""
+        return self.base * (1.0 - self._level)
+
+    @property
+    def band(self) -> float:
+        """How far spending may run ahead now."""
+        if self.unit < TINY:
+            return 0.0
+        later = 1.0 + self.accrued / (PAID_BACK * self.unit)
+        return self.unit * (1.0 + AHEAD / (later * later))
+
+    @property
+    def _level(self) -> float:
+        """The balance in units, from -1 to 1 at LEVEL of them."""
+        if self.unit < TINY:
+            return 0.0
+        return min(1.0, max(-1.0, self.balance / (LEVEL * self.unit)))
+
+    def at(self, seconds: float) -> "Account":
+        """The account at a later time; a clock that goes back is taken to stand still."""
+        now = seconds if self.now is None else max(self.now, seconds)
+        return replace(self, now=now, began=now if self.began is None else self.began)
+
+    def opened(self, budget: Budget, dearest: float, spread: float) -> "Account":
+        """The account in the next round, with its allowance."""
+        n = self.n_rounds + 1
+        if budget.rounds is not None:
+            accrued, period = budget.at_most * (n / budget.rounds), (n - 1) // budget.rounds
+        elif self.now is None or self.began is None or budget.seconds is None:
+            raise ValueError(
+                f"`at_time` must be called before `act`, as budget {budget.name!r} is per "
+                f'{budget.per!r}; a Policy does so. Without a clock, use per="round"'
+            )
+        else:
+            accrued = budget.at_most * ((self.now - self.began) / budget.seconds)
+            period = math.floor(self.now / budget.seconds)
+        return replace(
+            self,
+            n_rounds=n,
+            accrued=accrued,
+            allowance=accrued - self.accrued,
+            unit=self.unit + (dearest - self.unit) / n,
+            spread=self.spread + (spread - self.spread) / n,
+            period=period,
+            spent_in_period=self.spent_in_period if period == self.period else 0.0,
+        )
+
+    def room(self, budget: Budget) -> float:
+        """The largest cost that may be paid in this round."""
+        if budget.hard and budget.per == "round":
+            return _left(self.accrued, self.spent)
+        room = _left(self.accrued + self.band, self.spent)
+        if not budget.hard:
+            return room
+        return min(room, _left(budget.at_most, self.spent_in_period))
+
+    def settled(self, expected: float, paid: float, *, held: bool) -> "Account":
+        """The account after a round; `held`: there was an action that could not be paid for."""
+        after = replace(self, spent=self.spent + paid, spent_in_period=self.spent_in_period + paid)
+        if self.unit < TINY:
+            return after
+        error = (expected - self.allowance * (1.0 + after._level)) / self.unit
+        error = min(1.0, max(0.0 if held else -1.0, error))
+        step = STEP * self.spread / (self.unit * math.sqrt(1.0 + self.accrued / self.unit))
+        return replace(after, base=max(0.0, self.base + step * error))
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_counts(self, n_rounds=0, period=0)
+        sums = ("accrued", "allowance", "spent", "base", "unit", "spread", "spent_in_period")
+        check_numbers(self, *sums, least=0.0)
+        if (self.began is None) != (self.now is None):
+            raise ValueError("`began` and `now` must both be times, or both be None")
+        if self.began is not None:
+            check_numbers(self, "began", "now")
+
+
+def _left(total: float, spent: float) -> float:
+    """The most that can be added to `spent` without a sum above `total`, to the last bit."""
+    left = total - spent
+    return left if spent + left <= total else math.nextafter(left, -math.inf)

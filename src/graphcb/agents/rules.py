@@ -1,0 +1,214 @@
+"""What an agent has to obey, whatever it would like to play: the same for every agent."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents.budgets import Budget
+from graphcb.agents.protocol import Played
+from graphcb.agents.spending import Spending
+from graphcb.checks import listed
+from graphcb.exploration import BoxAndRows, Limits, solve_dec
+from graphcb.exploration.limited_choice import spread_within
+from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import check_kind
+
+Floats = NDArray[np.float64]
+Names = Sequence[Hashable]
+
+NEVER = 1e-12  # reveal probabilities up to here are rounding
+
+
+class Ruled(NamedTuple):
+    """A round under rules: losses with the prices of budgets, bounds on p, the rules after it."""
+
+    losses: Floats
+    box: BoxAndRows | None
+    rules: "Rules | None"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The limits and budgets of an agent, and what they are in a round; it never changes.
+
+    An agent without any has no rules: `Rules.of` returns None.
+
+    >>> Rules.of(Limits(caps={"review": 0.05})).box(2, names=["approve", "review"]).upper
+    array([1.  , 0.05])
+    """
+
+    limits: Limits | None = None
+    spending: Spending | None = None
+
+    @classmethod
+    def of(cls, limits: Limits | None, budgets: Any = ()) -> "Rules | None":
+        """The rules that these arguments of an agent make, or None."""
+        if limits is not None and not isinstance(limits, Limits):
+            raise TypeError(
+                f"`limits` must be a graphcb.Limits, got {type(limits).__name__}; "
+                "write Limits(floors=..., caps=...)"
+            )
+        spending = Spending.of(budgets, limits)
+        return None if limits is None and spending is None else cls(limits, spending)
+
+    def ruled(self, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any) -> Ruled:
+        """What the rules make of a round with these predicted losses."""
+        box = self.box(predicted.size, actions, names)
+        if self.spending is None:
+            if costs is not None:
+                raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
+            return Ruled(predicted, box, self)
+        called = names_of(predicted.size, actions, names)
+        spending = self.spending.opened(predicted, called, costs, context, actions)
+        after = replace(self, spending=spending)
+        return Ruled(spending.priced(predicted), spending.within(box), after)
+
+    def box(self, n_actions: int, actions: Any = None, names: Any = None) -> BoxAndRows | None:
+        """The limits of a round as arrays; None if it has none.
+
+        `names` is what the limits call the actions: `actions` if left out, else their indices.
+        """
+        if self.limits is None:
+            return None
+        called = names_of(n_actions, actions, names)
+        if isinstance(called, range) and self._named:
+            raise ValueError(
+                f"`names` must tell the actions of the round, as `limits` is on "
+                f"{listed(map(repr, self._named))}; got neither names nor actions with names"
+            )
+        return self.limits.on(called)
+
+    def cost(self, graph: FeedbackGraph, names: Any = None) -> str:
+        """What limits cost on a graph, in words: the DEC, and what cannot be learned; budgets."""
+        if self.limits is None:
+            return self.spending.describe() if self.spending is not None else ""
+        about = self._cost_of_limits(graph, names)
+        return about if self.spending is None else f"{about}; {self.spending.describe()}"
+
+    def _cost_of_limits(self, graph: FeedbackGraph, names: Any) -> str:
+        box = self.box(graph.n_actions, names=names)
+        if box is None:
+            return "limits: none of them is on this round"
+        equal = np.zeros(graph.n_actions)
+        unseen = unlearnable(graph, box)
+        if unseen:
+            called = names_of(graph.n_actions, None, names)
+            hidden = listed(repr(called[a]) for a in unseen)
+            return f"limits: no loss of {hidden} can be revealed within them, so none is learned"
+        without = solve_dec(equal, graph, 1.0).value
+        within = solve_dec(equal, graph, 1.0, limits=box).value
+        return f"limits: gamma * DEC at equal predictions {within:.4g} instead of {without:.4g}"
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "limits", Limits, type(None))
+        check_kind(self, "spending", Spending, type(None))
+        if self.limits is None and self.spending is None:
+            raise ValueError("`rules` must hold limits or budgets, got neither")
+
+    @cached_property
+    def _named(self) -> list[Hashable]:
+        """The actions in the limits that cannot be indices."""
+        if self.limits is None:
+            return []
+        parts = [self.limits.floors, self.limits.caps, *(one.weights for one in self.limits.linear)]
+        every = [name for part in parts if isinstance(part, Mapping) for name in part]
+        return [name for name in dict.fromkeys(every) if not isinstance(name, int | np.integer)]
+
+
+def limits_of(agent: Any) -> Limits | None:
+    """The limits of an agent; what its property `limits` returns."""
+    rules: Rules | None = agent.rules
+    return None if rules is None else rules.limits
+
+
+def budgets_of(agent: Any) -> tuple[Budget, ...]:
+    """The budgets of an agent; what its property `budgets` returns."""
+    rules: Rules | None = agent.rules
+    return () if rules is None or rules.spending is None else rules.spending.budgets
+
+
+def settle_of(agent: Any) -> Callable[[Played], None] | None:
+    """The hook `settle` of an agent, which only budgets need."""
+
+    def settle(played: Played) -> None:
+        spending = agent.rules.spending.settled(played.probabilities, played.action)
+        agent.rules = replace(agent.rules, spending=spending)
+
+    return settle if budgets_of(agent) else None
+
+
+def at_time_of(agent: Any) -> Callable[[float], None] | None:
+    """The hook `at_time` of an agent, which only budgets by the clock need."""
+
+    def at_time(seconds: float) -> None:
+        agent.rules = replace(agent.rules, spending=agent.rules.spending.at(seconds))
+
+    return at_time if budgets_of(agent) and agent.rules.spending.has_clock else None
+
+
+def learn_costs(agent: Any, context: Any, actions: Any, costs: Any) -> None:
+    """Teach the oracles that predict costs what playing these actions did cost.
+
+    `costs` are numbers, one per action, or {budget: numbers} if several budgets have an oracle.
+    """
+    if not any(budget.oracle is not None for budget in budgets_of(agent)):
+        raise TypeError("`learn_costs` must have a budget whose `costs` is an oracle, got none")
+    agent.rules.spending.learn_costs(context, actions, costs)
+
+
+def ruled(
+    agent: Any, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any
+) -> Ruled:
+    """What the rules of an agent, if it has any, make of a round with these predicted losses."""
+    rules: Rules | None = agent.rules
+    if rules is None:
+        if costs is not None:
+            raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
+        return Ruled(predicted, None, None)
+    return rules.ruled(predicted, context, actions, names, costs)
+
+
+def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:
+    """What limits call the actions of a round: names, identifiers that can be hashed, or indices.
+
+    >>> names_of(2, actions=np.array([4, 7])), names_of(2, actions=np.eye(2))
+    ((4, 7), range(0, 2))
+    """
+    if names is not None:
+        called = tuple(names)
+        if len(called) != n_actions:
+            raise ValueError(
+                f"`names` must have one name for each of the {n_actions} actions, got {len(called)}"
+            )
+        return called
+    if actions is None or (isinstance(actions, np.ndarray) and actions.ndim != 1):
+        return range(n_actions)
+    called = tuple(actions.tolist() if isinstance(actions, np.ndarray) else actions)
+    try:
+        hash(called)
+    except TypeError:  # rows of features
+        return range(n_actions)
+    return called
+
+
+def unlearnable(graph: FeedbackGraph, box: BoxAndRows) -> list[int]:
+    """The actions whose losses nothing within the limits reveals."""
+    if graph.n_actions == 1:
+        return []
+    everything = spread_within(np.zeros(graph.n_actions), box)
+    reveal = graph.reveal_probabilities(np.where(everything > NEVER, everything, 0.0))
+    return [int(a) for a in np.flatnonzero(reveal <= NEVER)]
+
+
+def learnable_dec(p: Floats, predicted: Floats, graph: FeedbackGraph, gamma: float) -> float:
+    """The DEC of p against the actions that it reveals now and then; the others are left out."""
+    reveal = graph.structure.reveal_probabilities(p)
+    seen = reveal > NEVER
+    common = p[seen] @ (p[seen] / reveal[seen])
+    worst = (common + (1.0 - 2.0 * p[seen]) / reveal[seen]) / gamma - predicted[seen]
+    return max(0.0, float(p @ predicted + worst.max(initial=-np.inf)))

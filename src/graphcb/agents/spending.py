@@ -1,0 +1,238 @@
+"""What several budgets ask of one round: its costs, their prices, and what may be played."""
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents.budgets import Budget
+from graphcb.agents.pacing import Account
+from graphcb.checks import as_one_of, listed
+from graphcb.exploration import BoxAndRows, Limits
+from graphcb.exploration.cheapest import cheapest
+from graphcb.loaded import check_array, check_kind
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Budgets with their accounts; a value that never changes.
+
+    `costs` (n_budgets, n_actions) are those of the round that is open, between `act` and
+    `settle`; None between rounds.
+    """
+
+    budgets: tuple[Budget, ...]
+    accounts: tuple[Account, ...]
+    costs: Floats | None = None
+
+    @classmethod
+    def of(cls, budgets: Any, limits: Limits | None = None) -> "Spending | None":
+        """The spending that these arguments of an agent begin; None without budgets."""
+        if isinstance(budgets, Budget) or not isinstance(budgets, Iterable):
+            raise TypeError(f"`budgets` must be a list of graphcb.Budget, got {budgets!r}")
+        known = tuple(budgets)
+        for place, budget in enumerate(known):
+            if not isinstance(budget, Budget):
+                raise TypeError(f"`budgets[{place}]` must be a graphcb.Budget, got {budget!r}")
+            if budget.name in [other.name for other in known[:place]]:
+                raise ValueError(f"`budgets` must have distinct names, got {budget.name!r} twice")
+            if limits is not None:
+                _check_floors(budget, limits)
+        return cls(known, tuple(Account() for _ in known)) if known else None
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether any budget accrues by the clock."""
+        return any(budget.seconds is not None for budget in self.budgets)
+
+    def at(self, seconds: float) -> "Spending":
+        """The same at a later time."""
+        return replace(self, accounts=tuple(account.at(seconds) for account in self.accounts))
+
+    def opened(
+        self,
+        predicted: Floats,
+        names: Sequence[Hashable],
+        given: Any,
+        context: Any,
+        actions: Any,
+    ) -> "Spending":
+        """The next round: its costs are known and the allowance is in the accounts."""
+        if self.costs is not None:
+            raise ValueError(
+                "`settle` must be called after each draw when there are budgets, as they count "
+                "what was played: agent.settle(Played(context, graph, actions, probabilities, "
+                "action)); a Policy and the run loop do so"
+            )
+        given = self._check_given(given)
+        costs = np.array([b.of(names, given.get(b.name), context, actions) for b in self.budgets])
+        spread = float(predicted.max() - predicted.min())
+        accounts = tuple(
+            account.opened(budget, float(row.max()), spread)
+            for budget, account, row in zip(self.budgets, self.accounts, costs, strict=True)
+        )
+        return replace(self, accounts=accounts, costs=costs)
+
+    def priced(self, predicted: Floats) -> Floats:
+        """The predicted losses with the costs of the open round, at their prices."""
+        priced = predicted
+        for account, row in zip(self.accounts, self._open(), strict=True):
+            if account.price > 0.0:
+                priced = priced + account.price * row
+        return priced
+
+    def within(self, box: BoxAndRows | None) -> BoxAndRows | None:
+        """The limits of the open round, with caps of 0 on what cannot be paid for.
+
+        Limits come first: where they leave no choice among what can be paid for, a budget
+        without a hard stop gives way.
+        """
+        costs = self._open()
+        excess = costs - self._room()[:, None]
+        if (excess <= 0.0).all():
+            return box
+        stops = np.array([budget.hard for budget in self.budgets])
+        can_stop: Flags = (excess[stops] <= 0.0).all(axis=0)
+        affordable = can_stop & (excess <= 0.0).all(axis=0)
+        if not affordable.any() and can_stop.any():
+            units = np.array([account.unit or 1.0 for account in self.accounts])
+            worst = (excess / units[:, None]).max(axis=0)
+            affordable = can_stop & (worst <= worst[can_stop].min())
+        for allowed in (affordable, can_stop):
+            if allowed.all():
+                return box
+            capped = _capped(box, allowed)
+            if capped.upper.sum() >= 1.0 and cheapest(np.zeros(allowed.size), *capped)[1]:
+                return capped
+        hard = listed(repr(budget.name) for budget in self.budgets if budget.hard)
+        raise ValueError(
+            f"`budgets` must leave a choice, but with what is left of {hard} no action can be "
+            "played; offer an action that costs nothing"
+        )
+
+    def settled(self, probabilities: Floats, action: int) -> "Spending":
+        """The accounts after the open round, in which this index was drawn."""
+        costs = self._open()
+        held = costs.max(axis=1) > self._room()
+        accounts = tuple(
+            account.settled(float(row @ probabilities), float(row[action]), held=bool(was))
+            for account, row, was in zip(self.accounts, costs, held, strict=True)
+        )
+        return replace(self, accounts=accounts, costs=None)
+
+    def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
+        """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle."""
+        oracles = {b.name: b.oracle for b in self.budgets if b.oracle is not None}
+        if not isinstance(costs, Mapping) and len(oracles) == 1:
+            costs = dict.fromkeys(oracles, costs)
+        if not isinstance(costs, Mapping):
+            raise TypeError(
+                "`costs` must be a mapping {budget: costs}, as "
+                f"{len(oracles)} budgets have an oracle; got {type(costs).__name__}"
+            )
+        for name in costs:
+            as_one_of("costs", name, tuple(oracles))
+        for name, values in costs.items():
+            oracles[name].update(context, actions, values)
+
+    def describe(self) -> str:
+        """Prices and balances, in words."""
+        texts = []
+        for budget, account in zip(self.budgets, self.accounts, strict=True):
+            at_most = f"at most {budget.at_most:g} per {budget.per}"
+            texts.append(
+                f"budget {budget.name!r} ({at_most}): price {account.price:.3g}, "
+                f"balance {account.balance:.3g}, band {account.band:.3g}"
+            )
+        return "; ".join(texts)
+
+    def check_actions(self, known: Collection[Hashable]) -> None:
+        """Refuse budgets that name other actions, or whose hard stop leaves nothing to play."""
+        for budget in self.budgets:
+            budget.check_names(known)
+        hard = [b for b in self.budgets if b.hard and isinstance(b.costs, Mapping)]
+        free = [name for name in known if all(b.costs.get(name, 0.0) == 0.0 for b in hard)]
+        if hard and known and not free:
+            names = listed(repr(budget.name) for budget in hard)
+            raise ValueError(
+                f"`budgets` must leave an action that costs nothing for when a hard stop is "
+                f"reached, got costs of {names} for all of {listed(known)}"
+            )
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "budgets", tuple)
+        check_kind(self, "accounts", tuple)
+        if Spending.of(self.budgets) is None or len(self.accounts) != len(self.budgets):
+            raise ValueError("`accounts` must be as many as `budgets`, and at least one")
+        if not all(isinstance(account, Account) for account in self.accounts):
+            raise ValueError("`accounts` must hold nothing but accounts")
+        check_kind(self, "costs", np.ndarray, type(None))
+        if self.costs is not None:
+            n_actions = self.costs.shape[-1] if self.costs.ndim == 2 else 0
+            check_array(self, "costs", (len(self.budgets), n_actions), least=0.0)
+
+    def _open(self) -> Floats:
+        if self.costs is None:
+            raise ValueError("`settle` must follow `act`, which says what actions cost")
+        return self.costs
+
+    def _room(self) -> Floats:
+        """The largest cost that each budget can pay in the open round."""
+        pairs = zip(self.accounts, self.budgets, strict=True)
+        return np.array([account.room(budget) for account, budget in pairs])
+
+    def _check_given(self, given: Any) -> Mapping[str, Any]:
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                f"`costs` must be a mapping {{budget: costs}}, got {type(given).__name__}"
+            )
+        for name in given:
+            as_one_of("costs", name, tuple(budget.name for budget in self.budgets))
+        return given
+
+
+def _capped(box: BoxAndRows | None, allowed: Flags) -> BoxAndRows:
+    """The box with caps of 0, or at the floor, on what is not allowed."""
+    size = allowed.size
+    if box is None:
+        box = BoxAndRows(np.zeros(size), np.ones(size), np.zeros((0, size)), np.zeros(0))
+    return box._replace(upper=np.where(allowed, box.upper, box.lower))
+
+
+def _check_floors(budget: Budget, limits: Limits) -> None:
+    """Refuse floors that spend more than the budget allows, or that a hard stop would break."""
+    if not isinstance(budget.costs, Mapping):
+        return
+    costs = {a: cost for a, cost in budget.costs.items() if not isinstance(cost, str)}
+    floors = {action: _floor(limits, action) for action in costs}
+    dear = [action for action, floor in floors.items() if floor > 0.0 and costs[action] > 0.0]
+    if budget.hard and dear:
+        raise ValueError(
+            "`budgets` with a hard stop must not meet floors on what they pay for, but "
+            f"{dear[0]!r} costs {costs[dear[0]]:g} in {budget.name!r} and has the floor "
+            f"{floors[dear[0]]:g}: it may be drawn in any round"
+        )
+    spent = sum(floors[action] * costs[action] for action in costs)
+    if budget.rounds is not None and spent > budget.at_most / budget.rounds * (1.0 + 1e-9):
+        raise ValueError(
+            f"`budgets` must pay for the floors, but those of {listed(map(repr, dear))} spend "
+            f"{spent:g} per round, and {budget.name!r} allows {budget.at_most / budget.rounds:g}"
+        )
+
+
+def _floor(limits: Limits, action: Hashable) -> float:
+    floors = limits.floors
+    if isinstance(floors, Mapping):
+        return float(floors.get(action, 0.0))
+    if isinstance(floors, tuple):
+        is_index = isinstance(action, int) and 0 <= action < len(floors)
+        return float(floors[action]) if is_index else 0.0  # type: ignore[call-overload]
+    return float(floors)

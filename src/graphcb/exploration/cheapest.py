@@ -1,0 +1,114 @@
+"""The cheapest distribution within limits: the smallest cost @ p, at a vertex.
+
+    lower <= p <= upper,  sum of p = 1,  rows @ p <= most
+
+Without rows, the cheapest actions are filled up to their caps, one after the other: a sort. With
+a handful of rows it is the simplex method, which starts from there. Kernels trust their
+input: `Limits.on` has checked that some p obeys.
+"""
+
+import numpy as np
+
+from graphcb.compilation import compiled, inner
+from graphcb.exploration.simplex import Polytope, first_basis, walk
+from graphcb.graphs.structure import Floats
+
+SHORT = 64  # actions up to which an insertion sort is faster
+
+
+@compiled
+def cheapest(
+    costs: Floats, lower: Floats, upper: Floats, rows: Floats, most: Floats
+) -> tuple[Floats, bool]:
+    """A cheapest p; of two equal costs the first action gets more. False: no p obeys."""
+    polytope = start(lower, upper, rows, most)
+    obeys = cheapest_vertex(scaled(costs), polytope)
+    return within(polytope.x[: costs.size], lower, upper), obeys
+
+
+@inner
+def within(p: Floats, lower: Floats, upper: Floats) -> Floats:
+    """A copy that obeys floors and caps to the last bit."""
+    nearest: Floats = np.minimum(upper, np.maximum(lower, p))
+    return nearest
+
+
+@inner
+def scaled(costs: Floats) -> Floats:
+    """Costs from 0 to 1, in the same proportions."""
+    least, largest = costs.min(), costs.max()
+    if not largest > least:
+        return np.zeros(costs.size)
+    half = 0.5 * costs - 0.5 * least  # the span of two finite numbers may be infinite
+    unit: Floats = half / half.max()
+    return unit
+
+
+@inner
+def start(lower: Floats, upper: Floats, rows: Floats, most: Floats) -> Polytope:
+    """A polytope whose vertex is not known yet."""
+    r, k = rows.shape[0], lower.size
+    low, high = np.zeros(k + r), np.full(k + r, np.inf)
+    low[:k], high[:k] = lower, upper
+    unit_rows, unit_most = np.empty((r, k)), np.empty(r)
+    for i in range(r):
+        largest = 0.0
+        for a in range(k):
+            largest = max(largest, abs(rows[i, a]))
+        scale = 1.0 / largest if largest > 0.0 else 1.0
+        for a in range(k):
+            unit_rows[i, a] = scale * rows[i, a]
+        unit_most[i] = scale * most[i]
+    m = r + 1 if r > 0 else 0
+    basis, inverse = np.full(m, -1), np.zeros((m, m))
+    side = np.zeros(k + r, dtype=np.int8)
+    return Polytope(
+        low, high, unit_rows, unit_most, np.zeros(k + r), side, basis, inverse, np.arange(k)
+    )
+
+
+@inner
+def cheapest_vertex(costs: Floats, polytope: Polytope) -> bool:
+    """Move to a cheapest vertex; whether there is one. Costs are at most about 1 in size."""
+    if polytope.basis.size == 0:
+        _fill(costs, polytope)
+        return True
+    if polytope.basis[0] < 0:
+        first_basis(_fill(costs, polytope), polytope)
+    return walk(costs, polytope)
+
+
+@inner
+def _fill(costs: Floats, polytope: Polytope) -> int:
+    """Fill the cheapest actions up to their caps; the last one that got something."""
+    lower, upper, x, order = polytope.lower, polytope.upper, polytope.x, polytope.order
+    if costs.size <= SHORT:
+        for i in range(1, costs.size):
+            a, j = order[i], i
+            while j > 0 and _comes_first(a, order[j - 1], costs):
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = a
+    else:
+        order[:] = np.argsort(costs, kind="mergesort")
+    rest = 1.0
+    for a in range(costs.size):
+        rest -= lower[a]
+        x[a] = lower[a]
+    last = order[0]
+    for a in order:
+        if rest <= 0.0:
+            break
+        last = a
+        if rest >= upper[a] - lower[a]:
+            rest -= upper[a] - lower[a]
+            x[a] = upper[a]
+        else:
+            x[a] = min(upper[a], lower[a] + rest)
+            rest = 0.0
+    return int(last)
+
+
+@inner
+def _comes_first(a: int, b: int, costs: Floats) -> bool:
+    return costs[a] < costs[b] or (costs[a] == costs[b] and a < b)

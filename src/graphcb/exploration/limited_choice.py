@@ -1,0 +1,168 @@
+"""Choices without gamma that obey limits: the best, the most informative for its price, all.
+
+With limits, the information-directed choice (`information_directed`) minimises the same ratio,
+
+    (D @ p)^2 / (I @ p)     D the regret of each action, I its information,
+
+over all p that obey. It is convex, a quadratic over a linear function, and it depends on two
+numbers, x = D @ p and y = I @ p. The points (x, y) that can be reached are a convex polygon, and
+x^2 / y is smallest on an edge of it. So two vertices are kept, the ratio is minimised between
+them by a formula, and its gradient there, 2 y D - x I up to a factor, is the cost of
+the next vertex (`cheapest`). If that one is no cheaper, the ratio is the smallest: convexity
+proves that x^2 / y exceeds the optimum by a factor of at most 1 + gap / (x y), where gap is the
+difference in cost. If it is cheaper, it replaces one of the two. Each step lowers the ratio, and
+a handful of steps are enough: the method walks around a polygon in the plane, whatever the
+number of actions.
+
+If an unlimited choice obeys the limits it is played: limits that do not bind change nothing. If
+nothing can be found out within the limits, the smallest f @ p is played.
+"""
+
+import numpy as np
+
+from graphcb.compilation import compiled, inner
+from graphcb.exploration.cheapest import cheapest, cheapest_vertex, scaled, start, within
+from graphcb.exploration.limits import BoxAndRows, InfeasibleLimits
+from graphcb.exploration.simplex import Polytope
+from graphcb.graphs.structure import Floats
+
+CLOSE = 1e-13  # relative gap at which the ratio is the smallest
+AHEAD = 1e3  # how far a loss is lowered to have its action played, in spans of the losses
+STEPS = 1000
+
+
+def best_within(f: Floats, box: BoxAndRows) -> Floats:
+    """A p with the smallest f @ p within limits; of two equal losses the first gets more.
+
+    >>> from graphcb import Limits
+    >>> best_within(np.array([0.2, 0.1, 0.5]), Limits(floors=0.05, caps={1: 0.7}).on(range(3)))
+    array([0.25, 0.7 , 0.05])
+    """
+    return obeying(*cheapest(f, *box))
+
+
+def spread_within(f: Floats, box: BoxAndRows) -> Floats:
+    """Exploration that is blind: the mean of playing each action as often as the limits allow.
+
+    What is left in each of these goes to the smallest predicted losses. Without limits it is the
+    uniform distribution.
+
+    >>> from graphcb import Limits
+    >>> spread_within(np.array([0.2, 0.1, 0.5]), Limits(caps={2: 0.3}).on(range(3)))
+    array([0.33333333, 0.56666667, 0.1       ])
+    """
+    return obeying(*each_in_turn(f, *box))
+
+
+def obeying(p: Floats, feasible: bool) -> Floats:
+    """p, or an error if no p obeys; `Limits.on` would have named the limits that clash."""
+    if not feasible:
+        raise InfeasibleLimits("`limits` must leave a choice, but no probabilities obey them all")
+    return p
+
+
+@compiled
+def obeys(p: Floats, lower: Floats, upper: Floats, rows: Floats, most: Floats) -> bool:
+    """Whether p is within the limits: floors and caps exactly, rows to rounding."""
+    for a in range(p.size):
+        if not lower[a] <= p[a] <= upper[a]:
+            return False
+    for i in range(rows.shape[0]):
+        total, size = 0.0, 0.0
+        for a in range(p.size):
+            total += rows[i, a] * p[a]
+            size = max(size, abs(rows[i, a]))
+        if total > most[i] + 1e-15 * size:
+            return False
+    return True
+
+
+@compiled
+def smallest_ratio(
+    f: Floats,
+    regrets: Floats,
+    information: Floats,
+    lower: Floats,
+    upper: Floats,
+    rows: Floats,
+    most: Floats,
+) -> tuple[Floats, bool]:
+    """The p with the smallest ratio; False if no p obeys. Nothing here is negative, but f."""
+    polytope = start(lower, upper, rows, most)
+    worst, richest = regrets.max(), information.max()
+    if not (worst > 0.0 and richest > 0.0):
+        feasible = cheapest_vertex(scaled(f), polytope)
+        return within(polytope.x[: f.size], lower, upper), feasible
+    d, i = regrets / worst, information / richest
+    feasible = cheapest_vertex(-i, polytope)
+    most_told = polytope.x[: f.size].copy()
+    if not (feasible and i @ most_told > 0.0):
+        feasible = cheapest_vertex(scaled(f), polytope)
+        return within(polytope.x[: f.size], lower, upper), feasible
+    cheapest_vertex(d, polytope)
+    p = _walk_around(polytope.x[: f.size].copy(), most_told, d, i, polytope)
+    return within(p, lower, upper), True
+
+
+@inner
+def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polytope) -> Floats:
+    """The smallest ratio, from two vertices on."""
+    x1, y1, x2, y2 = float(d @ one), float(i @ one), float(d @ two), float(i @ two)
+    if x1 <= 0.0:
+        return one
+    q = _share(x1, y1, x2, y2)
+    for _ in range(STEPS):
+        x, y = x1 + q * (x2 - x1), y1 + q * (y2 - y1)
+        cheapest_vertex(scaled(2.0 * y * d - x * i), polytope)
+        new = polytope.x[: d.size].copy()
+        x3, y3 = float(d @ new), float(i @ new)
+        gap = x * y - (2.0 * y * x3 - x * y3)
+        if gap <= CLOSE * (x * y + x * y3):
+            break
+        q1, q2 = _share(x3, y3, x1, y1), _share(x3, y3, x2, y2)
+        ratio1, ratio2 = _ratio(x3, y3, x1, y1, q1), _ratio(x3, y3, x2, y2, q2)
+        if min(ratio1, ratio2) >= x * x / y:
+            break
+        if ratio2 < ratio1:
+            one, x1, y1, q1 = two, x2, y2, q2
+        one, two, x1, y1, x2, y2, q = new, one, x3, y3, x1, y1, q1
+    return one + q * (two - one)
+
+
+@inner
+def _share(x1: float, y1: float, x2: float, y2: float) -> float:
+    """The q for which ratio is smallest between two points: 2 y dx = x dy there."""
+    dx, dy = x2 - x1, y2 - y1
+    if dy < 0.0 or (dy == 0.0 and dx > 0.0):
+        return 1.0 - _rising_share(x2, y2, -dx, -dy)
+    return _rising_share(x1, y1, dx, dy)
+
+
+@inner
+def _rising_share(x: float, y: float, dx: float, dy: float) -> float:
+    """The same if y rises, or stays and x falls."""
+    if dx <= 0.0:
+        return 1.0
+    return min(1.0, max(0.0, x / dx - 2.0 * y / dy))
+
+
+@inner
+def _ratio(x1: float, y1: float, x2: float, y2: float, q: float) -> float:
+    x, y = x1 + q * (x2 - x1), y1 + q * (y2 - y1)
+    return x * x / y if y > 0.0 else np.inf
+
+
+@compiled
+def each_in_turn(
+    f: Floats, lower: Floats, upper: Floats, rows: Floats, most: Floats
+) -> tuple[Floats, bool]:
+    """What `spread_within` returns; False if no p obeys."""
+    polytope, costs = start(lower, upper, rows, most), scaled(f)
+    mean, feasible = np.zeros(f.size), True
+    for a in range(f.size):
+        kept = costs[a]
+        costs[a] -= AHEAD
+        feasible &= cheapest_vertex(costs / AHEAD, polytope)
+        mean += polytope.x[: f.size]
+        costs[a] = kept
+    return within(mean / f.size, lower, upper), feasible

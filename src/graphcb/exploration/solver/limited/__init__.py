@@ -1,0 +1,1 @@
+"""The convex program with limits on p: floors, caps and linear limits."""

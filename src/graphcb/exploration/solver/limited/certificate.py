@@ -1,0 +1,205 @@
+"""The certificate with limits: the bound of `solver.certificate`, minimised over the feasible p.
+
+With the linear part g of the Lagrangian's tangent, any y >= 0 and any p that obeys the limits,
+
+    g @ p >= (g + rows.T @ y) @ p - y @ most,
+
+and what is left is linear in p = floors + d with 0 <= d <= span and a given sum: its minimum fills
+the cheapest actions up to their caps. Since sum_i floor_i sum_j G_ij h_j = sum_j h_j base_j, where
+base is what the floors reveal, actions at their floors cost O(1) each. True for any q, t, v and y;
+rounding is allowed for as there, in proportion to the sum of absolute values.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver import workspace as at
+from graphcb.exploration.solver.certificate import UNBALANCED
+from graphcb.exploration.solver.limited import workspace as more
+from graphcb.exploration.solver.limited.workspace import Work
+from graphcb.exploration.solver.workspace import Floats
+from graphcb.graphs.formulas import LEAST_SEEN
+
+
+class LimitedBounds(NamedTuple):
+    """Bounds on gamma * DEC at one iterate, over the active actions; see `IterateBounds`."""
+
+    value: float
+    upper: float  # infinite if a linear limit is missed
+    lower: float
+    price: float  # the part of `lower` that does not depend on d
+    level: float  # the reduced gradient at which the cheapest actions fill up
+    worst: float
+
+
+@inner
+def evaluate(work: Work) -> LimitedBounds:
+    """Fill W_OTHERS, W, U, K, H, C, G, REDUCED and the passive rows; return what they prove."""
+    v, passive = work.v, work.passive
+    n, m = v.shape[1], passive.shape[1]
+    ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
+    w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
+    h, c = v[at.H], v[at.C]
+    top = 0
+    for i in range(n):
+        if p[i] > p[top]:
+            top = i
+    rest_p = work.idle
+    rest_u = -work.idle
+    rest_q = 0.0
+    sound = True
+    for i in range(n):
+        if i != top:
+            rest_p += p[i]
+            rest_q += q[i]
+            rest_u += q[i] - p[i]
+    _reveal(work)
+    for i in range(n):
+        w[i] = w_others[i] + loops[i] * p[i]
+        u_i = rest_u if i == top else p[i] - q[i]
+        k_i = q[i] * (rest_q if i == top else 1.0 - q[i])
+        inverse = 1.0 / w[i]
+        u[i], k[i] = u_i, k_i
+        h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
+        c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
+        sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
+    for b in range(m):
+        sound = sound and passive[more.PASSIVE_W, b] >= LEAST_SEEN
+    off_p, off_q = abs(rest_p + p[top] - 1.0), abs(rest_q + q[top] - 1.0)
+    price, level, below = _bound_below(work, work.error + 4.0 * off_q)
+    value, upper, worst = _bound_above(work, top, rest_p, work.error + 4.0 * off_p)
+    if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
+        return LimitedBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
+    if most_missed(work) > more.ALLOWED:
+        upper = np.inf
+    return LimitedBounds(value, upper, price + below, price, level, worst)
+
+
+@inlined
+def _reveal(work: Work) -> None:
+    """W without the action's own part for active actions, W and L / W for passive ones."""
+    v, passive, graph = work.v, work.passive, work.a[at.GRAPH]
+    d, w_others, base = v[more.D], v[at.W_OTHERS], v[more.BASE]
+    for i in range(d.size):
+        w_others[i] = base[i]
+    for i in range(d.size):
+        d_i, row = d[i], graph[i]
+        for j in range(d.size):
+            w_others[j] += row[j] * d_i
+    for b in range(passive.shape[1]):
+        total, row = passive[more.PASSIVE_BASE, b], work.seen[b]
+        for j in range(d.size):
+            total += row[j] * d[j]
+        passive[more.PASSIVE_W, b] = total
+        passive[more.PASSIVE_T, b] = passive[more.PASSIVE_L, b] / total
+
+
+@inner
+def most_missed(work: Work) -> float:
+    """By how much the linear limits are exceeded at most."""
+    d, worst = work.v[more.D], -np.inf
+    for r in range(work.rows.shape[0]):
+        total, row = -work.limit[more.BOUND, r], work.rows[r]
+        for j in range(d.size):
+            total += row[j] * d[j]
+        worst = max(worst, abs(total) if work.limit[more.EQUAL, r] != 0.0 else total)
+    return worst
+
+
+@inlined
+def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
+    """The price, the level and the minimum of the reduced gradient over d, rounded down."""
+    v, passive, limit = work.v, work.passive, work.limit
+    ft, loops, q, w = v[at.FT], v[at.LOOPS], v[at.Q], v[at.W]
+    u, k, h, g = v[at.U], v[at.K], v[at.H], v[at.G]
+    floor, base, reduced = v[more.L], v[more.BASE], v[more.REDUCED]
+    seen_by = work.a[at.SEEN_BY]
+    n = q.size
+    for i in range(n):
+        g[i] = loops[i] * h[i]
+    for j in range(n):
+        h_j, row = h[j], seen_by[j]
+        for i in range(n):
+            g[i] += row[i] * h_j
+    price = size = 0.0
+    for b in range(passive.shape[1]):
+        t, row = passive[more.PASSIVE_T, b], work.seen[b]
+        h_b = t * t
+        for i in range(n):
+            g[i] += row[i] * h_b
+        paid = passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + 2.0 * t)
+        worth = h_b * passive[more.PASSIVE_BASE, b]
+        price += paid - worth
+        size += paid + worth
+    for i in range(n):
+        t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
+        worth = g[i]
+        kept = h[i] * (base[i] + loops[i] * floor[i])
+        price += gain - q[i] * (2.0 * t + ft[i]) + floor[i] * (ft[i] + 2.0 * t) - kept
+        size += gain + (q[i] + floor[i]) * (2.0 * abs(t) + ft[i]) + kept
+        g[i] = ft[i] + 2.0 * t - worth
+        reduced[i] = g[i] - error * (ft[i] + 2.0 * abs(t) + worth)
+    for r in range(limit.shape[1]):
+        y, row = limit[more.Y, r], work.rows[r]
+        price -= y * limit[more.BOUND, r]
+        # The bound is a difference of rounded sums, and an equation may have some width.
+        size += abs(y) * (abs(limit[more.BOUND, r]) + 2.0)
+        price -= abs(y) * more.NO_WIDTH * limit[more.EQUAL, r]
+        for i in range(n):
+            reduced[i] += y * row[i] - error * abs(y * row[i])
+    level, below = fill_up(reduced, v[more.SPAN], work.mass, error)
+    return price - error * size, level, below
+
+
+@inner
+def fill_up(reduced: Floats, span: Floats, mass: float, error: float) -> tuple[float, float]:
+    """The level, and the minimum of reduced @ d over 0 <= d <= span with sum d = mass."""
+    n, first = reduced.size, -1
+    for i in range(n):
+        if span[i] > 0.0 and (first < 0 or reduced[i] < reduced[first]):
+            first = i
+    if first < 0:
+        return 0.0, 0.0
+    if span[first] >= mass:
+        below = mass * reduced[first]
+        return reduced[first], below - error * abs(below)
+    order = np.argsort(reduced)
+    left, below, size, level = mass, 0.0, 0.0, reduced[first]
+    for place in range(n):
+        i = order[place]
+        if span[i] > 0.0:
+            share = min(span[i], left)
+            level = reduced[i]
+            below += share * level
+            size += share * abs(level)
+            left -= share
+            if not left > 0.0:
+                break
+    return level, below - error * (size + mass * abs(level))
+
+
+@inlined
+def _bound_above(work: Work, top: int, rest_p: float, error: float) -> tuple[float, float, float]:
+    """F(p), the same rounded up, and the largest constraint; see `certificate._bound_above`."""
+    v, passive = work.v, work.passive
+    ft, p, w, c = v[at.FT], v[at.P], v[at.W], v[at.C]
+    common = 0.0
+    for b in range(passive.shape[1]):
+        t = passive[more.PASSIVE_T, b]
+        common += passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + t)
+    for i in range(p.size):
+        common += p[i] * (ft[i] if i == top else ft[i] + p[i] / w[i])
+    top_square = p[top] * (p[top] / w[top])
+    value = upper = worst = -np.inf
+    for b in range(p.size):
+        if b == top:
+            term = size = rest_p * (rest_p / w[b])
+        else:
+            term = top_square + (1.0 - 2.0 * p[b]) / w[b]
+            size = top_square + 1.0 / w[b]
+        value = max(value, common + (term - ft[b]))
+        upper = max(upper, common + (term - ft[b]) + error * (common + size + ft[b]))
+        worst = max(worst, c[b])
+    return value, upper, worst

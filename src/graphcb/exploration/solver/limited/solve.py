@@ -1,0 +1,137 @@
+"""Programs with limits, from checked arguments to a row of outcomes."""
+
+from typing import Any
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.exploration.clashing import InfeasibleLimits, check_bounds, least_violation
+from graphcb.exploration.limits import BoxAndRows, Limits
+from graphcb.exploration.solver.edges import edges_of
+from graphcb.exploration.solver.entry import solve_programs, solver_for
+from graphcb.exploration.solver.limited.bandit import solve_bandit_within
+from graphcb.exploration.solver.limited.entry import solve_limited
+from graphcb.exploration.solver.limited.points import (
+    EXACT,
+    NOT_CERTIFIED,
+    inner_point,
+    repair,
+    settle_point,
+    the_only_point,
+)
+from graphcb.exploration.solver.outcomes import HIDDEN, REPAIR, STATUS
+from graphcb.exploration.solver.workspace import Floats
+from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.families.bandit import Bandit
+from graphcb.graphs.formulas import ExactSolution
+from graphcb.graphs.registry import recognise
+
+SHARED = 1e-9  # limits are met to this, in units of the largest weight of a linear one
+
+
+def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
+    """The limits of one round over the indices of its actions, or None if there are none."""
+    if limits is None:
+        return None
+    if isinstance(limits, Limits):
+        return limits.on(range(n_actions))
+    if not isinstance(limits, BoxAndRows):
+        raise TypeError(
+            f"`limits` must be a graphcb.Limits, or what its `on` returns; got {limits!r}"
+        )
+    shapes = [np.shape(array) for array in limits]
+    n_rows = len(limits.most)
+    if shapes != [(n_actions,), (n_actions,), (n_rows, n_actions), (n_rows,)]:
+        raise ValueError(
+            f"`limits` must have arrays of shapes ({n_actions},), ({n_actions},), (r, {n_actions}) "
+            f"and (r,) to match the graph, got {', '.join(map(str, shapes))}"
+        )
+    lower, upper, rows, most = (np.ascontiguousarray(array, dtype=float) for array in limits)
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(rows.sum()) and np.isfinite(most.sum())
+    if not (finite and (lower >= 0.0).all() and (upper <= 1.0).all() and (lower <= upper).all()):
+        raise ValueError(
+            "`limits` must have 0 <= lower <= upper <= 1 and finite linear limits, got others"
+        )
+    if not lower.sum() <= 1.0 + SHARED or not upper.sum() >= 1.0 - SHARED:
+        check_bounds(range(n_actions), lower, upper)
+    if n_rows:
+        size = np.abs(rows).max(axis=1)
+        size[size == 0.0] = 1.0
+        rows, most = np.ascontiguousarray(rows / size[:, None]), most / size
+    views = [array.view() for array in (lower, upper, rows, most)]
+    for array in views:  # as those of `Limits.on`: kernels are compiled for one type
+        array.setflags(write=False)
+    return BoxAndRows(*views)
+
+
+def solve_within(
+    losses: Floats,
+    gammas: Floats,
+    graph: FeedbackGraph,
+    box: BoxAndRows,
+    tolerance: float,
+    max_steps: int,
+    row: int,
+    scaled: Floats,
+    p: Floats,
+    outcomes: Floats,
+) -> None:
+    """Solve the program of `losses[row]` within the limits; `scaled` is a copy to work on."""
+    solver = solver_for(graph)
+    if not isinstance(solver, ExactSolution):
+        edges = solver
+    else:
+        edges = graph.remember("edges", edges_of)
+        solve_programs(scaled, gammas, solver, tolerance, max_steps, row, row + 1, p, outcomes)
+        if obeys(p[row], box) and not outcomes[row, REPAIR]:
+            outcomes[row, HIDDEN] = 0.0
+            return
+        scaled[row] = losses[row]
+        if isinstance(recognise(graph), Bandit) and not box.most.size and box.upper.all():
+            solve_bandit_within(
+                scaled[row], gammas[row], box.lower, box.upper, tolerance, p[row], outcomes[row]
+            )
+            if outcomes[row, STATUS] == EXACT and not outcomes[row, REPAIR]:
+                return
+            scaled[row] = losses[row]
+    point = the_only_point(box)
+    if point is not None:
+        p[row] = point
+        settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
+    else:
+        within, stop = inner_point(box), row + 1
+        solve_limited(
+            scaled, gammas, edges, box.lower, box.upper, box.rows, box.most, within, tolerance,
+            max_steps, row, stop, p, outcomes,
+        )  # fmt: skip
+        if (
+            outcomes[row, STATUS] == NOT_CERTIFIED
+            and box.most.size
+            and least_violation(*box) > SHARED
+        ):
+            raise InfeasibleLimits(
+                "`limits` must leave a choice, but no probabilities that add up to 1 meet these "
+                "floors, caps and linear limits together; relax one of them"
+            )
+        if outcomes[row, REPAIR]:
+            repair(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
+    if not box.upper.all():
+        seen = graph.structure.reveal_probabilities(np.ceil(box.upper))
+        outcomes[row, HIDDEN] = not seen.all()
+
+
+@compiled
+def obeys(p: Floats, box: BoxAndRows) -> bool:
+    """Whether p meets the limits: floors and caps exactly, linear limits to rounding."""
+    for i in range(p.size):
+        if not (p[i] >= box.lower[i] and p[i] <= box.upper[i]):
+            return False
+    for r in range(box.most.size):
+        total, size = 0.0, abs(box.most[r])
+        for i in range(p.size):
+            total += box.rows[r, i] * p[i]
+            size += abs(box.rows[r, i]) * p[i]
+        if not total <= box.most[r] + 1e-15 * size:
+            return False
+    return True

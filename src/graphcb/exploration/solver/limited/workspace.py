@@ -1,0 +1,134 @@
+"""The work arrays of the limited program: those of the program without limits, and some more.
+
+The rows of `v` and the slices of `a` begin as in `solver.workspace`. An active action is at
+p = L + D with the room E left below its cap; a passive one stays at its floor.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.compilation import inner
+from graphcb.exploration.solver import workspace as at
+from graphcb.exploration.solver.restriction import Active
+from graphcb.exploration.solver.workspace import Flags, Floats, Indices
+
+MORE = 11
+(
+    L,  # floors
+    SPAN,  # cap - floor; infinite without a cap, 0 if the action is fixed
+    BASE,  # what the floors of the others reveal: sum_{j != i} G_ji L_j
+    D,  # primal: p - floor
+    E,  # primal: cap - p, if there is a cap
+    N,  # dual: multipliers of the caps
+    DN,
+    TO_N,  # the change of e n that the direction aims for
+    X,  # the unit of a step: D, or 0 if the action is fixed
+    REDUCED,  # the gradient with the multipliers of the linear limits, rounded down
+    BEST_REDUCED,  # the same for the best bound so far
+) = range(at.VECTORS, at.VECTORS + MORE)
+
+LIMIT_VECTORS = 8
+(
+    EQUAL,  # 1 for an equation: y has any sign, and 1 / Z is the weight of what is missed
+    BOUND,  # most - row @ floors: what is left for D
+    Z,  # primal: slack of row @ D <= BOUND
+    Y,  # dual: its multiplier
+    DZ,
+    DY,
+    TO_Z,  # the change of z y that the direction aims for
+    MISSED,  # row @ D + Z - BOUND
+) = range(LIMIT_VECTORS)
+
+PASSIVE_VECTORS = 6
+(
+    PASSIVE_L,
+    PASSIVE_FT,
+    PASSIVE_BASE,  # what all floors reveal of it
+    PASSIVE_W,
+    PASSIVE_T,  # L / W
+    BEST_PASSIVE_T,
+) = range(PASSIVE_VECTORS)
+
+SLACK = 4e-10  # linear limits are relaxed by this much, so that there is an interior
+NO_WIDTH = 1e-13  # a limit from below and above with less between them is an equation
+ALLOWED = 8e-10  # and met to this
+
+
+class Box(NamedTuple):
+    """The limits of one program over all actions, and what the floors alone reveal."""
+
+    lower: Floats  # (n,)
+    span: Floats  # (n,) cap - floor, infinite without a cap
+    rows: Floats  # (r, n)
+    bound: Floats  # (r,) most - rows @ lower
+    equal: Flags  # (r,) which are equations
+    mass: float  # 1 - sum of the floors
+    others: Floats  # (n,) revealed by the floors of the others
+    base: Floats  # (n,) revealed by all floors
+    inner: Floats  # (n,) p - floor of a point well within the linear limits
+
+
+class Work(NamedTuple):
+    """The work arrays of one restricted program."""
+
+    v: Floats  # (VECTORS + MORE, n)
+    a: Floats  # (MATRICES, n, n)
+    rows: Floats  # (r, n) the linear limits on the active actions
+    tilts: Floats  # (r, n) the same relative to the pivot, scaled for the Newton matrix
+    limit: Floats  # (LIMIT_VECTORS, r)
+    inner: Floats  # (n,) a point well within the linear limits
+    best_y: Floats  # (r,) multipliers of the best bound so far
+    passive: Floats  # (PASSIVE_VECTORS, m) actions outside the set with a positive floor
+    seen: Floats  # (m, n) the probability that an active action reveals a passive one
+    bends: Floats  # (m, n) the curvature of their terms
+    outside: Indices  # (m,) which actions they are
+    mass: float  # sum of D
+    idle: float  # sum of the floors of the passive actions
+    error: float  # relative rounding of a sum
+
+
+@inner
+def lay_out_limited(ft: Floats, active: Active, size: int, inside: Flags, box: Box) -> Work:
+    """Work arrays for the first `size` active actions."""
+    n, r = ft.size, box.bound.size
+    v = np.empty((at.VECTORS + MORE, size))
+    a = np.empty((at.MATRICES, size, size))
+    m = 0
+    for b in range(n):
+        m += not inside[b] and box.lower[b] > 0.0
+    work = Work(
+        v, a, np.empty((r, size)), np.empty((r, size)),
+        np.empty((LIMIT_VECTORS, r)), np.empty(size), np.zeros(r),
+        np.empty((PASSIVE_VECTORS, m)), np.empty((m, size)), np.empty((m, size)),
+        np.empty(m, dtype=np.int64), box.mass, _fill_passive_floors(box, inside),
+        (n + r + 16) * 2.0**-53,
+    )  # fmt: skip
+    for k in range(size):
+        v[L, k], v[SPAN, k] = box.lower[active.actions[k]], box.span[active.actions[k]]
+        v[BASE, k] = box.others[active.actions[k]]
+        work.inner[k] = box.inner[active.actions[k]]
+        for i in range(r):
+            work.rows[i, k] = box.rows[i, active.actions[k]]
+    for i in range(r):
+        work.limit[BOUND, i] = box.bound[i]
+        work.limit[EQUAL, i] = 1.0 if box.equal[i] else 0.0
+    i = 0
+    for b in range(n):
+        if not inside[b] and box.lower[b] > 0.0:
+            work.outside[i] = b
+            work.passive[PASSIVE_L, i], work.passive[PASSIVE_FT, i] = box.lower[b], ft[b]
+            work.passive[PASSIVE_BASE, i] = box.base[b]
+            for k in range(size):
+                work.seen[i, k] = active.reveal[k, b]
+            i += 1
+    return work
+
+
+@inner
+def _fill_passive_floors(box: Box, inside: Flags) -> float:
+    idle = 0.0
+    for b in range(inside.size):
+        if not inside[b]:
+            idle += box.lower[b]
+    return idle
