@@ -30,7 +30,7 @@ def main(n: int = 60_000) -> tuple[float, float]:
     for value, price in zip(values, auctions.market_price, strict=False):
         context = np.maximum(0.0, 1.0 - np.abs(value - KNOTS) / KNOTS[1])
         bid = graphcb.draw(agent.act(context), rng)
-        profits = np.where(BIDS >= price, value - BIDS, 0.0)
+        profits = np.where(price <= BIDS, value - BIDS, 0.0)
         won = BIDS[bid] >= price  # then only higher bids are known to win, at a higher price
         seen = np.arange(bid if won else 0, len(BIDS))
         agent.learn(context, bid, seen, (1.0 - profits[seen] / 300.0) / 2.0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_numbers, as_one_of
 from graphcb.environments.protocol import SHOWN, Observation, Round
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, threshold
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -93,11 +93,11 @@ class FirstPriceAuctions:
     @cached_property
     def graphs(self) -> tuple[FeedbackGraph, ...]:
         """The graph of a round by the lowest bid that wins; the last one if none does."""
-        higher = np.triu(np.ones((self.n_bids, self.n_bids)))
+        certain = np.ones(self.n_bids)
         if self.lost_shows == "higher":
-            return (FeedbackGraph(higher),) * (self.n_bids + 1)
-        loses = np.arange(self.n_bids)[:, None] < np.arange(self.n_bids + 1)[:, None, None]
-        return tuple(FeedbackGraph(np.where(rows, 1.0, higher)) for rows in loses)
+            return (threshold(np.zeros(self.n_bids), certain),) * (self.n_bids + 1)
+        lost = np.tri(self.n_bids + 1, self.n_bids, k=-1)
+        return tuple(threshold(left, certain) for left in lost)
 
     @cached_property
     def contexts(self) -> Floats:

@@ -62,6 +62,10 @@ def _draw_growth(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
         axes.plot(rounds, curve, color="black", linewidth=0.8, linestyle=style, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    last = int(rounds[-1])
+    marked = [last // 16, last // 4, last]  # the labels that matplotlib chooses overlap
+    axes.set_xticks(marked, [f"{mark:,}" for mark in marked])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("round")
     axes.set_ylabel("regret")
     axes.set_title(title, size=10)
