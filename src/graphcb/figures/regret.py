@@ -63,7 +63,8 @@ def _draw_growth(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     last = int(rounds[-1])
-    marked = [last // 16, last // 4, last]  # the labels that matplotlib chooses overlap
+    # The labels that matplotlib chooses overlap.
+    marked = sorted({max(1, last // 16), max(1, last // 4), last})
     axes.set_xticks(marked, [f"{mark:,}" for mark in marked])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("round")
