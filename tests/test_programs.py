@@ -1,6 +1,7 @@
 """Four programs that the documentation is enough to write: short, and in names and rewards."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ def lines_of_code(name):
     return [line for line in lines if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("name", ["fraud_review", "model_routing", "page_widget"])
+@pytest.mark.parametrize("name", ["auction_bids", "fraud_review", "model_routing", "page_widget"])
 def test_a_program_has_fewer_than_40_lines(name):
     assert len(lines_of_code(name)) < 40
 
@@ -56,6 +57,18 @@ def test_a_review_team_with_a_quota(tmp_path, monkeypatch):
         (budget,) = graphcb.evaluation.summarize(log).kept.budgets
     assert budget.rate == reviewed
     assert budget.most_over <= budget.band
+
+
+def test_bids_in_auctions_that_are_generated_where_there_are_no_real_ones(monkeypatch):
+    monkeypatch.delenv("GRAPHCB_DATA", raising=False)
+    learned, constant = load("auction_bids").main(4000)
+    assert learned > 1.01 * constant
+
+
+@pytest.mark.skipif("GRAPHCB_DATA" not in os.environ, reason="real data is not here")
+def test_bids_in_real_auctions():
+    learned, constant = load("auction_bids").main(4000)
+    assert learned > 1.1 * constant
 
 
 def test_a_page_widget_in_two_processes(tmp_path):

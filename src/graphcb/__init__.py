@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphcb import contexts, decisions, exploration, graphs, oracles, problems
+from graphcb import contexts, decisions, exploration, graph_oracles, graphs, oracles, problems
 from graphcb.agents import (
     Budget,
     Conservative,
@@ -12,6 +12,7 @@ from graphcb.agents import (
     Shadow,
     SquareCB,
     SquareCBG,
+    SquareCBUG,
     Uniform,
 )
 from graphcb.contexts import Encoder
@@ -75,6 +76,7 @@ __all__ = [
     "SolutionBatch",
     "SquareCB",
     "SquareCBG",
+    "SquareCBUG",
     "SquareRoot",
     "Status",
     "TwoThirds",
@@ -89,6 +91,7 @@ __all__ = [
     "experiments",
     "exploration",
     "figures",
+    "graph_oracles",
     "graphs",
     "integrations",
     "load",

@@ -17,14 +17,15 @@ def describe(thing: Any, **settings: Any) -> str:
     >>> Step(0.5), Step(0.5, decay="inverse_sqrt")
     (Step(0.5), Step(0.5, decay='inverse_sqrt'))
     """
-    arguments = []
+    arguments, left_out = [], False
     for name, parameter in signature(type(thing)).parameters.items():
         text = _as_typed(settings[name] if name in settings else getattr(thing, name))
         is_default = parameter.default is not Parameter.empty and text == _as_typed(
             parameter.default
         )
+        left_out = left_out or is_default
         if not is_default:
-            by_name = parameter.kind is Parameter.KEYWORD_ONLY
+            by_name = left_out or parameter.kind is Parameter.KEYWORD_ONLY
             arguments.append(f"{name}={text}" if by_name else text)
     return f"{type(thing).__name__}({', '.join(arguments)})"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import agents, contexts, exploration, oracles, problems
+from graphcb import agents, contexts, exploration, graph_oracles, oracles, problems
 from graphcb.archives import check_size, read_archive, size_limit
 from graphcb.files import FileError, atomic_write
 from graphcb.oracles import action_rows, blends, features, pairs
@@ -25,7 +25,7 @@ FORMAT = 1
 _PARTS = (action_rows, blends, features, pairs)  # of oracles
 _ROOMS = [
     thing
-    for room in (agents, contexts, exploration, oracles, problems, *_PARTS)
+    for room in (agents, contexts, exploration, graph_oracles, oracles, problems, *_PARTS)
     for thing in vars(room).values()
     if isinstance(thing, type) and hasattr(thing, "check_loaded")
 ]

@@ -140,12 +140,21 @@ def test_every_oracle_and_agent_is_here():
     }
     assert found == {name.partition(",")[0] for name in ORACLES}
     assert set(AGENTS) == {
-        value for value in vars(graphcb.agents).values() if hasattr(value, "act")
+        value
+        for value in vars(graphcb.agents).values()
+        if hasattr(value, "act") and getattr(value, "informed", True)
     } - {graphcb.agents.Agent}
 
 
 def test_every_saveable_class_checks_itself():
-    rooms = (graphcb.agents, exploration.schedules, oracles, oracles.blends, oracles.features)
+    rooms = (
+        graphcb.agents,
+        exploration.schedules,
+        graphcb.graph_oracles,
+        oracles,
+        oracles.blends,
+        oracles.features,
+    )
     classes = {
         value
         for room in rooms

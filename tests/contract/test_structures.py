@@ -47,6 +47,16 @@ EXAMPLES = {
         FeedbackGraph(scipy.sparse.csr_array(stochastic)),
         FeedbackGraph(scipy.sparse.coo_array(np.tri(5))),
     ],
+    "Threshold": [
+        graphs.threshold([0.9, 0.6, 0.5, 0.1], np.ones(4)),
+        graphs.threshold(np.ones(5), [0.0, 0.1, 0.5, 0.5, 1.0]),
+        graphs.threshold([0.75, 0.5, 0.25], [0.25, 0.5, 0.75]),
+        graphs.threshold([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0, 0.0, 1.0]),
+        graphs.threshold([0.0, 0.5, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.5, 0.0]),
+        graphs.threshold(np.zeros(4), np.zeros(4)),
+        graphs.threshold([0.5], [0.25]),
+        graphs.threshold([0.0, 0.5], [0.5, 0.0]),
+    ],
 }
 CASES = [
     pytest.param(graph, id=f"{name}-{i}")

@@ -61,6 +61,27 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
             False,
             "0.2300 against 0.2000, deviation 0.0100; lower with 0 of 3 seeds",
         ),
+        (
+            "no worse",
+            (a, b),
+            {},
+            True,
+            "0.2000 against 0.2300, deviation 0.0100; lower with 3 of 3 seeds",
+        ),
+        (
+            "no worse",
+            (a, line("d", 0.191, finals=(-0.01, 0.01, 0.01))),
+            {},
+            True,
+            "0.2000 against 0.1910, deviation 0.0100; lower with 1 of 3 seeds",
+        ),
+        (
+            "no worse",
+            (b, a),
+            {},
+            False,
+            "0.2300 against 0.2000, deviation 0.0100; lower with 0 of 3 seeds",
+        ),
         ("consistently below", (a, b), {}, True, "at 4 of 4 rounds, with 3 of 3 seeds"),
         ("consistently below", (a, a), {}, False, "at 0 of 4 rounds, with 0 of 3 seeds"),
         (

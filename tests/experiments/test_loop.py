@@ -60,7 +60,8 @@ def test_the_round_stands_in_one_place():
         (path.name, node.name)
         for path in Path(graphcb.__file__).parent.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and {"act", "learn"} <= calls_of(node)
+        if isinstance(node, ast.FunctionDef)
+        and ({"act", "learn"} <= calls_of(node) or {"act_on", "learn_from"} <= calls_of(node))
     ]
     assert found == [("loop.py", "play")]
 

@@ -22,6 +22,7 @@ def test_growth_has_one_part_a_graph_with_slopes_and_guides(tmp_path):
     assert [axes.get_title() for axes in figure.axes] == ["review", "cycle"]
     for axes in figure.axes:
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["62", "250", "1,000"]
         labels = [line.get_label() for line in axes.lines]
         assert labels == ["SquareCB.G, TwoThirds: 0.67", "greedy: 1.00", "1/2", "2/3"]
         for line, power in zip(axes.lines, (2 / 3, 1.0, 1 / 2, 2 / 3), strict=True):

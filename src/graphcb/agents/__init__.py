@@ -5,12 +5,13 @@ from graphcb.agents.certificate import Certificate
 from graphcb.agents.conservative import Conservative
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.pacing import Account
-from graphcb.agents.protocol import Agent, Played, gamma_of, hook
+from graphcb.agents.protocol import Agent, Played, act_on, gamma_of, hook, learn_from
 from graphcb.agents.rules import Rules
 from graphcb.agents.shadow import Shadow
 from graphcb.agents.spending import Spending
 from graphcb.agents.squarecb import SquareCB
 from graphcb.agents.squarecbg import SquareCBG
+from graphcb.agents.squarecbug import SquareCBUG
 
 __all__ = [
     "Account",
@@ -26,7 +27,10 @@ __all__ = [
     "Spending",
     "SquareCB",
     "SquareCBG",
+    "SquareCBUG",
     "Uniform",
+    "act_on",
     "gamma_of",
     "hook",
+    "learn_from",
 ]

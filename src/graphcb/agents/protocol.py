@@ -40,6 +40,11 @@ class Agent(Protocol):
     changes more than its own attributes defines `__copy__`. An agent that takes `limits` has a
     keyword `names` in `act`: what the limits call the actions of the round, in the graph's order.
 
+    An agent that does not know the graph when it decides has an attribute `informed` that is
+    False, and other arguments: `act(context, actions)`, and `learn(context, played, revealed,
+    losses, actions=..., graph=...)`. Whoever draws calls `act_on` and `learn_from`, which know
+    both kinds.
+
     Three methods, the hooks, are optional too; whoever draws asks `hook` for them and calls them.
     They must be deterministic, so that a log can be replayed.
 
@@ -63,6 +68,32 @@ class Agent(Protocol):
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Learn the losses revealed for these identifiers; there may be none."""
         ...
+
+
+def act_on(agent: Any, context: Any, graph: FeedbackGraph, actions: Any) -> NDArray[np.float64]:
+    """Probabilities of a round; an agent that is not informed does not get to see the graph."""
+    if getattr(agent, "informed", True):
+        probabilities: NDArray[np.float64] = agent.act(context, graph, actions)
+    else:
+        probabilities = agent.act(context, actions)
+    return probabilities
+
+
+def learn_from(
+    agent: Any, played: Played, revealed: Any, losses: Any, *, shown: FeedbackGraph | None = None
+) -> None:
+    """Teach what a round revealed; `revealed` are identifiers.
+
+    An agent that is not informed hears what was played too, and `shown`, the graph of the round
+    if it was shown in full afterwards.
+    """
+    if getattr(agent, "informed", True):
+        agent.learn(played.context, revealed, losses)
+        return
+    actions, action = played.actions, played.action
+    if actions is not None:
+        action = (list(actions) if isinstance(actions, dict) else actions)[action]
+    agent.learn(played.context, action, revealed, losses, actions=actions, graph=shown)
 
 
 def gamma_of(agent: Agent) -> float | None:

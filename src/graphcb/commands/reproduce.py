@@ -40,8 +40,9 @@ def add_to(commands: Commands) -> None:
         nargs="+",
         metavar="FIGURE",
         help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive (of the paper), "
-        "weak-feedback, misspecified (of its theory), all (these six), bakery, spam, "
-        "bakeoff (learners side by side), or your own settings file (.toml)",
+        "weak-feedback, misspecified (of its theory), all (these six), unknown-graphs, auctions "
+        "(graphs that are not known beforehand), bakery, spam, bakeoff (learners side by side), "
+        "or your own settings file (.toml)",
     )
     parser.add_argument(
         "--quick",

@@ -62,7 +62,7 @@ def read_table(file: str) -> Table:
     """A gzipped CSV file with a header from `GRAPHCB_DATA`/streams."""
     if file == GENERATED:
         return _generate()
-    return _read(find("streams", file, f"use {GENERATED!r} as the file"))
+    return read_csv(find("streams", file, f"use {GENERATED!r} as the file"))
 
 
 def load_stream(spec: Mapping[str, Any], seed: int) -> Decisions:
@@ -210,7 +210,8 @@ KINDS: Mapping[str, Callable[[_Columns, Mapping[str, Any]], _Outcome]] = Mapping
 )
 
 
-def _read(path: Path) -> Table:
+def read_csv(path: Path) -> Table:
+    """A gzipped CSV file with a header, its cells as text."""
     data = path.read_bytes()
     try:
         names, *rows = csv.reader(io.StringIO(gzip.decompress(data).decode(), newline=""))

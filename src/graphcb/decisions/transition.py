@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Played, gamma_of, hook
+from graphcb.agents import Agent, Played, act_on, gamma_of, hook, learn_from
 from graphcb.checks import as_numbers
 from graphcb.decisions.identifiers import pick
 from graphcb.graphs import FeedbackGraph
@@ -67,7 +67,7 @@ def learn(
     judge = hook(state.agent, "judge")
     if judge is not None:
         judge(played, indices, losses)
-    state.agent.learn(played.context, pick(played.actions, indices), losses)
+    learn_from(state.agent, played, pick(played.actions, indices), losses)
     return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1)
 
 
@@ -88,7 +88,7 @@ def answer(
     at_time = hook(after, "at_time")
     if at_time is not None and seconds is not None:
         at_time(seconds)
-    probabilities = as_numbers("probabilities", after.act(context, graph, actions))
+    probabilities = as_numbers("probabilities", act_on(after, context, graph, actions))
     return probabilities, gamma_of(after), after
 
 

@@ -1,6 +1,8 @@
 """Where rounds come from, one file for each problem."""
 
+from graphcb.environments.auctions import FirstPriceAuctions
 from graphcb.environments.costly_looks import CostlyLooks
+from graphcb.environments.hidden_graphs import HiddenGraphs
 from graphcb.environments.inventory import SyntheticInventory
 from graphcb.environments.known_losses import KnownLosses, RandomSelfAware
 from graphcb.environments.linear import LinearLosses
@@ -12,7 +14,9 @@ from graphcb.environments.stock import GrowingGrid
 __all__ = [
     "CostlyLooks",
     "Environment",
+    "FirstPriceAuctions",
     "GrowingGrid",
+    "HiddenGraphs",
     "KnownLosses",
     "LinearLosses",
     "Observation",

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from graphcb.graphs import FeedbackGraph
 
+SHOWN = ("row", "full")  # how much of a hidden graph is seen afterwards
+
 
 class Round(NamedTuple):
     """What a round brings.
@@ -24,10 +26,14 @@ class Round(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What an agent sees after a draw: identifiers of the revealed actions, and their losses."""
+    """What an agent sees after a draw: identifiers of the revealed actions, and their losses.
+
+    `graph` is that of the round where an agent that did not know it gets to see all of it.
+    """
 
     actions: Any
     losses: NDArray[np.float64]
+    graph: FeedbackGraph | None = None
 
 
 class Truth(Protocol):

@@ -57,6 +57,18 @@ def _increasing(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """The final losses differ by no more than the larger standard deviation."""
+    measured, more, spread = _compared(lines)
+    return Verdict(claim.text, measured, abs(more) <= spread)
+
+
+def _no_worse(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+    """The first line ends below the second, or above it by at most the larger deviation."""
+    measured, more, spread = _compared(lines)
+    return Verdict(claim.text, measured, more <= spread)
+
+
+def _compared(lines: Sequence[Summary]) -> tuple[str, float, float]:
+    """Both final losses in words, how far the first is above, and the larger deviation."""
     first, second = lines
     spread = max(first.deviation, second.deviation)
     lower = first.finals < second.finals
@@ -64,7 +76,7 @@ def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
         f"{first.mean:.4f} against {second.mean:.4f}, deviation {spread:.4f}; "
         f"lower with {lower.sum()} of {lower.size} seeds"
     )
-    return Verdict(claim.text, measured, abs(first.mean - second.mean) <= spread)
+    return measured, first.mean - second.mean, spread
 
 
 def _consistently_below(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -140,6 +152,7 @@ KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProx
         "flat": _flat,
         "increasing": _increasing,
         "level": _level,
+        "no worse": _no_worse,
         "consistently below": _consistently_below,
         "apart": _apart,
         "gap removed": _gap_removed,

@@ -201,7 +201,7 @@ def parse(name: str, text: str, file: str) -> Experiment:
 
 def _parse_lines(table: dict[str, Any]) -> list[Line]:
     """One line, or one for each agent of a list."""
-    own = {key: table.pop(key) for key in ("name", "alpha", "method") if key in table}
+    own = {key: table.pop(key) for key in ("name", "alpha", "method", "c") if key in table}
     agents = table.pop("agent")
     agents = [agents] if isinstance(agents, str) else agents
     return [Line(agent, **own, options=table) for agent in agents]

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-from graphcb.agents import Agent, EpsilonGreedy, Greedy, SquareCB, SquareCBG
+from graphcb.agents import Agent, EpsilonGreedy, Greedy, SquareCB, SquareCBG, SquareCBUG
 from graphcb.checks import as_one_of
 from graphcb.experiments.problems import ExperimentProblem
+from graphcb.experiments.uninformed import Guess, Uninformed
 from graphcb.exploration import Method, SquareRoot, TwoThirds
+from graphcb.graph_oracles import GraphOracle
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import Oracle
 
@@ -21,13 +23,15 @@ class Line:
     """One curve of the figure: an agent, and how its problem differs from the panel's.
 
     `alpha` is the graph number in gamma: a number, "n_actions" or "independence_number" for a
-    `SquareRoot`, a number or "weak_domination_number" for a `TwoThirds`.
+    `SquareRoot`, a number or "weak_domination_number" for a `TwoThirds`. `c` replaces the
+    values of the grid.
     """
 
     agent: str
     name: str
     alpha: float | str | None = None
     method: str = "auto"
+    c: Sequence[float] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -46,7 +50,8 @@ class Line:
         """The learning rates to try, and the values of `c` or `epsilon`."""
         kind = KINDS[self.agent]
         rates = grid.learning_rates if kind.has_oracle else NONE
-        return rates, {"c": grid.cs, "epsilon": grid.epsilons, "none": NONE}[kind.grid]
+        cs = grid.cs if self.c is None else self.c
+        return rates, {"c": cs, "epsilon": grid.epsilons, "none": NONE}[kind.grid]
 
     def build(self, problem: ExperimentProblem, learning_rate: float, c: float) -> Agent:
         """The agent with these settings."""
@@ -66,7 +71,7 @@ class Kind(NamedTuple):
 
     build: Callable[[Line, ExperimentProblem, Oracle, float], Agent]
     grid: Literal["c", "epsilon", "none"]
-    alpha: str | None = None
+    alpha: float | str | None = None
     has_oracle: bool = True
 
 
@@ -89,6 +94,37 @@ def _squarecb(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) 
     return SquareCB(oracle, gamma=_root(line, problem, c))
 
 
+def _told(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
+    gamma = _uninformed(line, problem).schedule(c, cast(float, line.alpha))
+    return SquareCBG(oracle, gamma=gamma, method=cast(Method, line.method))
+
+
+def _learned(choose: Callable[[Uninformed], GraphOracle]) -> Callable[..., Agent]:
+    """SquareCB.UG with one of the graph oracles of the problem."""
+
+    def build(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
+        uninformed = _uninformed(line, problem)
+        gamma = uninformed.schedule(c, cast(float, line.alpha))
+        agent = SquareCBUG(
+            oracle, choose(uninformed), gamma=gamma, method=cast(Method, line.method)
+        )
+        return cast(Agent, agent)
+
+    return build
+
+
+def _default_uninformed(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
+    """No gamma, and the default oracle of losses."""
+    graph_oracle = _uninformed(line, problem).graph_oracle("log")
+    return cast(Agent, SquareCBUG(graph_oracle=graph_oracle))
+
+
+def _uninformed(line: Line, problem: ExperimentProblem) -> Uninformed:
+    if problem.uninformed is None:
+        raise ValueError(f"{line.agent!r} needs a problem whose graph is not known beforehand")
+    return problem.uninformed
+
+
 def _no_agent(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
     raise ValueError(f"{line.agent!r} is found in hindsight and plays no rounds")
 
@@ -104,6 +140,13 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "epsilon-greedy": Kind(
             lambda line, problem, oracle, c: EpsilonGreedy(oracle, epsilon=c), "epsilon"
         ),
+        "SquareCB.G, told": Kind(_told, "c", 1.0),
+        "SquareCB.UG, log loss": Kind(_learned(lambda it: it.graph_oracle("log")), "c", 1.0),
+        "SquareCB.UG, squared loss": Kind(
+            _learned(lambda it: it.graph_oracle("squared")), "c", 1.0
+        ),
+        "SquareCB.UG, a guess": Kind(_learned(lambda it: Guess(it.guess)), "c", 1.0),
+        "SquareCBUG()": Kind(_default_uninformed, "none", has_oracle=False),
         CONSTANT: Kind(_no_agent, "none", has_oracle=False),
     }
 )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Played, hook
+from graphcb.agents import Agent, Played, act_on, hook, learn_from
 from graphcb.decisions.identifiers import as_identifier
 from graphcb.environments import Environment, Round, Truth
 from graphcb.sampling import action_at
@@ -58,15 +58,16 @@ def play(
     settle, judge = hook(agent, "settle"), hook(agent, "judge")
     total = 0.0
     for t, round in enumerate(rounds, start=1):
-        probabilities = agent.act(round.context, round.graph, round.actions)
+        probabilities = act_on(agent, *round[:3])
         action = action_at(draws.random(), probabilities, round.graph.n_actions)
+        played = Played(*round[:3], probabilities, action)
         if settle is not None:
-            settle(Played(*round[:3], probabilities, action))
+            settle(played)
         seen = truth.reveal(round, action, draws)
         if judge is not None:
             indices = _indices(seen.actions, round.actions)
-            judge(Played(*round[:3], probabilities, action), indices, seen.losses)
-        agent.learn(round.context, seen.actions, seen.losses)
+            judge(played, indices, seen.losses)
+        learn_from(agent, played, seen.actions, seen.losses, shown=seen.graph)
         loss = truth.loss(round, action)
         total += loss
         yield Row(t, action, float(probabilities[action]), loss, total / t, len(seen.losses))

@@ -23,6 +23,7 @@ from graphcb.environments import (
     SyntheticInventory,
 )
 from graphcb.environments.known_losses import SparseTable
+from graphcb.experiments.uninformed import Uninformed, auctions, hidden_graphs
 from graphcb.experiments.weak_graphs import weak_graph
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD, NewsvendorOGD, OnlineRidge, Oracle
@@ -41,11 +42,15 @@ FLAGS_AND_NUMBERS = (
 
 
 class ExperimentProblem(NamedTuple):
-    """An environment, an oracle for a learning rate, and a fingerprint of the data."""
+    """An environment, an oracle for a learning rate, and a fingerprint of the data.
+
+    `uninformed` is what agents need where the graph is not known beforehand.
+    """
 
     environment: Environment
     oracle: Callable[[float], Oracle]
     fingerprint: str
+    uninformed: Uninformed | None = None
 
 
 class LossTable(NamedTuple):
@@ -110,6 +115,19 @@ def _off_linear(*, n_rounds: int | None, graph: Any, off: float) -> ExperimentPr
     return _ridge(environment, environment.graph.n_actions, environment.n_features)
 
 
+def _hidden_graphs(*, n_rounds: int | None, **options: Any) -> ExperimentProblem:
+    environment, uninformed = hidden_graphs(n_rounds, **options)
+    problem = _ridge(environment, environment.n_actions, environment.n_features)
+    return problem._replace(uninformed=uninformed)
+
+
+def _auctions(source: str, *, n_rounds: int | None, **options: Any) -> ExperimentProblem:
+    environment, uninformed = auctions(source, n_rounds, **options)
+    problem = _ridge(environment, environment.n_bids, environment.n_features)
+    fingerprint = _fingerprint(environment.values, environment.prices)
+    return problem._replace(fingerprint=fingerprint, uninformed=uninformed)
+
+
 KINDS: Mapping[str, Callable[..., ExperimentProblem]] = MappingProxyType(
     {
         "synthetic-inventory": _synthetic_inventory,
@@ -121,6 +139,9 @@ KINDS: Mapping[str, Callable[..., ExperimentProblem]] = MappingProxyType(
         "generated-spam": partial(_spam, "generated"),
         "costly-looks": _costly_looks,
         "off-linear": _off_linear,
+        "hidden-graphs": _hidden_graphs,
+        "auctions": partial(_auctions, "recorded"),
+        "generated-auctions": partial(_auctions, "generated"),
     }
 )
 

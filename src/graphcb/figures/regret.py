@@ -13,6 +13,11 @@ COLOURS = {
     "SquareCB.G, TwoThirds": "#08519c",
     "SquareCB.G, SquareRoot": "#6baed6",
     "SquareCBG()": "#31a354",
+    "SquareCB.G, told": "#08519c",
+    "SquareCB.UG, log loss": "#a50f15",
+    "SquareCB.UG, squared loss": "#df65b0",
+    "SquareCB.UG, a guess": "#bd9e39",
+    "SquareCBUG()": "#31a354",
     "SquareCB": "#e6550d",
     "greedy": "#756bb1",
     "epsilon-greedy": "#9e9ac8",
@@ -57,6 +62,11 @@ def _draw_growth(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
         axes.plot(rounds, curve, color="black", linewidth=0.8, linestyle=style, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    last = int(rounds[-1])
+    # The labels that matplotlib chooses overlap.
+    marked = sorted({max(1, last // 16), max(1, last // 4), last})
+    axes.set_xticks(marked, [f"{mark:,}" for mark in marked])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("round")
     axes.set_ylabel("regret")
     axes.set_title(title, size=10)

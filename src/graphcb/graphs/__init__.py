@@ -9,6 +9,7 @@ from graphcb.graphs.families import (
     inventory,
     posted_price,
     random_self_aware,
+    threshold,
     undirected_self_aware,
 )
 from graphcb.graphs.graph import FeedbackGraph, as_graph
@@ -34,5 +35,6 @@ __all__ = [
     "random_self_aware",
     "register",
     "require_observable",
+    "threshold",
     "undirected_self_aware",
 ]

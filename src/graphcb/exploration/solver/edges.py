@@ -1,7 +1,7 @@
-"""The edges of a graph in the form compiled code reads: a matrix, a list, or runs of ones.
+"""The edges of a graph in the form compiled code reads: a matrix, a list, runs of ones, or sides.
 
-A rule with runs is never written out: the rows and columns of the few actions that matter come
-from the runs alone.
+A rule with runs or sides is never written out: the rows and columns of the few actions that matter
+come from these alone.
 """
 
 from typing import Any, NamedTuple
@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.families.threshold import Threshold
 from graphcb.graphs.matrices import DenseMatrix, SparseMatrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MATRIX, LIST, RUNS, BOTH_RUNS = range(4)  # BOTH_RUNS: runs of the rows, and of the columns
+# BOTH_RUNS: runs of the rows, and of the columns. SIDES: the chance on each side of an action.
+MATRIX, LIST, RUNS, BOTH_RUNS, SIDES = range(5)
 LARGE = 100  # actions from which it pays to have the runs of the columns
 
 
@@ -27,7 +29,7 @@ class Edges(NamedTuple):
     flat: Floats  # the matrix, row after row; of many programs one per row
     start: Indices  # (2, n + 1) first edge of each played and of each revealed action; or runs
     action: Indices  # (2, edges) the other end
-    chance: Floats  # (2, edges)
+    chance: Floats  # (2, edges); or (2, n) left and right
 
 
 def _frozen(array: Any) -> Any:
@@ -47,6 +49,9 @@ def edges_of(graph: FeedbackGraph) -> Edges:
         return Edges(MATRIX, structure.matrix.reshape(1, -1), *_NO_LIST)
     if isinstance(structure, SparseMatrix):
         return Edges(LIST, _NO_MATRIX, *_lists(structure.matrix))
+    if isinstance(structure, Threshold):
+        sides = _frozen(np.stack((structure.left, structure.right)))
+        return Edges(SIDES, _NO_MATRIX, *_NO_LIST[:2], sides)
     runs = structure.runs()
     if runs is None:
         return Edges(MATRIX, graph.matrix.reshape(1, -1), *_NO_LIST)
@@ -78,6 +83,14 @@ def fetch(edges: Edges, action: int, as_column: bool, out: Floats) -> None:
         side = 1 if as_column else 0
         for e in range(edges.start[side, action], edges.start[side, action + 1]):
             out[edges.action[side, e]] = edges.chance[side, e]
+    elif edges.form == SIDES:
+        left, right = edges.chance[0], edges.chance[1]
+        for j in range(n):
+            if as_column:
+                out[j] = right[j] if j < action else left[j]
+            else:
+                out[j] = left[action] if j < action else right[action]
+        out[action] = 1.0
     elif as_column and edges.form == RUNS:
         lows, highs = edges.start[0], edges.start[1]
         for i in range(n):

@@ -7,11 +7,12 @@ than `problem.scaled_dec`, which therefore comes first.
 """
 
 from itertools import accumulate
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.exploration.solver.edges import LIST, MATRIX, Edges, edges_of
+from graphcb.exploration.solver.edges import LIST, MATRIX, SIDES, Edges, edges_of
 from graphcb.graphs import FeedbackGraph
 
 Floats = NDArray[np.float64]
@@ -54,12 +55,21 @@ def _reveal(weights: list[int], edges: Edges) -> list[int]:
         cuts = edges.start[1][1:-1]
         lists = np.split(edges.chance[1], cuts), np.split(edges.action[1], cuts)
         return [_product(chance, action, weights) for chance, action in zip(*lists, strict=True)]
+    if edges.form == SIDES:
+        return _reveal_sides(weights, *map(_whole, edges.chance))
     steps = [0] * (n + 1)
     for weight, low, high in zip(weights, *edges.start[:2].tolist(), strict=True):
         steps[low] += weight
         steps[high] -= weight
         steps[0] += weight if high < low else 0
     return [total << UNIT for total in accumulate(steps[:-1])]
+
+
+def _reveal_sides(weights: list[int], left: list[int], right: list[int]) -> list[int]:
+    """From the actions before each, from itself, and from those after it."""
+    before = accumulate(map(mul, weights, right), initial=0)
+    after = [*accumulate(map(mul, weights[::-1], left[::-1]), initial=0)][-2::-1]
+    return [b + (w << UNIT) + a for b, w, a in zip(before, weights, after, strict=False)]
 
 
 def _product(chance: Floats, action: NDArray[np.int64], weights: list[int]) -> int:

@@ -12,11 +12,13 @@ from graphcb.graphs.families.full_information import FAMILY as FULL_INFORMATION
 from graphcb.graphs.families.full_information import full_information
 from graphcb.graphs.families.inventory import INVENTORY, POSTED_PRICE, inventory, posted_price
 from graphcb.graphs.families.self_aware import RANDOM, random_self_aware, undirected_self_aware
+from graphcb.graphs.families.threshold import THRESHOLD, threshold
 from graphcb.graphs.registry import register
 
 # The last registered is asked first: an identity matrix is a bandit, though also cliques of one.
 for family in (
     RANDOM,
+    THRESHOLD,
     DISJOINT_CLIQUES,
     APPLE_TASTING,
     POSTED_PRICE,
@@ -36,5 +38,6 @@ __all__ = [
     "inventory",
     "posted_price",
     "random_self_aware",
+    "threshold",
     "undirected_self_aware",
 ]

@@ -1,0 +1,271 @@
+"""SquareCB.UG: exploration where nobody knows beforehand what an action will reveal."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents.budgets import Budget
+from graphcb.agents.rules import (
+    Rules,
+    at_time_of,
+    budgets_of,
+    learn_costs,
+    limits_of,
+    settle_of,
+)
+from graphcb.agents.squarecbg import SquareCBG
+from graphcb.checks import listed
+from graphcb.describing import describe
+from graphcb.exploration import Limits, Method, Schedule
+from graphcb.exploration.schedules import as_setting
+from graphcb.graph_oracles import EdgeCounts, GraphOracle, LogisticEdges, as_graph_oracle
+from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.loaded import check_kind
+from graphcb.oracles import Oracle, as_oracle
+from graphcb.oracles.rows import dense_width
+
+Floats = NDArray[np.float64]
+
+
+class SquareCBUG:
+    """Predict the losses and the graph, explore as if the predicted graph were true, learn both.
+
+    For decisions whose feedback graph is shown only afterwards, in full or just the part that
+    was seen: what a lost auction reveals depends on a price that nobody knows before the bid.
+    `act` takes no graph. `learn` takes what was played and what it revealed; all other actions
+    of the round count as not revealed by it. If the graph was shown in full afterwards, pass it
+    too: every row then teaches the graph oracle.
+
+    `loss_oracle`, `gamma`, `method`, `limits` and `budgets` are those of `SquareCBG`, which
+    explores the predicted graph in `explorer`. `graph_oracle` is one of `graphcb.graph_oracles`;
+    if it is left out, the first round decides: `LogisticEdges` for dense contexts, `EdgeCounts`
+    for sparse ones. Actions that are whole numbers are columns of the graph oracle. Any others,
+    such as stock levels, stand for all its actions in their order.
+
+    The paper's bounds hold for graph oracles that minimise log loss, as all of ours do unless
+    they are told otherwise.
+
+    >>> from graphcb import graph_oracles
+    >>> agent = SquareCBUG(graph_oracle=graph_oracles.EdgeCounts(3))
+    >>> for _ in range(20):
+    ...     p = agent.act([1.0])
+    ...     agent.learn([1.0], 0, [0, 1, 2], [0.5, 0.2, 0.9])
+    >>> agent.act([1.0])
+    array([0., 1., 0.])
+    >>> agent.predicted_graph([1.0]).row(0).round(2)
+    array([0.98, 0.98, 0.98])
+    """
+
+    informed = False  # `act` takes no graph: callers go through `act_on` and `learn_from`
+    limits = property(limits_of)
+    budgets = property(budgets_of)
+    settle = property(settle_of)
+    at_time = property(at_time_of)
+    learn_costs = learn_costs
+
+    def __init__(
+        self,
+        loss_oracle: Oracle | None = None,
+        graph_oracle: GraphOracle | None = None,
+        *,
+        gamma: float | Schedule | None = None,
+        method: Method = "auto",
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
+    ) -> None:
+        if loss_oracle is not None:
+            as_oracle(loss_oracle, name="loss_oracle")
+        if hasattr(loss_oracle, "update_full"):
+            raise TypeError(
+                f"`loss_oracle` must predict losses, got the graph oracle {loss_oracle!r}; "
+                "pass it as graph_oracle=..."
+            )
+        self.explorer = SquareCBG(
+            loss_oracle, gamma=gamma, method=method, limits=limits, budgets=budgets
+        )
+        self.graph_oracle = None if graph_oracle is None else as_graph_oracle(graph_oracle)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds were played."""
+        return self.explorer.n_rounds
+
+    @property
+    def gamma(self) -> float | None:
+        """The gamma of the last round, if the agent has one."""
+        return self.explorer.gamma
+
+    @property
+    def rules(self) -> Rules | None:
+        """The limits and budgets, which the explorer keeps."""
+        return self.explorer.rules
+
+    @rules.setter
+    def rules(self, rules: Rules | None) -> None:
+        self.explorer.rules = rules
+
+    @property
+    def loss_oracle(self) -> Oracle | None:
+        """What predicts the losses; None before the first round if none was given."""
+        return self.explorer.oracle
+
+    def act(
+        self, context: Any, actions: Any = None, *, names: Any = None, costs: Any = None
+    ) -> Floats:
+        """Probabilities of this round, on the graph that is predicted for it.
+
+        `names` and `costs` are for limits and budgets, as in `SquareCBG.act`.
+        """
+        oracle = self._graph_oracle_for(context, actions)
+        graph = oracle.predict(context, _columns(actions))
+        probabilities = self.explorer.act(context, graph, actions, names=names, costs=costs)
+        self.graph_oracle = oracle
+        return probabilities
+
+    def learn(
+        self,
+        context: Any,
+        played: Any,
+        revealed: Any,
+        losses: Any,
+        *,
+        actions: Any = None,
+        graph: FeedbackGraph | None = None,
+    ) -> None:
+        """Learn the losses of the revealed actions, and that `played` revealed just these.
+
+        `played` and `revealed` are identifiers as in `actions`, or indices without them. `graph`
+        is the graph of the round, if it was shown in full.
+        """
+        oracle = self._graph_oracle_for(context, actions)
+        index, seen = _indices(played, revealed, actions)
+        columns = _columns(actions)
+        if graph is None:
+            oracle.check_update(context, index, seen, columns)
+        else:
+            oracle.check_update_full(context, graph, columns)
+            _check_shown(as_graph(graph), index, seen)
+        self.explorer.learn(context, revealed, losses)  # refuses, or learns
+        if graph is None:
+            oracle.update(context, index, seen, columns)
+        else:
+            oracle.update_full(context, graph, columns)
+        self.graph_oracle = oracle
+
+    def predicted_graph(self, context: Any, actions: Any = None) -> FeedbackGraph:
+        """The edge probabilities that this round would be explored with."""
+        return self._graph_oracle_for(context, actions).predict(context, _columns(actions))
+
+    def explain(self, context: Any, actions: Any = None) -> str:
+        """How a round with this context is explored and why, and what its graph is thought to be.
+
+        >>> from graphcb import graph_oracles
+        >>> SquareCBUG(graph_oracle=graph_oracles.EdgeCounts(3), gamma=10.0).explain([1.0])
+        'convex program: no closed form is proven for this graph; predicted by EdgeCounts(3): an action reveals 1.5 of 3 on average'
+        """  # noqa: E501 - the answer is one line
+        oracle = self._graph_oracle_for(context, actions)
+        graph = oracle.predict(context, _columns(actions))
+        n = graph.n_actions
+        revealed = float(graph.structure.sums_revealed(np.ones(n)).mean())
+        about = getattr(oracle, "explain", None)
+        more = "" if about is None else f"; {about(context, _columns(actions))}"
+        return (
+            f"{self.explorer.explain(graph)}; predicted by {oracle!r}: an action reveals "
+            f"{revealed:.3g} of {n} on average{more}"
+        )
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "explorer", SquareCBG)
+        if self.graph_oracle is not None:
+            as_graph_oracle(self.graph_oracle)
+
+    def __copy__(self) -> "SquareCBUG":
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), explorer=copy.copy(self.explorer))
+        return twin
+
+    def __repr__(self) -> str:
+        inner = self.explorer
+        return describe(
+            self,
+            loss_oracle=None if inner.makes_oracle else inner.oracle,
+            gamma=None if inner.schedule is None else as_setting(inner.schedule),
+            method=inner.method,
+        )
+
+    def _graph_oracle_for(self, context: Any, actions: Any) -> GraphOracle:
+        """The graph oracle, or a new one with room for the actions of this round."""
+        if self.graph_oracle is not None:
+            return self.graph_oracle
+        columns = _columns(actions)
+        if columns is not None:
+            n_actions = max((int(column) for column in columns), default=-1) + 1
+        elif actions is not None:
+            n_actions = len(actions)
+        else:
+            n_actions = getattr(self.explorer.oracle, "n_actions", 0)
+        if n_actions < 1:
+            raise ValueError(
+                "`graph_oracle` must be given, or `actions`, to know how many actions there are; "
+                "for example graph_oracles.LogisticEdges(n_actions, n_features)"
+            )
+        width = dense_width(context)
+        return EdgeCounts(n_actions) if width is None else LogisticEdges(n_actions, width)
+
+
+def _columns(actions: Any) -> Any:
+    """Actions as the graph oracle's columns: whole numbers are, any others stand for all."""
+    if actions is None or isinstance(actions, Mapping):
+        return None
+    if isinstance(actions, np.ndarray):
+        return actions if actions.dtype.kind in "iu" and actions.ndim == 1 else None
+    whole = all(isinstance(action, int | np.integer) for action in actions)
+    return actions if whole else None
+
+
+def _indices(played: Any, revealed: Any, actions: Any) -> tuple[Any, Any]:
+    """Where the played and the revealed actions stand in the round."""
+    if actions is None:
+        return played, revealed
+    places = {_key(action): place for place, action in enumerate(actions)}
+
+    index = places.get(_key(played))
+    if index is None:
+        raise ValueError(
+            f"`played` must be an action of the round ({listed(map(repr, places))}), got {played!r}"
+        )
+    seen = [places.get(_key(identifier), -1) for identifier in revealed]
+    if -1 in seen:
+        wrong = seen.index(-1)
+        raise ValueError(
+            f"`revealed` must be actions of the round ({listed(map(repr, places))}), "
+            f"got {list(revealed)[wrong]!r} at index {wrong}"
+        )
+    return index, np.array(seen, dtype=np.int64)
+
+
+def _key(identifier: Any) -> Any:
+    """An identifier as a key: numbers of numpy as numbers, rows as tuples."""
+    if isinstance(identifier, np.ndarray | np.generic):
+        identifier = identifier.tolist()
+    return tuple(map(_key, identifier)) if isinstance(identifier, list | tuple) else identifier
+
+
+def _check_shown(graph: FeedbackGraph, played: int, revealed: Any) -> None:
+    """Refuse revealed actions that the graph of the round does not reveal."""
+    row = graph.row(played)
+    for position, action in enumerate(revealed):
+        if not 0 <= action < row.size:
+            raise IndexError(
+                f"`revealed` must be between 0 and {row.size - 1} (the round has {row.size} "
+                f"actions), got {action} at index {position}"
+            )
+        if row[action] == 0.0:
+            raise ValueError(
+                f"`revealed` must be what `graph` reveals, but action {played} does not reveal "
+                f"action {action} (index {position})"
+            )
