@@ -9,7 +9,7 @@ import numpy as np
 from measure import in_words, part_arguments, print_table, spread
 from numpy.typing import NDArray
 
-from graphcb import FeedbackGraph, SquareCBG, SquareCBUG, SquareRoot, graphs
+from graphcb import FeedbackGraph, SquareCBG, SquareCBUG, SquareRoot
 from graphcb.graph_oracles import EdgeCounts, GraphOracle, LogisticEdges, Thresholds
 from graphcb.oracles import LinearOGD, OnlineRidge
 
