@@ -58,6 +58,8 @@ PARTS = (
         "fuzz", "The solver on random programs", "fuzz_solver.py",
         ("--programs", "100000", "--least-gamma", "1"),
     ),
+    Part("limits", "The solver with limits", "limits.py"),
+    Part("fuzz-limits", "The solver on random programs with limits", "fuzz_limits.py"),
     Part("rounds", "A whole round", "rounds.py"),
     Part("default", "The default learner, nothing set", "without_settings.py"),
     Part("gamma", "Gammas that need no graph number", "gamma.py", ("--short",)),
