@@ -19,7 +19,18 @@ import warnings
 
 import numpy as np
 
-from graphcb import FileError, Limits, SquareCB, SquareCBG, exploration, graphs, oracles, saving
+from graphcb import (
+    FileError,
+    Limits,
+    SquareCB,
+    SquareCBG,
+    SquareCBUG,
+    exploration,
+    graph_oracles,
+    graphs,
+    oracles,
+    saving,
+)
 from graphcb.agents import (
     Budget,
     Conservative,
@@ -121,8 +132,18 @@ def examples():
     items = oracles.ActionFeatureOracle()
     for context in DENSE:
         items.update(context, [[1.0, 0.0], [0.5, 2.0]], [0.2, 0.9])
+    edges = [
+        graph_oracles.EdgeCounts(ACTIONS),
+        graph_oracles.LogisticEdges(ACTIONS, WIDTH),
+        graph_oracles.Thresholds(LEVELS, n_features=WIDTH),
+        graph_oracles.Answers(graphs.inventory(ACTIONS)),
+        graph_oracles.Answers(graphs.inventory(ACTIONS), n_features=WIDTH),
+        SquareCBUG(copy.deepcopy(alone[3]), graph_oracles.LogisticEdges(ACTIONS, WIDTH)),
+    ]
+    for one in edges:
+        use(one)
     recorded = Recorded(Problem("each round"), source="log.json")
-    return [*alone, sparse, *agents, *learners, items, recorded]
+    return [*alone, sparse, *agents, *edges, *learners, items, recorded]
 
 
 def learner_of(reading):
@@ -145,6 +166,12 @@ def use(thing):
         return
     if isinstance(thing, oracles.ActionFeatureOracle):
         use_items(thing)
+        return
+    if hasattr(thing, "update_full"):
+        use_edges(thing)
+        return
+    if isinstance(thing, SquareCBUG):
+        use_uninformed(thing)
         return
     width = getattr(thing, "n_features", WIDTH)
     contexts = [*DENSE, *SPARSE]
@@ -180,6 +207,29 @@ def use_items(oracle):
                 oracle.forecast(context, actions)
             with refused_in_plain_words():
                 oracle.update(context, actions, [0.25, 1.0])
+
+
+def use_edges(oracle):
+    for context in (*DENSE, *SPARSE):
+        for actions in (None, [2, 0]):
+            with refused_in_plain_words():
+                graph = oracle.predict(context, actions)
+                if not np.isfinite(graph.matrix).all():
+                    raise RuntimeError("silently not finite")
+            for revealed in ([0, 1], [1]):
+                with refused_in_plain_words():
+                    oracle.update(context, 1, revealed, actions)
+            with refused_in_plain_words():
+                oracle.update_full(context, graphs.inventory(3 if actions is None else 2), actions)
+
+
+def use_uninformed(agent):
+    for context in (*DENSE, *SPARSE):
+        with refused_in_plain_words():
+            if not np.isfinite(agent.act(context)).all():
+                raise RuntimeError("silently not finite")
+        with refused_in_plain_words():
+            agent.learn(context, 2, [0, 1, 2], [0.5, 0.25, 1.0])
 
 
 @contextlib.contextmanager

@@ -82,6 +82,7 @@ def _solve() -> None:
         FeedbackGraph(matrix),
         FeedbackGraph(csr_array(matrix)),
         graphs.disjoint_cliques([2, 1]),
+        graphs.threshold([0.9, 0.5, 0.1], [1.0, 1.0, 1.0]),
         *(getattr(graphs, name)(3) for name in names.split()),
     ):
         p = solve_dec(losses, graph, 10.0).probabilities
@@ -173,6 +174,27 @@ def _learn_and_play() -> None:
         trace(SquareCBG(newsvendor, gamma=10.0), stock, seed=0, compiled=compiled)
 
 
+def _predict_graphs() -> None:
+    import numpy as np
+
+    from graphcb import SquareCBUG, graph_oracles, graphs
+
+    row, edges = np.ones(3), (graph_oracles.LogisticEdges(3, 3), graph_oracles.EdgeCounts(3))
+    bids = graph_oracles.Thresholds([0.0, 0.5, 1.0], n_features=3)
+    answers = graph_oracles.Answers(graphs.posted_price(3), n_features=3)
+    for oracle in (*edges, bids, answers):
+        for gamma in (None, 10.0):
+            agent = SquareCBUG(graph_oracle=oracle, gamma=gamma)
+            for shown in (None, graphs.posted_price(3)):
+                agent.act(row)
+                agent.learn(row, 1, [1, 2], [0.5, 0.25], graph=shown)
+    columns = np.array([1, 0])
+    for writeable in (True, False):
+        columns.setflags(write=writeable)
+        edges[0].update(row, 0, [1], columns)
+        edges[0].predict(row, columns)
+
+
 def _read() -> None:
     from graphcb.commands import predict, run
 
@@ -197,4 +219,4 @@ def _read() -> None:
         options.command(options)
 
 
-WARM_UPS = (_solve, _learn_and_play, _read)
+WARM_UPS = (_solve, _learn_and_play, _predict_graphs, _read)
