@@ -4,7 +4,15 @@ from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.pacing import Account
-from graphcb.agents.protocol import Agent, Played, act_on, gamma_of, hook, learn_from
+from graphcb.agents.protocol import (
+    Agent,
+    Played,
+    UninformedAgent,
+    act_on,
+    gamma_of,
+    hook,
+    learn_from,
+)
 from graphcb.agents.rules import Rules
 from graphcb.agents.spending import Spending
 from graphcb.agents.squarecb import SquareCB
@@ -25,6 +33,7 @@ __all__ = [
     "SquareCBG",
     "SquareCBUG",
     "Uniform",
+    "UninformedAgent",
     "act_on",
     "gamma_of",
     "hook",
