@@ -19,7 +19,6 @@ from graphcb import (
     Policy,
     SquareRoot,
     draw,
-    graph_oracles,
     load,
     oracles,
     save,
@@ -36,6 +35,7 @@ from graphcb.agents import (
 )
 from graphcb.decisions import replay
 from graphcb.exploration import InfeasibleLimits
+from graphcb.graph_oracles import EdgeCounts
 from graphcb.saving import to_bytes
 
 N_ACTIONS = 6
@@ -55,7 +55,7 @@ BUILD = {
     "optimum": lambda limits: SquareCBG(ridge(), gamma=Doubling(30, 0.5), limits=limits),
     "graph": lambda limits: SquareCBG(ridge(), gamma=FromGraphs(2.0), limits=limits),
     "SquareCBUG": lambda limits: SquareCBUG(
-        ridge(), graph_oracles.EdgeCounts(N_ACTIONS), gamma=20.0, limits=limits
+        ridge(), EdgeCounts(N_ACTIONS), gamma=20.0, limits=limits
     ),
 }
 
@@ -166,7 +166,7 @@ def test_a_shallow_copy_plays_without_changing_the_original(name):
 @pytest.mark.parametrize("name", BUILD)
 def test_it_shows_itself_as_the_call_that_makes_it(name):
     agent = BUILD[name](Limits(floors={0: 0.1}, linear=[{"actions": [1, 2], "at_most": 0.2}]))
-    again = eval(repr(agent), {**vars(graphcb), **vars(oracles), **vars(graph_oracles)})
+    again = eval(repr(agent), {**vars(graphcb), **vars(oracles), **vars(graphcb.graph_oracles)})
     assert repr(again) == repr(agent)
     assert again.limits == agent.limits
 
