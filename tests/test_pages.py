@@ -23,6 +23,7 @@ ROOMS = (
     "evaluation",
     "experiments",
     "exploration",
+    "graph_oracles",
     "graphs",
     "oracles",
 )

@@ -84,6 +84,7 @@ def test_names_are_checked_where_all_are_known():
         (("b", "sometimes", 1), "each round"),
         (("b", {"a": -1}, 1), "`costs` of budget 'b' for 'a' must be finite and not negative"),
         (("b", {"a": math.inf}, 1), "must be finite and not negative, got inf"),
+        (("b", {"a": 1e101}, 1), r"`costs` of budget 'b' for 'a' must be at most 1e\+100, got"),
         (("b", {"a": None}, 1), "`costs` of budget 'b' for 'a' must be a number, got None"),
         (("b", {"a": True}, 1), "must be a number, got True"),
         (("b", {"a": ""}, 1), "must be a number, got ''"),

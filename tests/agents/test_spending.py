@@ -88,12 +88,17 @@ class TestPlaying:
         assert account(agent).price == 0.0
 
     def test_the_oracle_never_hears_of_prices(self):
-        agent = SquareCBG(ridge(), gamma=20.0, budgets=[TENTH])
-        seen = []
-        agent.oracle.update = lambda context, actions, losses: seen.extend(losses)
+        agent, seen = SquareCBG(ridge(), gamma=20.0, budgets=[TENTH]), []
+        learn = agent.oracle.update
+
+        def update(context, actions, losses):
+            seen.extend(losses)
+            learn(context, actions, losses)
+
+        agent.oracle.update = update
         list(run(agent, table(), seed=1))
-        assert account(agent).price > 0.0
-        assert {*seen} <= {0.0, 1.0, 0.1}
+        assert account(agent).base > 0.0
+        assert {*seen} == {0.0, 1.0, 0.1}
 
     def test_costs_that_come_with_each_round(self):
         agent = Greedy(ridge(), budgets=[Budget("dollars", "each round", at_most=1.0)])
@@ -271,12 +276,24 @@ class TestRefusals:
             with pytest.raises(ValueError, match="`costs` must come with budgets, got"):
                 agent.act([1.0, 0.0], REVIEW, costs={"dollars": [1.0, 2.0, 3.0]})
 
+    def test_names_must_be_there_where_rules_are_by_name(self, new_agent):
+        named = {"budgets": [Budget("reviews", {"review": 1.0}, at_most=0.1)]}
+        for rules in (named, {"limits": Limits(caps={"review": 0.1})}):
+            agent = new_agent(**rules)
+            before = state(agent)
+            with pytest.raises(ValueError, match="`names` must tell the actions of the round, as"):
+                agent.act([1.0, 0.0], REVIEW)
+            assert state(agent) == before
+
     def test_a_round_must_be_settled_before_the_next(self, new_agent):
         agent = new_agent(budgets=[TENTH])
         p = agent.act([1.0, 0.0], REVIEW)
         before = state(agent)
         with pytest.raises(ValueError, match="`settle` must be called after each draw"):
             agent.act([1.0, 0.0], REVIEW)
+        assert state(agent) == before
+        with pytest.raises(ValueError, match="`played` must be of the round of the last `act`, wi"):
+            agent.settle(Played([1.0, 0.0], REVIEW, None, p, 3))
         assert state(agent) == before
         agent.settle(Played([1.0, 0.0], REVIEW, None, p, 0))
         with pytest.raises(ValueError, match="`settle` must follow `act`"):

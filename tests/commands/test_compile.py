@@ -26,11 +26,13 @@ kernels = {kernel.py_func.__qualname__: kernel.signatures for kernel in compilat
 print("without a signature:", [name for name, found in kernels.items() if not found])
 """
 SOLVE = """
-from graphcb import FeedbackGraph, solve_dec
+from graphcb import FeedbackGraph, Limits, solve_dec
 from graphcb.compilation import cache, watch
 compiled = []
 with watch.reporting_to(compiled.append):
     graph = FeedbackGraph([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    limits = Limits(floors=0.1, linear=[{"actions": [0, 1], "at_most": 0.6}])
+    solve_dec([0.1, 0.3, 0.7], graph, 100.0, limits=limits)
     print(solve_dec([0.1, 0.3, 0.7], graph, 100.0).is_certified)
 print("compiled:", compiled)
 print("place:", cache.place())

@@ -19,8 +19,19 @@ import warnings
 
 import numpy as np
 
-from graphcb import FileError, SquareCB, SquareCBG, exploration, graphs, oracles, saving
-from graphcb.agents import EpsilonGreedy, Greedy, Uniform
+from graphcb import (
+    FileError,
+    Limits,
+    SquareCB,
+    SquareCBG,
+    SquareCBUG,
+    exploration,
+    graph_oracles,
+    graphs,
+    oracles,
+    saving,
+)
+from graphcb.agents import Budget, EpsilonGreedy, Greedy, Played, Uniform, hook
 from graphcb.experiments.model import EARLIER, Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
@@ -33,6 +44,7 @@ NUMBERS = [
     0, 1, 2, 3, 5, 16, 64, -1, 10**9, 2**31, 2**53, 2**63, 2**64, 10**400, 0.5, -0.5, 1e-320,
     1e100, 1e308, -1e308, float("nan"), float("inf"), float("-inf"),
 ]  # fmt: skip
+GROUP = Limits(linear=[{"actions": [0, 1], "at_most": 0.6}, {"weights": {1: 2.0}, "at_most": 0.5}])
 OTHERS = [None, True, "", "full", "text", {"list": []}, {"tuple": [1]}, {"dict": []}, [1], {}]
 
 
@@ -66,6 +78,11 @@ def examples():
     ]
     agents = [SquareCBG(copy.deepcopy(alone[3]), gamma=gamma) for gamma in schedules]
     ridge = copy.deepcopy(alone[3])
+    budgets = [
+        Budget("a", {1: 1.0}, 0.5, per="day"),
+        Budget("b", {0: 0.25, 1: 2.0}, 3.0, per=5, hard=True),
+        Budget("c", copy.deepcopy(linear), 1.0),
+    ]
     agents += [
         SquareCBG(ridge, gamma=exploration.FromGraphs(2.0), certify=True),
         SquareCBG(),
@@ -73,9 +90,18 @@ def examples():
         Greedy(copy.deepcopy(sparse)),
         EpsilonGreedy(copy.deepcopy(alone[2])),
         Uniform(),
+        Greedy(copy.deepcopy(linear), budgets=budgets),
+        SquareCBG(budgets=budgets[:1]),
+        SquareCBG(limits=Limits(floors=0.1, caps={1: 0.5})),
+        SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
+        Greedy(copy.deepcopy(linear), limits=GROUP),
+        EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
     ]
     for agent in agents:
         use(agent)
+    begun = SquareCBG(budgets=budgets[1:2])
+    begun.act(DENSE[0], graphs.bandit(ACTIONS))
+    agents.append(begun)
     targets = Targets(("a", "b", "c"))
     columns = Columns(("x", "y", "z"), ("w",), label="v")
     readings = [
@@ -94,8 +120,18 @@ def examples():
     items = oracles.ActionFeatureOracle()
     for context in DENSE:
         items.update(context, [[1.0, 0.0], [0.5, 2.0]], [0.2, 0.9])
+    edges = [
+        graph_oracles.EdgeCounts(ACTIONS),
+        graph_oracles.LogisticEdges(ACTIONS, WIDTH),
+        graph_oracles.Thresholds(LEVELS, n_features=WIDTH),
+        graph_oracles.Answers(graphs.inventory(ACTIONS)),
+        graph_oracles.Answers(graphs.inventory(ACTIONS), n_features=WIDTH),
+        SquareCBUG(copy.deepcopy(alone[3]), graph_oracles.LogisticEdges(ACTIONS, WIDTH)),
+    ]
+    for one in edges:
+        use(one)
     recorded = Recorded(Problem("each round"), source="log.json")
-    return [*alone, sparse, *agents, *learners, items, recorded]
+    return [*alone, sparse, *agents, *edges, *learners, items, recorded]
 
 
 def learner_of(reading):
@@ -118,6 +154,12 @@ def use(thing):
         return
     if isinstance(thing, oracles.ActionFeatureOracle):
         use_items(thing)
+        return
+    if hasattr(thing, "update_full"):
+        use_edges(thing)
+        return
+    if isinstance(thing, SquareCBUG):
+        use_uninformed(thing)
         return
     width = getattr(thing, "n_features", WIDTH)
     contexts = [*DENSE, *SPARSE]
@@ -155,6 +197,29 @@ def use_items(oracle):
                 oracle.update(context, actions, [0.25, 1.0])
 
 
+def use_edges(oracle):
+    for context in (*DENSE, *SPARSE):
+        for actions in (None, [2, 0]):
+            with refused_in_plain_words():
+                graph = oracle.predict(context, actions)
+                if not np.isfinite(graph.matrix).all():
+                    raise RuntimeError("silently not finite")
+            for revealed in ([0, 1], [1]):
+                with refused_in_plain_words():
+                    oracle.update(context, 1, revealed, actions)
+            with refused_in_plain_words():
+                oracle.update_full(context, graphs.inventory(3 if actions is None else 2), actions)
+
+
+def use_uninformed(agent):
+    for context in (*DENSE, *SPARSE):
+        with refused_in_plain_words():
+            if not np.isfinite(agent.act(context)).all():
+                raise RuntimeError("silently not finite")
+        with refused_in_plain_words():
+            agent.learn(context, 2, [0, 1, 2], [0.5, 0.25, 1.0])
+
+
 @contextlib.contextmanager
 def refused_in_plain_words():
     try:
@@ -168,7 +233,11 @@ def refused_in_plain_words():
 def predict(thing, context, actions):
     answer = None
     if hasattr(thing, "act"):
+        if (at_time := hook(thing, "at_time")) is not None:
+            at_time(1.7e9)
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
+        if (settle := hook(thing, "settle")) is not None:
+            settle(Played(context, graphs.bandit(ACTIONS), actions, answer, 1))
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):

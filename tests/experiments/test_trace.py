@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from graphcb import SquareCB, SquareCBG, SquareRoot, graphs
+from graphcb import Limits, SquareCB, SquareCBG, SquareRoot, graphs
 from graphcb.agents import EpsilonGreedy, Greedy, gamma_of
 from graphcb.environments import (
     CostlyLooks,
@@ -246,6 +246,22 @@ def test_an_agent_goes_on_where_it_was():
 )
 def test_whatever_has_no_kernel_goes_through_the_loop(make_agent, environment):
     agree(make_agent, environment, n_compiled=0)
+
+
+@pytest.mark.parametrize(
+    "make_agent",
+    [
+        lambda oracle, limits: SquareCBG(oracle, gamma=5.0, limits=limits),
+        lambda oracle, limits: SquareCB(oracle, gamma=5.0, limits=limits),
+        lambda oracle, limits: Greedy(oracle, limits=limits),
+        lambda oracle, limits: EpsilonGreedy(oracle, limits=limits),
+    ],
+)
+def test_agents_with_limits_go_through_the_loop(make_agent):
+    limits = Limits(floors=0.1, caps=0.6)
+    found = agree(lambda: make_agent(LogisticOGD(3, 60), limits), table(3), n_compiled=0)
+    assert found.probabilities.min() >= 0.1
+    assert found.probabilities.max() <= 0.6
 
 
 class Stubborn(SquareCB):

@@ -13,6 +13,7 @@ from graphcb.checks import as_numbers, listed
 Floats = NDArray[np.float64]
 
 EACH_ROUND = "each round"
+LARGEST = 1e100  # of a cost: sums and products of costs stay finite
 SECONDS_IN: Mapping[str, float] = MappingProxyType(
     {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
 )
@@ -221,6 +222,8 @@ def _as_cost(value: Any, what: str) -> float:
     number = float(value)
     if not 0.0 <= number < math.inf:
         raise ValueError(f"{what} must be finite and not negative, got {number:g}")
+    if number > LARGEST:
+        raise ValueError(f"{what} must be at most {LARGEST:g}, got {number:g}")
     return number
 
 

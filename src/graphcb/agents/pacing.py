@@ -22,11 +22,15 @@ so that what is left is spent, and what is over is saved, within a few dear acti
 
     band = u (1 + AHEAD / (1 + accrued / (PAID_BACK u))^2)
 
-and if none may be, the cheapest is. As long as some action of each round costs no more than the
-round's allowance, spent <= accrued + band, whatever the losses and the draws: 6 dear actions at
-first, when nothing has been learned and seeing is worth most, and little more than one later,
-1 % of what was accrued after 104 of them. (This is for a steady u, for which accrued + band
-never falls; otherwise spent is at most the largest accrued + band so far.)
+and if none may be, the cheapest is. Whatever the losses and the draws, then:
+
+- if some action of each round costs nothing and u is steady, spent <= accrued + band: 6 dear actions
+  ahead at first, when nothing has been learned and seeing is worth most, and little more than one
+  later, 1 % of what was accrued after 104 of them. (AHEAD and PAID_BACK are such that accrued +
+  band never falls.)
+- if some action of each round costs no more than the round's allowance, spent <= accrued + the
+  largest band so far, which is 6 u.
+- if u changes, both hold with the largest accrued + band, or band, so far.
 """
 
 import math
@@ -35,7 +39,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.budgets import Budget
+from graphcb.agents.budgets import LARGEST, Budget
 from graphcb.loaded import check_counts, check_numbers
 
 Floats = NDArray[np.float64]
@@ -147,11 +151,11 @@ class Account:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_counts(self, n_rounds=0, period=0)
         sums = ("accrued", "allowance", "spent", "base", "unit", "spread", "spent_in_period")
-        check_numbers(self, *sums, least=0.0)
+        check_numbers(self, *sums, least=0.0, most=LARGEST)
         if (self.began is None) != (self.now is None):
             raise ValueError("`began` and `now` must both be times, or both be None")
         if self.began is not None:
-            check_numbers(self, "began", "now")
+            check_numbers(self, "began", "now", least=-LARGEST, most=LARGEST)
 
 
 def _left(total: float, spent: float) -> float:

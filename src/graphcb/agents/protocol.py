@@ -30,10 +30,11 @@ class Agent(Protocol):
     An agent never draws: the caller samples from the distribution, so that sampling and seeding
     live in one place.
 
-    Two conventions are optional. An agent that explores with a gamma keeps the gamma of its last
+    Three conventions are optional. An agent that explores with a gamma keeps the gamma of its last
     round in an attribute `gamma`, None before the first round; `gamma_of` reads it. And
     `copy.copy(agent)` can play a round without changing the original: an agent whose `act`
-    changes more than its own attributes defines `__copy__`.
+    changes more than its own attributes defines `__copy__`. An agent that takes `limits` has a
+    keyword `names` in `act`: what the limits call the actions of the round, in the graph's order.
 
     An agent that does not know the graph when it decides has an attribute `informed` that is
     False, and other arguments: `act(context, actions)`, and `learn(context, played, revealed,

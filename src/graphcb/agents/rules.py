@@ -75,10 +75,11 @@ class Rules:
         if self.limits is None:
             return None
         called = names_of(n_actions, actions, names)
-        if isinstance(called, range) and self._named:
+        if self._named and not self._meets(called):
             raise ValueError(
-                f"`names` must tell the actions of the round, as `limits` is on "
-                f"{listed(map(repr, self._named))}; got neither names nor actions with names"
+                f"`names` must call the actions what `limits` calls them, as in "
+                f"{listed(map(repr, self._named))}; got {listed(map(repr, called))}, "
+                "so that no limit would hold"
             )
         return self.limits.on(called)
 
@@ -112,12 +113,28 @@ class Rules:
 
     @cached_property
     def _named(self) -> list[Hashable]:
-        """The actions in the limits that cannot be indices."""
+        """The actions that the limits name."""
         if self.limits is None:
             return []
         parts = [self.limits.floors, self.limits.caps, *(one.weights for one in self.limits.linear)]
         every = [name for part in parts if isinstance(part, Mapping) for name in part]
-        return [name for name in dict.fromkeys(every) if not isinstance(name, int | np.integer)]
+        return list(dict.fromkeys(every))
+
+    @cached_property
+    def _kinds(self) -> tuple[bool, bool]:
+        """Whether some of them are texts, and whether some are not."""
+        texts = [isinstance(name, str) for name in self._named]
+        return any(texts), not all(texts)
+
+    def _meets(self, called: Names) -> bool:
+        """Whether the limits and the round may speak of the same: texts, or anything else.
+
+        Actions that have no names but their indices need limits on some index.
+        """
+        some_texts, some_others = self._kinds
+        if isinstance(called, range):
+            return some_others and any(isinstance(name, int | np.integer) for name in self._named)
+        return any(some_texts if isinstance(name, str) else some_others for name in called)
 
 
 def limits_of(agent: Any) -> Limits | None:
@@ -179,20 +196,24 @@ def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:
     >>> names_of(2, actions=np.array([4, 7])), names_of(2, actions=np.eye(2))
     ((4, 7), range(0, 2))
     """
-    if names is not None:
-        called = tuple(names)
-        if len(called) != n_actions:
-            raise ValueError(
-                f"`names` must have one name for each of the {n_actions} actions, got {len(called)}"
-            )
-        return called
-    if actions is None or (isinstance(actions, np.ndarray) and actions.ndim != 1):
-        return range(n_actions)
-    called = tuple(actions.tolist() if isinstance(actions, np.ndarray) else actions)
+    given, where = ("actions", actions) if names is None else ("names", names)
+    if isinstance(where, np.ndarray):
+        called = tuple(where.tolist()) if where.ndim == 1 else None
+    else:
+        called = tuple(where) if isinstance(where, Sequence) else None
     try:
         hash(called)
     except TypeError:  # rows of features
+        called = None
+    if called is None:
+        if names is not None:
+            raise TypeError("`names` must be a sequence of names, one for each action of the round")
         return range(n_actions)
+    if len(called) != n_actions:
+        raise ValueError(
+            f"`{given}` must have one name for each of the {n_actions} actions of the graph, "
+            f"got {len(called)}"
+        )
     return called
 
 
@@ -200,9 +221,12 @@ def unlearnable(graph: FeedbackGraph, box: BoxAndRows) -> list[int]:
     """The actions whose losses nothing within the limits reveals."""
     if graph.n_actions == 1:
         return []
-    everything = spread_within(np.zeros(graph.n_actions), box)
-    reveal = graph.reveal_probabilities(np.where(everything > NEVER, everything, 0.0))
-    return [int(a) for a in np.flatnonzero(reveal <= NEVER)]
+    if box.most.size:
+        played = spread_within(np.zeros(graph.n_actions), box) > NEVER
+    else:
+        played = (box.lower > 0.0) | ((box.upper > 0.0) & (box.lower.sum() < 1.0 - NEVER))
+    reveal = graph.structure.reveal_probabilities(played / played.sum())
+    return [int(a) for a in np.flatnonzero(reveal <= 0.0)]
 
 
 def learnable_dec(p: Floats, predicted: Floats, graph: FeedbackGraph, gamma: float) -> float:

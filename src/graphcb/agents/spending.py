@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.budgets import Budget
+from graphcb.agents.budgets import LARGEST, Budget
 from graphcb.agents.pacing import Account
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
@@ -118,6 +118,11 @@ class Spending:
     def settled(self, probabilities: Floats, action: int) -> "Spending":
         """The accounts after the open round, in which this index was drawn."""
         costs = self._open()
+        if np.shape(probabilities) != costs.shape[1:] or not 0 <= action < costs.shape[1]:
+            raise ValueError(
+                f"`played` must be of the round of the last `act`, with {costs.shape[1]} actions, "
+                f"got index {action} of {np.size(probabilities)}"
+            )
         held = costs.max(axis=1) > self._room()
         accounts = tuple(
             account.settled(float(row @ probabilities), float(row[action]), held=bool(was))
@@ -175,7 +180,7 @@ class Spending:
         check_kind(self, "costs", np.ndarray, type(None))
         if self.costs is not None:
             n_actions = self.costs.shape[-1] if self.costs.ndim == 2 else 0
-            check_array(self, "costs", (len(self.budgets), n_actions), least=0.0)
+            check_array(self, "costs", (len(self.budgets), n_actions), least=0.0, most=LARGEST)
 
     def _open(self) -> Floats:
         if self.costs is None:

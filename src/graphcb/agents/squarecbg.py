@@ -18,7 +18,6 @@ from graphcb.agents.rules import (
     learn_costs,
     learnable_dec,
     limits_of,
-    names_of,
     ruled,
     settle_of,
 )
@@ -164,14 +163,14 @@ class SquareCBG:
         cost where that comes with each round: {budget: [one number per action]}.
         """
         schedule, n_actions = self.schedule, as_graph(graph).n_actions
-        called = names_of(n_actions, actions, names) if self.rules is not None else None
+        offered = context, actions, names, costs
         restarts = schedule is not None and schedule.epoch != self.epoch
         oracle = copy.deepcopy(self.fresh_oracle) if restarts else self.oracle
         if self.makes_oracle or oracle is None:
             oracle, actions = with_room(oracle, n_actions, actions)
         if schedule is None:
             forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
-            losses, box, rules = ruled(self, forecast[0], context, actions, called, costs)
+            losses, box, rules = ruled(self, forecast[0], *offered)
             require_observable(graph, "to learn from it")
             probabilities = information_directed(
                 losses, *forecast[1:], graph=graph, round_number=self.n_rounds + 1, box=box
@@ -179,7 +178,7 @@ class SquareCBG:
             self._after(oracle, rules)
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
-        predicted, box, rules = ruled(self, predicted, context, actions, called, costs)
+        predicted, box, rules = ruled(self, predicted, *offered)
         require_observable(graph, "to learn from it")
         if schedule.needs != "nothing":  # a round that is refused leaves the schedule as it is
             schedule = copy.copy(schedule)
@@ -211,18 +210,19 @@ class SquareCBG:
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How this graph is explored, and why; with limits, what they cost.
 
-        The cost is in gamma * DEC at equal predictions, which bounds regret: 1.5 times as much is
-        as good as 1.5 times as many rounds to learn the same.
+        The cost is given in gamma * DEC at equal predictions, which the bound on regret grows with.
+        `names` is what the limits call the actions.
         """
         if self.schedule is None:
             require_observable(as_graph(graph), "to learn from it")
             how = "information-directed: the oracle says how sure it is, and no gamma was given"
         else:
             who = type(self.schedule).__name__ if self._needs_optimum() else ""
-            who = "an agent with limits or budgets" if self.rules is not None else who
             how = explain(graph, self.method, optimum_for=who)
         if self.rules is None or how.startswith("refused"):
             return how
+        if self.schedule is not None:
+            how = "convex program: closed forms know no limits"
         return f"{how}; {self.rules.cost(graph, names)}"
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:

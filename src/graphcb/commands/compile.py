@@ -71,7 +71,7 @@ def _solve() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from graphcb import FeedbackGraph, dec, graphs, solve_dec, solve_dec_batch
+    from graphcb import FeedbackGraph, Limits, dec, graphs, solve_dec, solve_dec_batch
     from graphcb.exploration import closed_form_for, closed_form_probabilities
     from graphcb.graphs.runs import RunStructure
 
@@ -82,6 +82,7 @@ def _solve() -> None:
         FeedbackGraph(matrix),
         FeedbackGraph(csr_array(matrix)),
         graphs.disjoint_cliques([2, 1]),
+        graphs.threshold([0.9, 0.5, 0.1], [1.0, 1.0, 1.0]),
         *(getattr(graphs, name)(3) for name in names.split()),
     ):
         p = solve_dec(losses, graph, 10.0).probabilities
@@ -93,6 +94,12 @@ def _solve() -> None:
         graph.draw_revealed(0, np.random.default_rng(0))
         solve_dec_batch([losses, losses], graph, 10.0)
         solve_dec_batch([losses, losses], [graph, graph], 10.0)
+        for limits in (
+            Limits(floors=0.1, caps=0.4, linear=[{"actions": [0, 1], "at_most": 0.5}]),
+            Limits(floors=0.1, caps=0.4),
+            Limits(caps=[0.4, 0.3, 0.3]),
+        ):
+            solve_dec(losses, graph, 10.0, limits=limits)
         if closed_form_for(graph) is not None:
             closed_form_probabilities(losses, graph, 10.0)
     closed_form_probabilities(losses[:2], graphs.apple_tasting(), 10.0)
@@ -102,8 +109,8 @@ def _learn_and_play() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from graphcb import SquareCB, SquareCBG, graphs, oracles
-    from graphcb.agents import Greedy
+    from graphcb import Limits, SquareCB, SquareCBG, graphs, oracles
+    from graphcb.agents import EpsilonGreedy, Greedy
     from graphcb.environments import (
         KnownLosses,
         OffLinear,
@@ -152,6 +159,9 @@ def _learn_and_play() -> None:
         list(run(SquareCBG(), table(graphs.cops_and_robbers(2), sparse), seed=0))
     list(run(SquareCBG(oracles.OnlineRidge(2, 3)), table(graphs.bandit(2), False), seed=0))
     logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
+    limits = Limits(caps=0.8, linear=[{"weights": [1.0, 0.5], "at_most": 0.9}])
+    EpsilonGreedy(logistic, limits=limits).act(context, graphs.bandit(2))
+    SquareCBG(limits=limits).act(context, graphs.bandit(2))
     for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
         list(run(agent, table(many, True), seed=0))
     for graph in (graphs.bandit(2), many):
@@ -162,6 +172,27 @@ def _learn_and_play() -> None:
         newsvendor = oracles.NewsvendorOGD(100, learning_rate=0.5)
         stock = SyntheticInventory(n_rounds=4)
         trace(SquareCBG(newsvendor, gamma=10.0), stock, seed=0, compiled=compiled)
+
+
+def _predict_graphs() -> None:
+    import numpy as np
+
+    from graphcb import SquareCBUG, graph_oracles, graphs
+
+    row, edges = np.ones(3), (graph_oracles.LogisticEdges(3, 3), graph_oracles.EdgeCounts(3))
+    bids = graph_oracles.Thresholds([0.0, 0.5, 1.0], n_features=3)
+    answers = graph_oracles.Answers(graphs.posted_price(3), n_features=3)
+    for oracle in (*edges, bids, answers):
+        for gamma in (None, 10.0):
+            agent = SquareCBUG(graph_oracle=oracle, gamma=gamma)
+            for shown in (None, graphs.posted_price(3)):
+                agent.act(row)
+                agent.learn(row, 1, [1, 2], [0.5, 0.25], graph=shown)
+    columns = np.array([1, 0])
+    for writeable in (True, False):
+        columns.setflags(write=writeable)
+        edges[0].update(row, 0, [1], columns)
+        edges[0].predict(row, columns)
 
 
 def _read() -> None:
@@ -188,4 +219,4 @@ def _read() -> None:
         options.command(options)
 
 
-WARM_UPS = (_solve, _learn_and_play, _read)
+WARM_UPS = (_solve, _learn_and_play, _predict_graphs, _read)

@@ -2,7 +2,7 @@
 
     lower <= p <= upper,  sum of p = 1,  rows @ p <= most
 
-Without rows, the cheapest actions are filled up to their caps, one after the other: a sort. With
+Without rows, the cheapest actions are filled up to their caps, one after the other. With
 a handful of rows it is the simplex method, which starts from there. Kernels trust their
 input: `Limits.on` has checked that some p obeys.
 """
@@ -12,8 +12,6 @@ import numpy as np
 from graphcb.compilation import compiled, inner
 from graphcb.exploration.simplex import Polytope, first_basis, walk
 from graphcb.graphs.structure import Floats
-
-SHORT = 64  # actions up to which an insertion sort is faster
 
 
 @compiled
@@ -69,7 +67,7 @@ def start(lower: Floats, upper: Floats, rows: Floats, most: Floats) -> Polytope:
 
 @inner
 def cheapest_vertex(costs: Floats, polytope: Polytope) -> bool:
-    """Move to a cheapest vertex; whether there is one. Costs are at most about 1 in size."""
+    """Move to a cheapest vertex; whether there is one."""
     if polytope.basis.size == 0:
         _fill(costs, polytope)
         return True
@@ -80,35 +78,45 @@ def cheapest_vertex(costs: Floats, polytope: Polytope) -> bool:
 
 @inner
 def _fill(costs: Floats, polytope: Polytope) -> int:
-    """Fill the cheapest actions up to their caps; the last one that got something."""
+    """Fill the cheapest actions up to their caps; the last one that got something.
+
+    A sort that leaves out the side of each pivot on which all is filled, or nothing: O(K).
+    """
     lower, upper, x, order = polytope.lower, polytope.upper, polytope.x, polytope.order
-    if costs.size <= SHORT:
-        for i in range(1, costs.size):
-            a, j = order[i], i
-            while j > 0 and _comes_first(a, order[j - 1], costs):
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = a
-    else:
-        order[:] = np.argsort(costs, kind="mergesort")
     rest = 1.0
     for a in range(costs.size):
         rest -= lower[a]
         x[a] = lower[a]
-    last = order[0]
-    for a in order:
-        if rest <= 0.0:
-            break
-        last = a
-        if rest >= upper[a] - lower[a]:
-            rest -= upper[a] - lower[a]
-            x[a] = upper[a]
-        else:
-            x[a] = min(upper[a], lower[a] + rest)
-            rest = 0.0
+    begin, end, last = 0, costs.size, order[0]
+    while begin < end and rest > 0.0:
+        split, room = _partition(costs, begin, end, polytope)
+        if room >= rest:
+            end = split
+            continue
+        for i in range(begin, split):
+            x[order[i]] = upper[order[i]]
+        rest, last = rest - room, order[split]
+        width = upper[last] - lower[last]
+        x[last] = upper[last] if rest >= width else min(upper[last], lower[last] + rest)
+        rest, begin = rest - width, split + 1
     return int(last)
 
 
 @inner
-def _comes_first(a: int, b: int, costs: Floats) -> bool:
-    return costs[a] < costs[b] or (costs[a] == costs[b] and a < b)
+def _partition(costs: Floats, begin: int, end: int, polytope: Polytope) -> tuple[int, float]:
+    """Move what is cheaper than a pivot before it: its place, and the room before it.
+
+    Of equal costs the first action is the cheaper one.
+    """
+    lower, upper, order = polytope.lower, polytope.upper, polytope.order
+    middle, split, room = (begin + end) // 2, begin, 0.0
+    pivot = order[middle]
+    order[middle] = order[end - 1]
+    for i in range(begin, end - 1):
+        a = order[i]
+        if costs[a] < costs[pivot] or (costs[a] == costs[pivot] and a < pivot):
+            order[i], order[split] = order[split], a
+            split += 1
+            room += upper[a] - lower[a]
+    order[end - 1], order[split] = order[split], pivot
+    return split, room

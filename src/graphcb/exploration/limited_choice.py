@@ -1,20 +1,26 @@
-"""Choices without gamma that obey limits: the best, the most informative for its price, all.
+"""Choices without gamma that obey limits: the best one, the most informative one, all in turn.
 
 With limits, the information-directed choice (`information_directed`) minimises the same ratio,
 
     (D @ p)^2 / (I @ p)     D the regret of each action, I its information,
 
-over all p that obey. It is convex, a quadratic over a linear function, and it depends on two
-numbers, x = D @ p and y = I @ p. The points (x, y) that can be reached are a convex polygon, and
-x^2 / y is smallest on an edge of it. So two vertices are kept, the ratio is minimised between
-them by a formula, and its gradient there, 2 y D - x I up to a factor, is the cost of
-the next vertex (`cheapest`). If that one is no cheaper, the ratio is the smallest: convexity
-proves that x^2 / y exceeds the optimum by a factor of at most 1 + gap / (x y), where gap is the
-difference in cost. If it is cheaper, it replaces one of the two. Each step lowers the ratio, and
-a handful of steps are enough: the method walks around a polygon in the plane, whatever the
-number of actions.
+over all p that obey and tell no less than the p that looks best, the one with the smallest f @ p.
+Without limits that is how the choice is made, too: the best-looking action is mixed with one
+that tells more. It matters: the ratio alone would rather play an action that is well known than
+one that looks better. With floors of 1e-6 its mean loss over 15 streams of the bake-off is 0.187,
+against 0.178 so, and 0.180 without limits.
 
-If an unlimited choice obeys the limits it is played: limits that do not bind change nothing. If
+The ratio is convex, a quadratic over a linear function, and depends on two numbers, x = D @ p and
+y = I @ p. The points (x, y) that can be reached are a convex polygon, and x^2 / y is smallest on
+an edge of it. So two vertices are kept, the ratio is minimised between them by a formula, and
+its gradient there, 2 y D - x I up to a factor, is the cost of the next vertex (`cheapest`).
+If that one is no cheaper, the ratio is the smallest: by convexity it exceeds the optimum by at
+most a factor of 1 + gap / (x y), where gap is the difference in cost. If it is cheaper, it
+replaces one of the two. A handful of steps are enough, as the walk is around a polygon in the
+plane, whatever the number of actions. If the p that is found tells too little, the optimum
+is the smallest x at the y of the p that looks best, and is found in the same way.
+
+If the unlimited choice obeys the limits it is played: limits that do not bind change nothing. If
 nothing can be found out within the limits, the smallest f @ p is played.
 """
 
@@ -87,20 +93,27 @@ def smallest_ratio(
     rows: Floats,
     most: Floats,
 ) -> tuple[Floats, bool]:
-    """The p with the smallest ratio; False if no p obeys. Nothing here is negative, but f."""
+    """The p with the smallest ratio that tells no less than the best-looking one.
+
+    False if no p obeys. Regrets and information must not be negative.
+    """
     polytope = start(lower, upper, rows, most)
     worst, richest = regrets.max(), information.max()
-    if not (worst > 0.0 and richest > 0.0):
+    if not (0.0 < worst < np.inf and 0.0 < richest < np.inf):
         feasible = cheapest_vertex(scaled(f), polytope)
         return within(polytope.x[: f.size], lower, upper), feasible
     d, i = regrets / worst, information / richest
-    feasible = cheapest_vertex(-i, polytope)
-    most_told = polytope.x[: f.size].copy()
-    if not (feasible and i @ most_told > 0.0):
-        feasible = cheapest_vertex(scaled(f), polytope)
-        return within(polytope.x[: f.size], lower, upper), feasible
+    feasible = cheapest_vertex(scaled(f), polytope)
+    best = polytope.x[: f.size].copy()
+    cheapest_vertex(-i, polytope)
+    telling = polytope.x[: f.size].copy()
+    if not (feasible and i @ telling > 0.0):
+        return within(best, lower, upper), feasible
     cheapest_vertex(d, polytope)
-    p = _walk_around(polytope.x[: f.size].copy(), most_told, d, i, polytope)
+    safe = polytope.x[: f.size].copy()
+    p, known = _walk_around(safe, telling, d, i, polytope), float(i @ best)
+    if i @ p < known and i @ safe < known:
+        p = _tell_as_much(known, safe, telling, d, i, polytope)
     return within(p, lower, upper), True
 
 
@@ -110,10 +123,12 @@ def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polyt
     x1, y1, x2, y2 = float(d @ one), float(i @ one), float(d @ two), float(i @ two)
     if x1 <= 0.0:
         return one
-    q = _share(x1, y1, x2, y2)
+    q, costs = _share(x1, y1, x2, y2), np.empty(d.size)
     for _ in range(STEPS):
         x, y = x1 + q * (x2 - x1), y1 + q * (y2 - y1)
-        cheapest_vertex(scaled(2.0 * y * d - x * i), polytope)
+        for a in range(d.size):
+            costs[a] = 2.0 * y * d[a] - x * i[a]
+        cheapest_vertex(costs, polytope)
         new = polytope.x[: d.size].copy()
         x3, y3 = float(d @ new), float(i @ new)
         gap = x * y - (2.0 * y * x3 - x * y3)
@@ -127,6 +142,29 @@ def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polyt
             one, x1, y1, q1 = two, x2, y2, q2
         one, two, x1, y1, x2, y2, q = new, one, x3, y3, x1, y1, q1
     return one + q * (two - one)
+
+
+@inner
+def _tell_as_much(
+    known: float, one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polytope
+) -> Floats:
+    """The smallest x with y = known, which is between those of the two vertices."""
+    x1, y1, x2, y2 = float(d @ one), float(i @ one), float(d @ two), float(i @ two)
+    costs = np.empty(d.size)
+    for _ in range(STEPS):
+        dx, dy = x2 - x1, y2 - y1
+        for a in range(d.size):
+            costs[a] = dy * d[a] - dx * i[a]
+        cheapest_vertex(costs, polytope)
+        new = polytope.x[: d.size].copy()
+        x3, y3 = float(d @ new), float(i @ new)
+        if dy * (x1 - x3) - dx * (y1 - y3) <= CLOSE * dy * (x1 + x3):
+            break  # the two are the ends of an edge
+        if y3 < known:
+            one, x1, y1 = new, x3, y3
+        else:
+            two, x2, y2 = new, x3, y3
+    return one + min(1.0, max(0.0, (known - y1) / (y2 - y1))) * (two - one)
 
 
 @inner
@@ -162,7 +200,7 @@ def each_in_turn(
     for a in range(f.size):
         kept = costs[a]
         costs[a] -= AHEAD
-        feasible &= cheapest_vertex(costs / AHEAD, polytope)
+        feasible &= cheapest_vertex(costs, polytope)
         mean += polytope.x[: f.size]
         costs[a] = kept
     return within(mean / f.size, lower, upper), feasible

@@ -15,7 +15,8 @@ from graphcb.compilation import inner
 from graphcb.graphs.structure import Floats
 
 AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
-EXACT = 1e-12  # of probabilities, of rows scaled to 1 and of costs scaled to 1
+EXACT = 1e-12  # of probabilities, and of rows scaled to 1
+ROUNDING = 1e-14  # of a reduced cost, relative to what it is the sum of
 NEARLY = 1e-8  # limits that are missed by no more count as met, as in `Limits`
 PIVOT = 1e-9  # smallest pivot
 FRESH = 40  # steps after which the inverse is computed anew
@@ -122,19 +123,23 @@ def _entering(costs: Floats, prices: Floats, outside: bool, first: bool, polytop
     The first one cannot cycle (Bland's rule).
     """
     r, k = polytope.rows.shape
-    chosen, largest = -1, EXACT
+    chosen, largest, largest_price = -1, 0.0, np.abs(prices).max()
     for j in range(k + r):
         side = polytope.side[j]
         if side == BASIC or not polytope.upper[j] > polytope.lower[j]:
             continue
         if j < k:
-            reduced = float(-prices[r]) if outside else float(costs[j] - prices[r])
+            cost = 0.0 if outside else float(costs[j])
+            reduced, size = cost - float(prices[r]), abs(cost) + abs(float(prices[r]))
             for i in range(r):
-                reduced -= prices[i] * polytope.rows[i, j]
+                part = prices[i] * polytope.rows[i, j]
+                reduced -= part
+                size += abs(part)
         else:
-            reduced = float(-prices[j - k])
+            reduced = -float(prices[j - k])
+            size = largest_price
         gain = -reduced if side == AT_LOWER else reduced
-        if gain > largest:
+        if gain > largest and gain > ROUNDING * size:
             chosen, largest = j, gain
             if first:
                 break

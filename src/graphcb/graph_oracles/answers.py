@@ -113,6 +113,8 @@ class Answers:
         return {**vars(self), "graph": self.graph.to_json()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if set(state) != {"graph", "n_features", "loss", "edges"}:
+            raise ValueError(f"an Answers with the attributes {sorted(map(str, state))}")
         vars(self).update(state, graph=FeedbackGraph.from_json(state["graph"]))
 
     def _known(self, columns: Columns, actions: Any) -> FeedbackGraph:

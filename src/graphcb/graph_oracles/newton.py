@@ -26,6 +26,7 @@ from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finit
 FULL_UP_TO = 192  # features up to which it is learned how they go together
 RIDGE = 4.0  # of more features, whose rows are sparse; else 1 + features / 3: measured, 0032
 LONGEST = 1e6  # of a row: the inverse of sum x x^T loses its digits beyond 1e8
+ROUNDED = 1e-6  # relative error of x^T P x that rounding explains
 PRIOR = 4.0  # observations that the curvature of an edge at 1/2 counts for
 CLOSE = 1e-7  # precision of a new score, relative to 1 + its size
 ITERATIONS = 60  # halvings of an interval of any length that occurs
@@ -107,7 +108,9 @@ def learn_edges(
     spread = 0.0
     for k in range(indices.size):
         spread += values[k] * px[indices[k]]
-    spread = max(spread, 0.0)
+    if not _is_sound(p, px, spread):
+        px[:] = 0.0
+        spread = 0.0
     scores, steps = np.zeros(w.shape[1]), np.zeros(w.shape[1])
     for k in range(indices.size):
         row, value = w[indices[k]], values[k]
@@ -173,6 +176,21 @@ def _new_score(m: float, v: float, y: float, g: float, squared: bool) -> float:
         if not low < new < high:
             new = 0.5 * (low + high)
     return new
+
+
+@inner
+def _is_sound(p: Floats, px: Floats, spread: float) -> bool:
+    """Whether P x and x^T P x may come from an inverse: (P x)_f^2 <= P_ff x^T P x.
+
+    It fails where rounding has eaten the digits of P, or a file has lied. Such a step is left out,
+    so that P never grows.
+    """
+    if len(p) < px.size:
+        return spread >= 0.0
+    for f in range(px.size):
+        if not px[f] * px[f] <= (1.0 + ROUNDED) * p[f, f] * spread:
+            return False
+    return True
 
 
 @inner

@@ -14,6 +14,8 @@
       cholesky          dense linear algebra
       sparsity          products that skip the zeros of a large sparse graph
 
+With limits on p the same method is in `limited`, file by file.
+
 Around the method: `edges` is the graph as kernels read it, `workspace` names the rows of the work
 arrays, `entry` is called with checked programs, `outcomes` turns numbers into a `solution`, and
 `solve` and `batch` are the public functions. Families with an exact solution (bandit, full

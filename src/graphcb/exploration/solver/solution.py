@@ -20,7 +20,8 @@ class Status(Enum):
     )
     NEVER_REVEALED = (
         "the limits keep the losses of some actions from ever being revealed, so the DEC is "
-        "infinite; the probabilities are best if those losses are as predicted"
+        "infinite; the probabilities are best without those actions, or with their losses as "
+        "predicted if they can be played"
     )
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from graphcb.exploration.solver.active_set import (
 from graphcb.exploration.solver.covering import COVERED, LARGEST_SYSTEM
 from graphcb.exploration.solver.edges import Edges, fetch
 from graphcb.exploration.solver.interior_point import BOLD, CAREFUL
-from graphcb.exploration.solver.limited.interior_point import advance
+from graphcb.exploration.solver.limited.interior_point import advance, mean_product
 from graphcb.exploration.solver.limited.pricing import admit_helpers, mark_satisfied, price
 from graphcb.exploration.solver.limited.starting_point import (
     LimitedIterate,
@@ -114,7 +114,7 @@ def solve_scaled(
         elif settled:  # TIGHTEN
             goal = tolerance
         if start == WARM:
-            kept = keep_iterate(work, best.mu)
+            kept = keep_iterate(work, mean_product(work))
 
 
 @inner

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import compiled, inlined, inner
 from graphcb.exploration.solver.edges import Edges, fetch
 from graphcb.exploration.solver.limited.active_set import solve_scaled
 from graphcb.exploration.solver.limited.workspace import NO_WIDTH, Box
@@ -11,7 +11,7 @@ from graphcb.exploration.solver.restriction import COLUMN, ROW
 from graphcb.exploration.solver.workspace import Flags, Floats
 from graphcb.graphs.formulas import LARGEST_GAP, record, scale
 
-KNOWN = 1e30  # how often an action is taken to be seen whose loss no feasible p reveals
+KNOWN = 1e30  # how often an action is taken to be seen that can be played and is never revealed
 
 
 @compiled
@@ -35,8 +35,11 @@ def solve_limited(
     for row in range(first, stop):
         matrix = edges.flat[row if len(edges.flat) > 1 else 0]
         one = Edges(edges.form, matrix, edges.start, edges.action, edges.chance)
+        hidden = _find_hidden(one, upper)
+        _leave_out(hidden, upper, losses[row].max(), losses[row])
         cut = scale(losses[row], gammas[row], LARGEST_GAP)
-        box = _make_box(one, lower, upper, rows, most, inner_point)
+        _leave_out(hidden, upper, LARGEST_GAP, losses[row])
+        box = _make_box(one, hidden, lower, upper, rows, most, inner_point)
         outcome = solve_scaled(losses[row], one, box, tolerance, max_steps, p[row])
         record(outcome, cut, outcomes[row])
         settle(outcomes[row], tolerance, False)
@@ -47,6 +50,7 @@ def solve_limited(
 @inner
 def _make_box(
     edges: Edges,
+    hidden: Flags,
     lower: Floats,
     upper: Floats,
     rows: Floats,
@@ -55,23 +59,21 @@ def _make_box(
 ) -> Box:
     n = lower.size
     span, base, others, line = np.empty(n), np.zeros(n), np.zeros(n), np.empty(n)
-    mass, lost, reachable = 1.0, 0.0, True
+    mass, lost = 1.0, 0.0
     for i in range(n):
         span[i] = upper[i] - lower[i] if upper[i] < 1.0 else np.inf
         left = mass - lower[i]
         lost += (mass - left) - lower[i] if mass >= lower[i] else mass - (lower[i] + left)
         mass = left
-        reachable = reachable and upper[i] > 0.0
         if lower[i] > 0.0:
             fetch(edges, i, bool(ROW), line)
+            base[i] = lower[i] * line[i]
+            line[i] = 0.0
             for j in range(n):
-                base[j] += lower[i] * line[j]
-                others[j] += lower[i] * line[j] if j != i else 0.0
-    if not reachable:
-        for b in range(n):
-            fetch(edges, b, bool(COLUMN), line)
-            if not _is_reached(line, upper):
-                base[b] = others[b] = KNOWN
+                others[j] += lower[i] * line[j]
+    for i in range(n):
+        others[i] = KNOWN if hidden[i] else others[i]
+        base[i] += others[i]
     rows, bound, equal = _merge_pairs(rows, most)
     for r in range(bound.size):
         for i in range(n):
@@ -110,8 +112,25 @@ def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats, Flags]:
 
 
 @inner
-def _is_reached(seen_by: Floats, upper: Floats) -> bool:
-    for i in range(upper.size):
-        if seen_by[i] > 0.0 and upper[i] > 0.0:
-            return True
-    return False
+def _find_hidden(edges: Edges, upper: Floats) -> Flags:
+    """Which actions no action reveals that can be played."""
+    n = upper.size
+    hidden, line = np.zeros(n, dtype=np.bool_), np.empty(n)
+    for i in range(n):
+        if upper[i] == 0.0:
+            hidden[:] = True
+    for b in range(n):
+        if hidden[b]:
+            fetch(edges, b, bool(COLUMN), line)
+            for i in range(n):
+                if line[i] > 0.0 and upper[i] > 0.0:
+                    hidden[b] = False
+    return hidden
+
+
+@inlined
+def _leave_out(hidden: Flags, upper: Floats, loss: float, losses: Floats) -> None:
+    """Give the actions that are neither seen nor played a loss with which they do not matter."""
+    for b in range(upper.size):
+        if hidden[b] and upper[b] == 0.0:
+            losses[b] = loss

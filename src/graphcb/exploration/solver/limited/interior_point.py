@@ -24,7 +24,6 @@ class LimitedIncumbent(NamedTuple):
     lower: float
     price: float
     level: float
-    mu: float  # the mean product of the last iterate
 
 
 @inner
@@ -38,7 +37,7 @@ def advance(
     v = work.v
     if cold:
         cold_start(work, not caution.skip_zeros)
-    best = LimitedIncumbent(np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
+    best = LimitedIncumbent(np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf)
     for i in range(v.shape[1]):
         v[at.BEST_P, i] = v[at.P, i]
     steps = 0
@@ -85,7 +84,7 @@ def _improve(work: Work, best: LimitedIncumbent, bounds: LimitedBounds) -> Limit
         for r in range(work.best_y.size):
             work.best_y[r] = work.limit[more.Y, r]
         lower, price, level = bounds.lower, bounds.price, bounds.level
-    return LimitedIncumbent(value, upper, worst, lower, price, level, _mean_product(work))
+    return LimitedIncumbent(value, upper, worst, lower, price, level)
 
 
 @inner
@@ -101,8 +100,17 @@ def _count_pairs(work: Work) -> float:
 
 
 @inner
-def _mean_product(work: Work) -> float:
-    return _mean_product_after(work, _count_pairs(work), 0.0)
+def mean_product(work: Work) -> float:
+    """The mean of all products at the iterate."""
+    v, limit = work.v, work.limit
+    total = 0.0
+    for i in range(v.shape[1]):
+        total += v[more.X, i] * v[at.M, i] + v[more.E, i] * v[more.N, i]
+        total += v[at.Q, i] * v[at.S, i]
+    for r in range(limit.shape[1]):
+        if limit[more.EQUAL, r] == 0.0:
+            total += limit[more.Z, r] * limit[more.Y, r]
+    return total / _count_pairs(work)
 
 
 @inlined
@@ -128,14 +136,6 @@ def _mean_product_after(work: Work, pairs: float, length: float) -> float:
     """The mean product after a step of this length along the direction."""
     v, limit = work.v, work.limit
     left = 0.0
-    if length == 0.0:
-        for i in range(v.shape[1]):
-            left += v[more.X, i] * v[at.M, i] + v[more.E, i] * v[more.N, i]
-            left += v[at.Q, i] * v[at.S, i]
-        for r in range(limit.shape[1]):
-            if limit[more.EQUAL, r] == 0.0:
-                left += limit[more.Z, r] * limit[more.Y, r]
-        return left / pairs
     for i in range(v.shape[1]):
         step = length * v[at.DP, i]
         left += (v[more.X, i] + step) * (v[at.M, i] + length * v[at.DM, i])

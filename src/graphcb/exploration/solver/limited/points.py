@@ -2,6 +2,7 @@
 
 import math
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,11 @@ NEARLY = 1e-12  # below which sums are worked out exactly
 DENSE = 4000  # actions up to which the bound of a single point is worked out
 EXACT, NOT_CERTIFIED = 2, 3
 MOST_KEPT = 16  # inner points
+MOST_REMEMBERED = 256  # facts
 
 _NONE: Floats = np.empty(0)
 _found = threading.local()
+_remembered: dict[int, "Facts"] = {}
 
 
 def the_only_point(box: BoxAndRows) -> Floats | None:
@@ -43,6 +46,26 @@ def the_only_point(box: BoxAndRows) -> Floats | None:
     if box.upper.sum() - 1.0 <= NEARLY and math.fsum([-1.0, *box.upper]) <= NO_CHOICE:
         return box.upper
     return None
+
+
+class Facts(NamedTuple):
+    """What is worked out once for the limits of a round."""
+
+    box: BoxAndRows
+    only: Floats | None  # the only feasible point, if floors or caps add up to 1
+    inner: Floats  # a point well within the linear limits; empty without any
+    playable: bool  # whether all actions are
+
+
+def facts_of(box: BoxAndRows) -> Facts:
+    """The facts, remembered for arrays that come again."""
+    facts: Facts | None = _remembered.get(id(box))
+    if facts is None or facts.box is not box:
+        facts = Facts(box, the_only_point(box), inner_point(box), bool(box.upper.all()))
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[id(box)] = facts
+    return facts
 
 
 def inner_point(box: BoxAndRows) -> Floats:

@@ -8,13 +8,14 @@ import numpy as np
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
+from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.edges import Edges, fetch
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.certificate import fill_up
 from graphcb.exploration.solver.limited.interior_point import LimitedIncumbent
 from graphcb.exploration.solver.limited.workspace import Box, Work
 from graphcb.exploration.solver.pricing import FEWEST_HELPERS, Prices
-from graphcb.exploration.solver.restriction import COLUMN, Active, count
+from graphcb.exploration.solver.restriction import ROW, Active, count
 from graphcb.exploration.solver.workspace import Flags, Floats
 from graphcb.graphs.formulas import LEAST_SEEN
 
@@ -39,7 +40,7 @@ def price(
         return Prices(value, upper, best.lower)
     if not upper < np.inf:
         return Prices(value, upper, -np.inf)  # the bound is one for these actions alone
-    _add_up(edges, active, box, work, revealed, reduced, line)
+    _add_up(edges, active, inside, box, work, revealed, reduced, line)
     gaps, p, error = work.v[at.FT], work.v[at.BEST_P], work.error
     common = 0.0
     for k in range(size):
@@ -53,7 +54,7 @@ def price(
             term = (1.0 - 2.0 * box.lower[b]) * inverse - ft[b]
             value = max(value, common + term)
             upper = max(upper, common + term + error * (common + inverse + ft[b]))
-            worth, t = reduced[b], 0.0
+            worth = reduced[b]
             reduced[b] = ft[b] - worth
             line[b] = ft[b] + worth
     for i in range(work.outside.size):
@@ -79,6 +80,7 @@ def price(
 def _add_up(
     edges: Edges,
     active: Active,
+    inside: Flags,
     box: Box,
     work: Work,
     revealed: Floats,
@@ -96,12 +98,15 @@ def _add_up(
         for b in range(n):
             revealed[b] += d_k * reveal[b]
             worth[b] += h_k * seen_by[b]
-    for i in range(work.outside.size):
-        t = work.passive[more.BEST_PASSIVE_T, i]
-        h_i = t * t
-        fetch(edges, work.outside[i], bool(COLUMN), line)
+    if work.outside.size > 0:
+        idle = np.zeros(n)
+        for i in range(work.outside.size):
+            t = work.passive[more.BEST_PASSIVE_T, i]
+            idle[work.outside[i]] = t * t
         for b in range(n):
-            worth[b] += h_i * line[b]
+            if not inside[b]:
+                fetch(edges, b, bool(ROW), line)
+                worth[b] += dot(line, idle)
 
 
 @inlined

@@ -14,10 +14,9 @@ from graphcb.exploration.solver.limited.entry import solve_limited
 from graphcb.exploration.solver.limited.points import (
     EXACT,
     NOT_CERTIFIED,
-    inner_point,
+    facts_of,
     repair,
     settle_point,
-    the_only_point,
 )
 from graphcb.exploration.solver.outcomes import HIDDEN, REPAIR, STATUS
 from graphcb.exploration.solver.workspace import Floats
@@ -95,12 +94,12 @@ def solve_within(
             if outcomes[row, STATUS] == EXACT and not outcomes[row, REPAIR]:
                 return
             scaled[row] = losses[row]
-    point = the_only_point(box)
-    if point is not None:
-        p[row] = point
+    facts = facts_of(box)
+    if facts.only is not None:
+        p[row] = facts.only
         settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
     else:
-        within, stop = inner_point(box), row + 1
+        within, stop = facts.inner, row + 1
         solve_limited(
             scaled, gammas, edges, box.lower, box.upper, box.rows, box.most, within, tolerance,
             max_steps, row, stop, p, outcomes,
@@ -116,7 +115,7 @@ def solve_within(
             )
         if outcomes[row, REPAIR]:
             repair(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
-    if not box.upper.all():
+    if not facts.playable:
         seen = graph.structure.reveal_probabilities(np.ceil(box.upper))
         outcomes[row, HIDDEN] = not seen.all()
 
