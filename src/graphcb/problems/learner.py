@@ -165,6 +165,8 @@ class Learner:
             return [self.action_encoder.encode(action) for action in described]
         if actions is None:
             return None
+        if names is self.problem.actions:
+            return np.arange(len(names), dtype=np.intp)
         return np.array([self.problem.index(name) for name in names], dtype=np.intp)
 
     def _with_oracle(self, agent: Agent) -> Agent:
