@@ -1,7 +1,8 @@
 """Decisions and feedback in one transaction, each accepted or refused on its own."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from graphcb.decisions.decision import (
@@ -67,6 +68,25 @@ class Together:
         self._asked: dict[str, Asked] = {}
         self._whole: _Frame | None = None
 
+    @property
+    def log_name(self) -> str:
+        """The first part of the names of this log's decisions."""
+        return self._start.name
+
+    @property
+    def position(self) -> int:
+        """The number of the last event."""
+        return self._pending.state.position
+
+    @property
+    def model_version(self) -> int:
+        """The number of feedbacks that the model has learned from."""
+        return self._pending.state.n_feedbacks
+
+    def graph(self, number: int) -> FeedbackGraph:
+        """A graph of the log by its number."""
+        return self._pending.graphs.read(number)
+
     def decide(
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> Decision:
@@ -91,9 +111,15 @@ class Together:
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
+        with self.all_or_none():
+            return [self.decide(*one) for one in rounds]
+
+    @contextmanager
+    def all_or_none(self) -> Iterator[None]:
+        """Forget the decisions of a block that raises."""
         before, n_rows = self._pending.state, len(self._decisions)
         try:
-            return [self.decide(*one) for one in rounds]
+            yield
         except BaseException:
             self._pending.state = before  # a decision changes a copy of the agent
             del self._decisions[n_rows:]
