@@ -63,7 +63,7 @@ def _serve(options: argparse.Namespace) -> None:
     from graphcb.service.app import Service
     from graphcb.service.guards import Limits
     from graphcb.service.keys import Keys
-    from graphcb.service.server import check_address, listen, run
+    from graphcb.service.server import address_of, check_address, listen, new_server, run
 
     problem = Problem.read(options.problem)
     keys = None
@@ -83,7 +83,8 @@ def _serve(options: argparse.Namespace) -> None:
     with socket, Policy(log, problem=problem, **settings) as policy:
         limits = Limits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
-        run(service, socket, lambda address: print(_greeting(address, policy), flush=True))
+        print(_greeting(address_of(socket), policy), flush=True)
+        run(new_server(service), socket)
     print("graphcb: stopped; what was answered is in the log")
 
 

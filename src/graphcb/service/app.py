@@ -61,6 +61,7 @@ class Service:
         ]
         if echo:
             routes.append(Route("POST", "/v1/echo", "decide", self._echo, has_body=True))
+        self.routes = tuple(routes)
         self._routes = Routes(routes)
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:

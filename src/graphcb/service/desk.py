@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from graphcb.decisions import LogError, Policy
 from graphcb.decisions.together import Together
-from graphcb.service.errors import LOGGER, Refused, is_refusal
+from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Job = Callable[[Together], Any]
 
@@ -37,6 +37,7 @@ class Desk:
         self._at_once, self._most_waiting = at_once, most_waiting
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._n_waiting = 0
+        self._stopping = False
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -58,22 +59,19 @@ class Desk:
 
     async def stop(self) -> None:
         """Do what waits, then close the policy."""
+        self._stopping = True
         if self._thread is not None:
             self._queue.put(None)
             await asyncio.to_thread(self._thread.join)
-            self._thread = None
+            await asyncio.sleep(0)  # the last answers are given by the loop
         self.policy.close()
 
     def ask(self, job: Job, *, reads: str = "") -> "asyncio.Future[Any]":
         """The answer to a job; `reads` names a decision to be read together with others."""
-        if self._loop is None or self._thread is None:
-            raise Refused(503, "the service is stopping", ((b"retry-after", b"1"),))
+        if self._loop is None or self._stopping:
+            raise Refused(503, "the service is not running; try again", RETRY)
         if self._n_waiting >= self._most_waiting:
-            raise Refused(
-                503,
-                f"{self._n_waiting:,} requests wait already; try again later",
-                ((b"retry-after", b"1"),),
-            )
+            raise Refused(503, f"{self._n_waiting:,} requests wait already; try again", RETRY)
         answer = self._loop.create_future()
         self._n_waiting += 1
         self._queue.put(Waiting(job, answer, reads))

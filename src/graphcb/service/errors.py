@@ -23,6 +23,7 @@ CODES = {
     500: "failed",
     503: "unavailable",
 }
+RETRY = ((b"retry-after", b"1"),)
 
 
 class Refused(Exception):  # noqa: N818 - what happened to the request
@@ -46,17 +47,17 @@ def as_refusal(problem: BaseException) -> Refused:
         return Refused(400, f"the body must be JSON as /openapi.json describes it: {problem}")
     if isinstance(problem, RecursionError):
         return Refused(400, "the body must be JSON that is not nested this deeply")
+    if is_refusal(problem):
+        return Refused(404 if isinstance(problem, LookupError) else 400, str(problem))
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
-        return Refused(503, f"the log cannot be written: {problem}", ((b"retry-after", b"1"),))
-    if isinstance(problem, LookupError) and not isinstance(problem, KeyError | IndexError):
-        return Refused(404, str(problem))
-    if isinstance(problem, ValueError | TypeError) and not isinstance(problem, FileError):
-        return Refused(400, str(problem))
+        return Refused(503, "the log cannot be written at the moment; try again", RETRY)
     LOGGER.error("a request failed", exc_info=problem)
     return Refused(500, "the service failed on this request; its own log says why")
 
 
 def is_refusal(problem: BaseException) -> bool:
-    """Whether a request was at fault, so that asking again would change nothing."""
-    return as_refusal(problem).status < 500 if isinstance(problem, Exception) else False
+    """Whether the request is at fault, so that asking again would change nothing."""
+    if isinstance(problem, FileError | KeyError | IndexError):  # the log, or a mistake of ours
+        return False
+    return isinstance(problem, Refused | ValueError | TypeError | LookupError | RecursionError)

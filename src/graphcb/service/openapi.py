@@ -29,7 +29,7 @@ def description(problem: Problem) -> dict[str, Any]:
     round_, feedback = examples(problem)
     calls = [
         ("post", "/v1/decisions", "Decide on a round, or on several", "decide",
-         requests.DecisionsRequest, round_, answers.DecisionAnswer | answers.DecisionsAnswer, 200),
+         requests.DecisionsRequest, round_, answers.DecisionAnswer, 200),
         ("get", "/v1/decisions/{id}", "A decision and its feedback so far", "read",
          None, None, answers.LoggedAnswer, 200),
         ("post", "/v1/decisions/{id}/feedback", "Say what a decision revealed", "feedback",
@@ -51,9 +51,11 @@ def description(problem: Problem) -> dict[str, Any]:
     ]  # fmt: skip
     types = [kind for call in calls for kind in (call[4], call[6]) if kind is not None]
     schemas, components = msgspec.json.schema_components(
-        [*types, answers.ErrorAnswer], ref_template=_REF
+        [*types, answers.DecisionsAnswer, answers.ErrorAnswer], ref_template=_REF
     )
     schema_of = dict(zip(types, schemas, strict=False))
+    several = [schema_of[answers.DecisionAnswer], schemas[-2]]
+    schema_of[answers.DecisionAnswer] = {"anyOf": several}
     paths: dict[str, Any] = {}
     for method, path, summary, scope, asks, example, gives, status in calls:
         content: dict[str, Any] = {"description": summary}

@@ -1,6 +1,6 @@
 """What clients send: JSON read into structs, and from these the rounds of a policy."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,6 +18,10 @@ from graphcb.service.guards import Limits
 Plain = str | int | float | bool | None
 
 
+def _no_context() -> msgspec.Raw:
+    return msgspec.Raw(b"null")
+
+
 class DecisionRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A round to be decided.
 
@@ -27,7 +31,7 @@ class DecisionRequest(msgspec.Struct, forbid_unknown_fields=True):
     the problem file, or a matrix whose row is played and whose column is revealed.
     """
 
-    context: msgspec.Raw = msgspec.Raw(b"null")
+    context: msgspec.Raw = msgspec.field(default_factory=_no_context)
     actions: list[str] | dict[str, Any] | None = None
     reveals: str | dict[str, Any] | list[list[float]] | None = None
 
@@ -41,7 +45,7 @@ class DecisionsRequest(DecisionRequest):
 class FeedbackRequest(msgspec.Struct, forbid_unknown_fields=True):
     """What a decision revealed, by the actions' names: losses or rewards, as the problem has."""
 
-    losses: Annotated[dict[str, float], msgspec.Meta(examples=[{"approve": 1.0}])] | None = None
+    losses: dict[str, float] | None = None
     rewards: dict[str, float] | None = None
 
 

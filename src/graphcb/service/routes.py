@@ -39,7 +39,6 @@ class Routes:
     """Routes by path."""
 
     def __init__(self, routes: list[Route]) -> None:
-        self.all = routes
         self._fixed: dict[str, dict[str, Route]] = {}
         self._open: dict[tuple[str, str], dict[str, Route]] = {}
         for route in routes:

@@ -5,7 +5,6 @@ import contextlib
 import ipaddress
 import signal
 import socket
-from collections.abc import Callable
 from importlib.util import find_spec
 
 import uvicorn
@@ -39,8 +38,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise OSError(f"cannot listen on {host}, port {port}: {problem}") from None
 
 
-def run(service: Service, listener: socket.socket, tell: Callable[[str], object]) -> None:
-    """Serve until SIGTERM or SIGINT: then answer what was asked, and close the log."""
+def new_server(service: Service) -> uvicorn.Server:
+    """A server for the service; it stops once its `should_exit` is true."""
     config = uvicorn.Config(
         service,
         http="httptools",
@@ -56,22 +55,29 @@ def run(service: Service, listener: socket.socket, tell: Callable[[str], object]
     )
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(server, listener, tell))
+    return server
 
 
-async def _serve(
-    server: uvicorn.Server, listener: socket.socket, tell: Callable[[str], object]
-) -> None:
+def run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT: then answer what was asked, and close the log."""
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(_serve(server, listener))
+
+
+def address_of(listener: socket.socket) -> str:
+    """The address of a socket for a browser."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        server.force_exit = server.should_exit
+        server.force_exit = server.should_exit  # a second signal does not wait
         server.should_exit = True
 
     for one in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
             loop.add_signal_handler(one, stop)  # not on Windows, nor outside the main thread
-    host, port = listener.getsockname()[:2]
-    tell(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
     await server.serve(sockets=[listener])
