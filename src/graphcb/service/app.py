@@ -74,17 +74,17 @@ class Service:
             await send({"type": "websocket.close", "code": 1000})
 
     async def _answer(self, scope: Any, receive: Any, send: Send) -> None:
-        start, path, headers = time.perf_counter(), "other", ()
+        start, path, headers, takes_input = time.perf_counter(), "other", (), False
         try:
             route, name = self._routes.find(scope["method"], scope["raw_path"])
-            path = route.path
+            path, takes_input = route.path, route.has_body or bool(name)
             self._doors.admit(scope["headers"], route)
             body = await read_body(receive, self.limits) if route.has_body else b""
             answer = await route.handler(Call(name, body))
         except ClientGone:
             return
         except Exception as problem:
-            refusal = as_refusal(problem)
+            refusal = as_refusal(problem, at_fault=takes_input)
             answer, headers = Answer(refusal.status, refusal.to_json()), refusal.headers
         await _send(send, answer, headers)
         self.metrics.note(path, answer.status, time.perf_counter() - start)

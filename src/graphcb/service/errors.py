@@ -39,15 +39,15 @@ class Refused(Exception):  # noqa: N818 - what happened to the request
         return msgspec.json.encode({"error": error})
 
 
-def as_refusal(problem: BaseException) -> Refused:
-    """The library's own text where the request is at fault; nothing of a stack otherwise."""
+def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
+    """The library's own text where the request may be `at_fault`; nothing of a stack otherwise."""
     if isinstance(problem, Refused):
         return problem
     if isinstance(problem, msgspec.DecodeError | UnicodeDecodeError):
         return Refused(400, f"the body must be JSON as /openapi.json describes it: {problem}")
     if isinstance(problem, RecursionError):
         return Refused(400, "the body must be JSON that is not nested this deeply")
-    if is_refusal(problem):
+    if at_fault and is_refusal(problem):
         return Refused(404 if isinstance(problem, LookupError) else 400, str(problem))
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
