@@ -140,14 +140,14 @@ def test_errors_of_the_old_client(old_client):
 
 
 def test_the_new_client_ranks_rewards_and_activates(service, new_client):
-    answer = new_client.rank_single_slot(as_json(eventId="first"))
+    answer = new_client.rank(as_json(eventId="first"))
     assert answer["eventId"] == "first"
     assert answer["rewardActionId"] == answer["ranking"][0]["id"]
-    new_client.reward_single_slot_event("first", {"value": 0.5})
-    new_client.activate_single_slot_event("first")
-    unnamed = new_client.rank_single_slot(as_json(deferActivation=True))
-    new_client.reward_single_slot_event(unnamed["eventId"], {"value": 1.0})
-    new_client.activate_single_slot_event(unnamed["eventId"])
+    new_client.reward("first", {"value": 0.5})
+    new_client.activate("first")
+    unnamed = new_client.rank(as_json(deferActivation=True))
+    new_client.reward(unnamed["eventId"], {"value": 1.0})
+    new_client.activate(unnamed["eventId"])
     assert rewards(service) == [[0.5], [1.0]]
 
 
@@ -167,9 +167,9 @@ def test_slots_are_decisions_of_their_own(service, new_client):
     assert len(set(chosen)) == 2
     assert chosen[1] != "soup"
     assert new_client.rank_multi_slot(asked) == answer
-    new_client.reward_multi_slot_event("page", {"reward": [{"slotId": "side", "value": 1.0}]})
-    new_client.reward_multi_slot_event("page", {"reward": [{"slotId": "top", "value": 0.0}]})
-    new_client.activate_multi_slot_event("page")
+    new_client.reward_multi_slot("page", {"reward": [{"slotId": "side", "value": 1.0}]})
+    new_client.reward_multi_slot("page", {"reward": [{"slotId": "top", "value": 0.0}]})
+    new_client.activate_multi_slot("page")
     assert rewards(service) == [[0.0], [1.0]]
 
 
@@ -177,7 +177,7 @@ def test_errors_of_the_new_client(service, new_client):
     from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
     with pytest.raises(ResourceNotFoundError, match="`decision_id` must be one that"):
-        new_client.reward_single_slot_event("nobody", {"value": 1.0})
+        new_client.reward("nobody", {"value": 1.0})
     with pytest.raises(HttpResponseError, match="`slots` must be at least one, with distinct ids"):
         new_client.rank_multi_slot(as_json(slots=[*SLOTS, *SLOTS]))
     three = [*SLOTS, {"id": "bottom", "baselineAction": "x"}]
@@ -186,7 +186,7 @@ def test_errors_of_the_new_client(service, new_client):
     assert service.call("GET", "/v1/status")[1]["n_events"] == 0
     new_client.rank_multi_slot(as_json(slots=SLOTS, eventId="page"))
     with pytest.raises(ResourceNotFoundError, match="event 'page' has no slot 'bottom'"):
-        new_client.reward_multi_slot_event("page", {"reward": [{"slotId": "bottom", "value": 1.0}]})
+        new_client.reward_multi_slot("page", {"reward": [{"slotId": "bottom", "value": 1.0}]})
 
 
 def test_fixed_actions_are_known_by_name(start):

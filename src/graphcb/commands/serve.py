@@ -83,8 +83,8 @@ def _serve(options: argparse.Namespace) -> None:
     with socket, Policy(log, problem=problem, **settings) as policy:
         limits = Limits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
-        print(_greeting(address_of(socket), policy), flush=True)
-        run(new_server(service), socket)
+        greeting = _greeting(address_of(socket), policy)
+        run(new_server(service), socket, lambda: print(greeting, flush=True))
     print("graphcb: stopped; what was answered is in the log")
 
 

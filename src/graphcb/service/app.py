@@ -155,7 +155,9 @@ def _look(name: str, together: Together) -> bytes:
 
 
 async def _send(send: Send, answer: Answer, more: Iterable[tuple[bytes, bytes]]) -> None:
-    headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.content))]
-    headers += more
+    headers = [*more]
+    if answer.status != 204:
+        headers.append((b"content-type", answer.kind))
+        headers.append((b"content-length", b"%d" % len(answer.content)))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.content})

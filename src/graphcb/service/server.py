@@ -5,6 +5,7 @@ import contextlib
 import ipaddress
 import signal
 import socket
+from collections.abc import Callable
 from importlib.util import find_spec
 
 import uvicorn
@@ -58,10 +59,15 @@ def new_server(service: Service) -> uvicorn.Server:
     return server
 
 
-def run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT: then answer what was asked, and close the log."""
+def run(
+    server: uvicorn.Server, listener: socket.socket, greet: Callable[[], None] = lambda: None
+) -> None:
+    """Serve until SIGTERM or SIGINT: then answer what was asked, and close the log.
+
+    `greet` is called once these signals lead to an orderly stop.
+    """
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-        runner.run(_serve(server, listener))
+        runner.run(_serve(server, listener, greet))
 
 
 def address_of(listener: socket.socket) -> str:
@@ -70,7 +76,9 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
+async def _serve(
+    server: uvicorn.Server, listener: socket.socket, greet: Callable[[], None]
+) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -80,4 +88,5 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
     for one in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
             loop.add_signal_handler(one, stop)  # not on Windows, nor outside the main thread
+    greet()
     await server.serve(sockets=[listener])
