@@ -273,6 +273,9 @@ def test_the_constant_answer_is_for_benchmarks_only(start):
     service = start(echo=True)
     assert service.call("POST", "/v1/echo", {"context": context(1)}) == (200, {"echo": True})
     assert service.call("POST", "/v1/echo", b"{")[0] == 400
+    assert service.call("POST", "/v1/echo/x", {"rewards": {}}) == (200, {"echo": True})
+    assert service.call("POST", "/v1/echo/x", {"losses": {}})[0] == 400
+    assert service.call("GET", "/v1/status")[1]["n_events"] == 0
 
 
 def test_a_policy_without_a_problem_is_refused(tmp_path):

@@ -30,8 +30,8 @@ class Service:
     """A policy with a problem, as an ASGI application.
 
     Without `keys` anybody who reaches it may do anything, so that it must listen on this machine
-    only. `echo=True` adds /v1/echo, which parses a request for a decision and answers a constant:
-    benchmarks compare themselves with it.
+    only. `echo=True` adds /v1/echo and /v1/echo/{id}, which parse requests for decisions and
+    feedback and answer a constant: benchmarks compare themselves with it.
     """
 
     def __init__(
@@ -60,7 +60,10 @@ class Service:
             *personalizer.routes(self.desk, self.problem, self.limits),
         ]
         if echo:
-            routes.append(Route("POST", "/v1/echo", "decide", self._echo, has_body=True))
+            routes += [
+                Route("POST", "/v1/echo", "decide", self._echo, has_body=True),
+                Route("POST", "/v1/echo/{id}", "feedback", self._echo_feedback, has_body=True),
+            ]
         self.routes = tuple(routes)
         self._routes = Routes(routes)
 
@@ -116,6 +119,10 @@ class Service:
 
     async def _echo(self, call: Call) -> Answer:
         as_rounds(read_decisions(call.body), self.problem, self.limits)
+        return Answer(200, b'{"echo":true}')
+
+    async def _echo_feedback(self, call: Call) -> Answer:
+        read_feedback(call.body, self.problem)
         return Answer(200, b'{"echo":true}')
 
     async def _show_problem(self, call: Call) -> Answer:
