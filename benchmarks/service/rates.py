@@ -4,8 +4,8 @@
 
 Needs `wrk` (a package of Debian): 32 connections on the loopback, ten actions, twenty features.
 The endpoint beside them is one of the same server that parses the same body. All are measured in
-turn, a row has the medians of its rounds, and its shares are of the constant above it. Where other programs use the machine, the processor
-time of the server for a request says more than the rate.
+turn, a row has the medians of its rounds, and its shares are of the constant above it. Where other
+programs use the machine, the processor time of the server for a request says more than the rate.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def load(service: Service, script: str, path: str, seconds: int, decisions: Path
     if "Non-2xx" in out:
         raise RuntimeError(out)
     n_requests = int(_found(r"(\d+) requests in", out))
-    p50, p99 = (_milliseconds(_found(rf"\b{share}%\s+(\S+)", out)) for share in (50, 99))
+    p50, p99 = (_milliseconds(_found(rf"\b{share}%\s+([\d.]+[a-z]+)", out)) for share in (50, 99))
     used = service.cpu_seconds() - before
     rate = float(_found(r"Requests/sec:\s+(\S+)", out))
     return Measured(rate, p50, p99, 1e6 * used / n_requests)
@@ -130,8 +130,11 @@ def main() -> None:
         service = Service(Path(folder), "--durability", given.durability)
         try:
             make_decisions(service, 500, decisions)
-            for script, path in (("decide.lua", "/v1/decisions"), ("decide.lua", "/v1/echo")):
-                load(service, script, path, 1, decisions)  # kernels are loaded, pages are warm
+            for line in decisions.read_text().splitlines():  # a model that has learned something
+                name, action = line.split()
+                service.post(f"/v1/decisions/{name}/feedback", {"losses": {action: 0.5}})
+            for path in ("/v1/decisions", "/v1/echo"):
+                load(service, "decide.lua", path, 1, decisions)  # all kernels are there
             for _ in range(n_rounds):
                 rate = load(service, "decide.lua", "/v1/decisions", 1, decisions).per_second
                 make_decisions(service, int(3 * rate * seconds), decisions)

@@ -8,13 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("msgspec", reason="needs the extra `serve`")
-pytest.importorskip("uvicorn", reason="needs the extra `serve`")
-pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
-
 from graphcb import Policy, Problem
-from graphcb.service.app import Service
-from graphcb.service.server import address_of, listen, new_server, run
 
 FRAUD = Problem(
     ["approve", "review"],
@@ -31,6 +25,8 @@ class Running:
     """A running service, and how to call it."""
 
     def __init__(self, service):
+        from graphcb.service.server import address_of, listen, new_server, run
+
         self.service = service
         self._listener = listen("127.0.0.1", 0)
         self.address = address_of(self._listener)
@@ -69,6 +65,8 @@ def start(tmp_path):
     running = []
 
     def begin(problem=FRAUD, log="log.db", **settings):
+        from graphcb.service.app import Service
+
         policy = Policy(tmp_path / log, problem=problem, seed=0)
         running.append(Running(Service(policy, **settings)))
         return running[-1]

@@ -5,6 +5,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import replay, verify
 from graphcb.saving import to_bytes

@@ -3,6 +3,10 @@ import threading
 
 import pytest
 
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
 from graphcb import Policy
 from graphcb.decisions import LogError, replay
 from graphcb.decisions.log import DecisionLog

@@ -1,5 +1,9 @@
 import pytest
 
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
 from graphcb.service.errors import Refused
 from graphcb.service.guards import Limits, Rates
 from graphcb.service.keys import Keys

@@ -3,6 +3,10 @@ import stat
 
 import pytest
 
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
 from graphcb.files import FileError
 from graphcb.service import keys as module
 from graphcb.service.keys import Keys

@@ -1,5 +1,10 @@
-import msgspec
 import pytest
+
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
+import msgspec
 
 from graphcb import Problem
 from graphcb.service import answers

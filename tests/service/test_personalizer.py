@@ -2,6 +2,10 @@
 
 import pytest
 
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
 from graphcb import DecisionLog, Problem
 from graphcb.decisions import verify
 from graphcb.service.keys import Keys

@@ -1,9 +1,14 @@
 import json
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
+import msgspec
 
 from graphcb.decisions.encoding import Encoded, decode
 from graphcb.service.guards import Limits

@@ -96,6 +96,7 @@ def _greeting(address: str, policy: Any) -> str:
 
 
 def _add_key(options: argparse.Namespace) -> None:
+    need("msgspec", "`graphcb serve-keys`")
     from graphcb.service.keys import Keys
 
     print(Keys(options.file).add(options.name, options.scopes.split(",")))

@@ -195,8 +195,9 @@ class Problem:
                 f"got {numbers.shape}"
             )
         low, high = self.range
-        wrong = np.flatnonzero(~((numbers >= low) & (numbers <= high)))
-        if wrong.size:
+        inside = (numbers >= low) & (numbers <= high)
+        if not inside.all():
+            wrong = np.flatnonzero(~inside)
             raise ValueError(
                 f"`{self.feedback}` must lie in the problem's range, {low:g} to {high:g}, "
                 f"got {numbers[wrong[0]]:g} for action {actions[wrong[0]]!r}"
