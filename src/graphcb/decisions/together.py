@@ -24,7 +24,7 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
-from graphcb.decisions.storage import Storage
+from graphcb.decisions.storage import LogError, Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, insert
 from graphcb.decisions.transition import Drawn, draw, learn
 from graphcb.decisions.writer import Pending
@@ -53,7 +53,8 @@ class Together:
     """An open transaction: calls of a policy that are committed together, or not at all.
 
     A call that is refused, by a ValueError, a TypeError or a LookupError, leaves the transaction
-    as it was, and others may follow, unless `is_spoilt` says that the agent may have changed.
+    as it was, and others may follow, unless `is_spoilt` says that the agent may have changed:
+    then nothing is committed.
     """
 
     def __init__(
@@ -153,6 +154,11 @@ class Together:
 
     def finish(self) -> None:
         """Write what was decided and learned; the commit follows."""
+        if self.is_spoilt:
+            raise LogError(
+                f"{self.storage.location}: a call failed in a way that may have changed the "
+                "agent, so that nothing of this transaction was written; call again"
+            )
         self._store()
 
     def _read(self, names: list[str]) -> None:

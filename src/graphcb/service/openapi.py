@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from graphcb.problems import Problem
-from graphcb.service import answers, personalizer, requests
+from graphcb.service import answers, personalizer_requests, requests
 
 _REF = "#/components/schemas/{name}"
 _PROBLEMS = {
@@ -39,15 +39,15 @@ def description(problem: Problem) -> dict[str, Any]:
         ("get", "/v1/status", "How the service does", "read",
          None, None, answers.StatusAnswer, 200),
         ("post", "/personalizer/v1.0/rank", "Personalizer: rank", "decide",
-         personalizer.RankRequest, _rank_example(problem), dict[str, Any], 201),
+         personalizer_requests.RankRequest, _rank_example(problem), dict[str, Any], 201),
         ("post", "/personalizer/v1.0/events/{id}/reward", "Personalizer: reward", "feedback",
-         personalizer.RewardRequest, {"value": problem.range[1]}, None, 204),
+         personalizer_requests.RewardRequest, {"value": problem.range[1]}, None, 204),
         ("post", "/personalizer/v1.0/events/{id}/activate", "Personalizer: activate", "feedback",
          None, None, None, 204),
         ("post", "/personalizer/multislot/rank", "Personalizer: rank slots", "decide",
-         personalizer.SlotsRequest, None, dict[str, Any], 201),
+         personalizer_requests.SlotsRequest, None, dict[str, Any], 201),
         ("post", "/personalizer/multislot/events/{id}/reward", "Personalizer: reward slots",
-         "feedback", personalizer.SlotsRewardRequest, None, None, 204),
+         "feedback", personalizer_requests.SlotsRewardRequest, None, None, 204),
     ]  # fmt: skip
     types = [kind for call in calls for kind in (call[4], call[6]) if kind is not None]
     schemas, components = msgspec.json.schema_components(

@@ -7,7 +7,7 @@ in order among the actions that are left.
 """
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -19,73 +19,20 @@ from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.events import Event, Events
 from graphcb.service.guards import Limits
+from graphcb.service.personalizer_requests import (
+    Features,
+    RankableAction,
+    Slot,
+    SlotsRequest,
+    read_rank,
+    read_reward,
+    read_slots,
+    read_slots_reward,
+)
 from graphcb.service.requests import check_size, count_features
 from graphcb.service.routes import Answer, Call, Route
 
 PREFIXES = ("", "/v1.0", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3")
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256, pattern="^[^\\x00]*$")]
-Features = list[dict[str, Any]]
-
-
-class RankableAction(msgspec.Struct):
-    """An action and what is known of it."""
-
-    id: Name
-    features: Features = []
-
-
-class RankRequest(msgspec.Struct, rename="camel"):
-    """A request for one action."""
-
-    actions: list[RankableAction]
-    context_features: Features | None = None
-    excluded_actions: list[str] | None = None
-    event_id: Name | None = None
-    defer_activation: bool = False
-
-
-class Slot(msgspec.Struct, rename="camel"):
-    """A place for an action; its baseline is read and not used."""
-
-    id: Name
-    baseline_action: str | None = None
-    features: Features | None = None
-    excluded_actions: list[str] | None = None
-
-
-class SlotsRequest(msgspec.Struct, rename="camel"):
-    """A request for one action in each slot."""
-
-    actions: list[RankableAction]
-    slots: list[Slot]
-    context_features: Features | None = None
-    event_id: Name | None = None
-    defer_activation: bool = False
-
-
-class RewardRequest(msgspec.Struct):
-    """The reward of the action that was shown."""
-
-    value: float
-
-
-class SlotReward(msgspec.Struct, rename="camel"):
-    """The reward of the action in a slot."""
-
-    slot_id: str
-    value: float
-
-
-class SlotsRewardRequest(msgspec.Struct):
-    """Rewards of some slots."""
-
-    reward: list[SlotReward]
-
-
-_RANK = msgspec.json.Decoder(RankRequest)
-_SLOTS = msgspec.json.Decoder(SlotsRequest)
-_REWARD = msgspec.json.Decoder(RewardRequest)
-_SLOTS_REWARD = msgspec.json.Decoder(SlotsRewardRequest)
 _NOTHING = b""
 
 
@@ -115,7 +62,7 @@ class _Calls:
         self._desk, self._problem, self._limits = desk, problem, limits
 
     async def rank(self, call: Call) -> Answer:
-        asked = _RANK.decode(call.body)
+        asked = read_rank(call.body)
         features = self._features(asked.actions)
         excluded = set(asked.excluded_actions or ())
         left = {name: value for name, value in features.items() if name not in excluded}
@@ -125,7 +72,7 @@ class _Calls:
         return Answer(201, await self._desk.ask(job))
 
     async def rank_slots(self, call: Call) -> Answer:
-        asked = _SLOTS.decode(call.body)
+        asked = read_slots(call.body)
         check_size("slots", len(asked.slots), self._limits.batch)
         features = self._features(asked.actions)
         context = self._merged("contextFeatures", asked.context_features)
@@ -139,11 +86,11 @@ class _Calls:
         return Answer(201, await self._desk.ask(job))
 
     async def reward(self, call: Call) -> Answer:
-        values = {"": _REWARD.decode(call.body).value}
+        values = {"": read_reward(call.body).value}
         return await self._reward(call.name, values)
 
     async def reward_slots(self, call: Call) -> Answer:
-        asked = _SLOTS_REWARD.decode(call.body).reward
+        asked = read_slots_reward(call.body).reward
         return await self._reward(call.name, {one.slot_id: one.value for one in asked})
 
     async def activate(self, call: Call) -> Answer:
