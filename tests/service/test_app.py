@@ -13,7 +13,7 @@ from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import replay, verify
 from graphcb.saving import to_bytes
 from graphcb.service.app import Service
-from graphcb.service.guards import Limits
+from graphcb.service.guards import RequestLimits
 
 from .conftest import FRAUD, ITEMS
 
@@ -214,7 +214,7 @@ def test_the_problem_status_metrics_and_health(start):
 
 
 def test_limits_on_what_a_request_holds(start):
-    limits = Limits(body=2000, batch=2, features=3, actions=2, body_seconds=0.3)
+    limits = RequestLimits(body=2000, batch=2, features=3, actions=2, body_seconds=0.3)
     service = start(ITEMS, limits=limits)
 
     def refused(content):
@@ -235,7 +235,7 @@ def test_limits_on_what_a_request_holds(start):
 
 
 def test_a_slow_client_is_told_and_holds_nobody_up(start):
-    service = start(limits=Limits(body_seconds=0.3))
+    service = start(limits=RequestLimits(body_seconds=0.3))
     where = urlsplit(service.address)
     with socket.create_connection((where.hostname, where.port), timeout=20.0) as slow:
         head = (

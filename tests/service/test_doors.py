@@ -5,7 +5,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb.service.errors import Refused
-from graphcb.service.guards import Limits, Rates
+from graphcb.service.guards import Rates, RequestLimits
 from graphcb.service.keys import Keys
 from graphcb.service.server import check_address
 
@@ -51,7 +51,7 @@ def test_keys_and_scopes(start, keys):
 
 def test_requests_per_key(start, keys):
     first, second = keys.add("first", ["decide"]), keys.add("second", ["decide"])
-    service = start(keys=keys, limits=Limits(per_second=0.001))
+    service = start(keys=keys, limits=RequestLimits(per_second=0.001))
     assert service.call("POST", "/v1/decisions", ASKED, bearer(first))[0] == 200
     status, headers, body = service.ask("POST", "/v1/decisions", ASKED, bearer(first))
     assert status == 429

@@ -11,10 +11,10 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 import msgspec
 
 from graphcb.decisions.encoding import Encoded, decode
-from graphcb.service.guards import Limits
+from graphcb.service.guards import RequestLimits
 from graphcb.service.requests import as_context
 
-LIMITS = Limits()
+LIMITS = RequestLimits()
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 
 

@@ -61,7 +61,7 @@ def _serve(options: argparse.Namespace) -> None:
     from graphcb.decisions import Policy
     from graphcb.problems import Problem
     from graphcb.service.app import Service
-    from graphcb.service.guards import Limits
+    from graphcb.service.guards import RequestLimits
     from graphcb.service.keys import Keys
     from graphcb.service.server import address_of, check_address, listen, new_server, run
 
@@ -81,7 +81,7 @@ def _serve(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
     socket = listen(options.host, options.port)
     with socket, Policy(log, problem=problem, **settings) as policy:
-        limits = Limits(per_second=options.rate)
+        limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
         run(new_server(service), socket, lambda: print(greeting, flush=True))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphcb.decisions.decision import (
@@ -98,7 +99,7 @@ class Together:
             content = encode(plain, "context")
             context = Encoded(content, decode(content))
         pending = self._pending
-        given = context.value, frame.graph, decode(frame.actions)
+        given = context.value, frame.graph, self._decoded(frame.actions)
         pending.asked = True
         try:
             one = draw(pending.state, self._start.seed, *given)
@@ -176,7 +177,7 @@ class Together:
         """Teach the agent, which learns in place."""
         pending = self._pending
         decision = read_whole(pending, new.row)
-        context, actions = decode(decision.context), decode(decision.actions)
+        context, actions = decode(decision.context), self._decoded(decision.actions)
         pending.asked = True
         try:
             pending.state = learn(pending.state, context, actions, new.indices, new.losses)
@@ -189,6 +190,10 @@ class Together:
         row = FeedbackRow(pending.state.position, time.time(), *content)
         self._feedbacks.append(row)
         new.parts.append(row)
+
+    def _decoded(self, actions: bytes) -> Any:
+        """The actions of a round; an agent of graphcb's own classes does not write to them."""
+        return _read_once(actions) if self._trusts_agent else decode(actions)
 
     def _note(self, problem: BaseException) -> None:
         """A refused call leaves an agent of graphcb's own classes as it was, no other."""
@@ -235,6 +240,9 @@ class Together:
             one.gamma,
             one.after.n_feedbacks,
         )
+
+
+_read_once = lru_cache(maxsize=16)(decode)
 
 
 def _as_row(one: Drawn, context: bytes, frame: _Frame) -> DecisionRow:

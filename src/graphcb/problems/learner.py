@@ -89,10 +89,10 @@ class Learner:
         described = self._described(context, actions, names)
         inner = self._inner(actions, names, described)
         self.agent.learn(self.encoder.encode(context), inner, losses)
-        self.encoder.learn(context)
+        self.encoder.count(context)
         if self.action_encoder is not None:
             for action in described:
-                self.action_encoder.learn(action)
+                self.action_encoder.count(action)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """The losses or rewards that are expected of these actions."""

@@ -14,7 +14,7 @@ from graphcb.service import answers, personalizer
 from graphcb.service.desk import Desk
 from graphcb.service.doors import Doors
 from graphcb.service.errors import Refused, as_refusal
-from graphcb.service.guards import ClientGone, Limits, read_body
+from graphcb.service.guards import ClientGone, RequestLimits, read_body
 from graphcb.service.keys import Keys
 from graphcb.service.metrics import Metrics
 from graphcb.service.openapi import description
@@ -39,13 +39,13 @@ class Service:
         policy: Policy,
         *,
         keys: Keys | None = None,
-        limits: Limits | None = None,
+        limits: RequestLimits | None = None,
         echo: bool = False,
     ) -> None:
         if policy.problem is None:
             raise ValueError("`policy` must have a problem, whose names the service speaks")
         self.problem: Problem = policy.problem
-        self.limits = Limits() if limits is None else limits
+        self.limits = RequestLimits() if limits is None else limits
         self.desk, self.metrics = Desk(policy), Metrics()
         self._doors = Doors(keys, self.limits.per_second)
         routes = [

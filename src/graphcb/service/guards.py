@@ -1,4 +1,4 @@
-"""Limits on what a client may send, and how fast."""
+"""RequestLimits on what a client may send, and how fast."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ CLOSE = ((b"connection", b"close"),)
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """The most that a request may hold, and how long it may take to arrive.
 
     `per_second` is the number of requests that each key may send per second, with bursts of as
@@ -58,7 +58,7 @@ class Rates:
         self._buckets[client] = tokens - 1.0, now
 
 
-async def read_body(receive: Receive, limits: Limits) -> bytes:
+async def read_body(receive: Receive, limits: RequestLimits) -> bytes:
     """The whole body; one that is too large or too slow is refused."""
     try:
         async with asyncio.timeout(limits.body_seconds):

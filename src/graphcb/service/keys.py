@@ -21,7 +21,7 @@ LOOK_EVERY = 1.0  # seconds between two looks at the file
 
 
 @dataclass(frozen=True)
-class Key:
+class ClientKey:
     """What is known of a client's key; `sha256` is its digest in hexadecimal digits.
 
     The scope "admin" includes the others.
@@ -39,7 +39,7 @@ class Key:
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True):
     format: int
-    keys: list[Key]
+    keys: list[ClientKey]
 
 
 class Keys:
@@ -54,19 +54,19 @@ class Keys:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._keys: tuple[Key, ...] = ()
+        self._keys: tuple[ClientKey, ...] = ()
         self._seen: tuple[int, int] | None = None
         self._looked = 0.0
         if self.path.exists():
             self._read()
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[ClientKey]:
         return iter(self._keys)
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def find(self, secret: str) -> Key | None:
+    def find(self, secret: str) -> ClientKey | None:
         """The key that a client shows, compared in constant time."""
         self._look_again()
         digest = _digest(secret)
@@ -85,7 +85,7 @@ class Keys:
         if any(key.name == name for key in self._keys):
             raise ValueError(f"`name` must be new, got {name!r}, which has a key; remove it first")
         secret = secrets.token_urlsafe(32)
-        self._write((*self._keys, Key(name, _digest(secret), allowed, time.time())))
+        self._write((*self._keys, ClientKey(name, _digest(secret), allowed, time.time())))
         return secret
 
     def remove(self, name: str) -> None:
@@ -93,7 +93,7 @@ class Keys:
         as_one_of("name", name, [key.name for key in self._keys])
         self._write(tuple(key for key in self._keys if key.name != name))
 
-    def _write(self, keys: tuple[Key, ...]) -> None:
+    def _write(self, keys: tuple[ClientKey, ...]) -> None:
         if not self.path.exists():  # as atomic_write keeps the mode of what it replaces
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         content = {"format": 1, "keys": [asdict(key) for key in keys]}

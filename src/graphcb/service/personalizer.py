@@ -18,7 +18,7 @@ from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.events import Event, Events
-from graphcb.service.guards import Limits
+from graphcb.service.guards import RequestLimits
 from graphcb.service.personalizer_requests import (
     Features,
     RankableAction,
@@ -36,7 +36,7 @@ PREFIXES = ("", "/v1.0", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3"
 _NOTHING = b""
 
 
-def routes(desk: Desk, problem: Problem, limits: Limits) -> list[Route]:
+def routes(desk: Desk, problem: Problem, limits: RequestLimits) -> list[Route]:
     """The paths of all versions of the clients."""
     calls = _Calls(desk, problem, limits)
     found = []
@@ -58,7 +58,7 @@ def routes(desk: Desk, problem: Problem, limits: Limits) -> list[Route]:
 class _Calls:
     """The handlers of the paths above."""
 
-    def __init__(self, desk: Desk, problem: Problem, limits: Limits) -> None:
+    def __init__(self, desk: Desk, problem: Problem, limits: RequestLimits) -> None:
         self._desk, self._problem, self._limits = desk, problem, limits
 
     async def rank(self, call: Call) -> Answer:

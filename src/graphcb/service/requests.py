@@ -13,7 +13,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.problems.reveals import read_reveals
 from graphcb.service.errors import Refused
-from graphcb.service.guards import Limits
+from graphcb.service.guards import RequestLimits
 
 Plain = str | int | float | bool | None
 
@@ -75,7 +75,7 @@ def read_feedback(body: bytes, problem: Problem) -> dict[str, float]:
 
 
 def as_rounds(
-    request: DecisionsRequest, problem: Problem, limits: Limits
+    request: DecisionsRequest, problem: Problem, limits: RequestLimits
 ) -> tuple[list[NewRound], bool]:
     """The rounds of a request, and whether they are several."""
     if request.decisions is None:
@@ -86,7 +86,7 @@ def as_rounds(
     return [as_round(one, problem, limits) for one in request.decisions], True
 
 
-def as_round(request: DecisionRequest, problem: Problem, limits: Limits) -> NewRound:
+def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) -> NewRound:
     """The round of one request."""
     actions = request.actions
     if actions is not None:
@@ -101,7 +101,7 @@ def as_round(request: DecisionRequest, problem: Problem, limits: Limits) -> NewR
     return NewRound(as_context(bytes(request.context), limits), graph, actions)
 
 
-def as_context(content: bytes, limits: Limits) -> Any:
+def as_context(content: bytes, limits: RequestLimits) -> Any:
     """A context from its JSON, which is logged as it came where nothing has to be flattened."""
     try:
         context: Any = _FLAT.decode(content)
