@@ -1,5 +1,7 @@
+import contextlib
 import json
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -214,7 +216,7 @@ def test_the_problem_status_metrics_and_health(start):
 
 
 def test_limits_on_what_a_request_holds(start):
-    limits = RequestLimits(body=2000, batch=2, features=3, actions=2, body_seconds=0.3)
+    limits = RequestLimits(body=2000, batch=2, features=3, actions=2, in_all=3)
     service = start(ITEMS, limits=limits)
 
     def refused(content):
@@ -231,6 +233,18 @@ def test_limits_on_what_a_request_holds(start):
     assert refused({"actions": list("abc")}) == "the actions must be at most 2, got 3"
     named = refused({"actions": {"a": flat}})
     assert named == "the features of action 'a' must be at most 3, got 4"
+    several = refused({"decisions": [{"actions": ["a", "b"]}] * 2})
+    assert several == "the actions of all decisions together must be at most 3, got 4"
+    assert service.call("GET", "/v1/status")[1]["n_events"] == 0
+
+
+def test_deep_nesting_is_refused(start):
+    service = start()
+    for opened, closed in ((b"[", b"]"), (b'{"a":', b"}")):
+        inner = 20_000 * opened + b"1" + 20_000 * closed
+        status, answer = service.call("POST", "/v1/decisions", b'{"context": %s}' % inner)
+        assert status == 400
+        assert "not nested this deeply" in answer["error"]["message"]
     assert service.call("GET", "/v1/status")[1]["n_events"] == 0
 
 
@@ -246,6 +260,29 @@ def test_a_slow_client_is_told_and_holds_nobody_up(start):
         answer = slow.recv(10_000)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"the body must arrive within 0.3 seconds" in answer
+
+
+def test_a_connection_without_a_request_is_closed(start, monkeypatch):
+    monkeypatch.setattr("graphcb.service.connections.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("graphcb.service.connections.HEAD_BYTES", 10_000)
+    service = start()
+    where = urlsplit(service.address)
+    for sent in (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "):
+        with socket.create_connection((where.hostname, where.port), timeout=20.0) as idle:
+            idle.sendall(sent)
+            assert idle.recv(100) == b""
+    with socket.create_connection((where.hostname, where.port), timeout=20.0) as endless:
+        with contextlib.suppress(ConnectionError):
+            endless.sendall(b"GET /healthz HTTP/1.1\r\n")
+            for n in range(100):
+                endless.sendall(b"X-%d: %s\r\n" % (n, b"x" * 1000))
+        with contextlib.suppress(ConnectionError):
+            assert endless.recv(100) == b""
+    with contextlib.closing(service.connect()) as kept:
+        for _ in range(3):
+            kept.request("GET", "/healthz")
+            assert kept.getresponse().read() == b'{"status":"ok"}'
+            time.sleep(0.4)
 
 
 def test_a_client_that_leaves_changes_nothing(start):

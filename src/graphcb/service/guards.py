@@ -16,14 +16,16 @@ CLOSE = ((b"connection", b"close"),)
 class RequestLimits:
     """The most that a request may hold, and how long it may take to arrive.
 
-    `per_second` is the number of requests that each key may send per second, with bursts of as
-    many; None for any number.
+    `in_all` is the number of actions in all rounds of a batch together. `per_second` is the
+    number of requests that each key may send per second, with bursts of as many; None for any
+    number.
     """
 
     body: int = 1_000_000
     batch: int = 1000
     features: int = 1000
     actions: int = 1000
+    in_all: int = 20_000
     per_second: float | None = None
     body_seconds: float = 10.0
 

@@ -83,7 +83,11 @@ def as_rounds(
     if bytes(request.context) != b"null" or request.actions or request.reveals:
         raise ValueError("`decisions` must stand alone: put context, actions and reveals into each")
     check_size("decisions", len(request.decisions), limits.batch)
-    return [as_round(one, problem, limits) for one in request.decisions], True
+    rounds = [as_round(one, problem, limits) for one in request.decisions]
+    n_fixed = len(problem.actions) if problem.has_fixed_actions else 0
+    n_actions = sum(n_fixed if one.actions is None else len(one.actions) for one in rounds)
+    check_size("actions of all decisions together", n_actions, limits.in_all)
+    return rounds, True
 
 
 def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) -> NewRound:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import uvicorn
 
 from graphcb.service.app import Service
+from graphcb.service.connections import Connection
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
 KEEP_ALIVE = 30  # seconds that a connection may idle
@@ -43,7 +44,7 @@ def new_server(service: Service) -> uvicorn.Server:
     """A server for the service; it stops once its `should_exit` is true."""
     config = uvicorn.Config(
         service,
-        http="httptools",
+        http=Connection,
         loop="uvloop" if find_spec("uvloop") else "asyncio",
         ws="none",
         lifespan="on",
