@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.evaluation.intervals import confidence_sequence
-from graphcb.evaluation.terms import Flags, Floats, doubly_robust_terms, graph_terms
+from graphcb.estimates.intervals import confidence_sequence
+from graphcb.estimates.terms import Flags, Floats, doubly_robust_terms, graph_terms
 
 N_KINDS = 4
 

@@ -79,6 +79,7 @@ PARTS = (
         "evaluation", "Judging a policy on a log", "evaluation.py",
         quick=("--logs", "20", "--decisions", "100"),
     ),
+    Part("baseline", "Never worse than the baseline", "baseline.py"),
     Part("foundation", "The foundation", "foundation.py"),
 )  # fmt: skip
 

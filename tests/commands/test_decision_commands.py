@@ -1,5 +1,6 @@
 """`graphcb replay`, `graphcb log export` and `graphcb evaluate`, as one calls them."""
 
+import re
 import sqlite3
 from contextlib import closing
 
@@ -199,3 +200,30 @@ def test_a_range_that_is_too_narrow(log, capsys):
         code, out, _ = run(capsys, "evaluate", path, "--policy", "uniform", "--loss-range", *both)
         assert code == 0
     assert np.isfinite(float(out.split("with the graph ")[1].split()[0]))
+
+
+def test_evaluate_a_shadow(tmp_path, capsys):
+    path = tmp_path / "shadow.db"
+    agent = graphcb.Shadow(graphcb.SquareCBG(), 0)
+    with graphcb.Policy(path, agent, seed=0, durability="process-kill") as policy:
+        for _ in range(100):
+            made = policy.decide([1.0], graphcb.graphs.full_information(2))
+            policy.feedback(made.decision_id, {0: 0.75, 1: 0.25})
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "shadow")
+    assert code == 0
+    assert "mean loss of shadow" in out
+    text = (
+        r"gain on what was played: 0\.49\d\d per decision \(normal 95 %: 0\.\d+ to 0\.\d+; anytime"
+    )
+    assert re.search(text, out)
+
+
+def test_evaluate_a_shadow_whose_baseline_shows_nothing(tmp_path, capsys):
+    path, hidden = tmp_path / "shadow.db", graphcb.FeedbackGraph([[0, 0], [1, 1]])
+    agent = graphcb.Shadow(graphcb.Uniform(), 0)
+    with graphcb.Policy(path, agent, seed=0, durability="process-kill") as policy:
+        for _ in range(5):
+            policy.decide([1.0], hidden)
+    code, out, _ = run(capsys, "evaluate", path, "--policy", "shadow")
+    assert code == 0
+    assert "gain on what was played: cannot be estimated from what was revealed" in out

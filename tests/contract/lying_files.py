@@ -20,7 +20,16 @@ import warnings
 import numpy as np
 
 from graphcb import FileError, Limits, SquareCB, SquareCBG, exploration, graphs, oracles, saving
-from graphcb.agents import Budget, EpsilonGreedy, Greedy, Played, Uniform, hook
+from graphcb.agents import (
+    Budget,
+    Conservative,
+    EpsilonGreedy,
+    Greedy,
+    Played,
+    Shadow,
+    Uniform,
+    hook,
+)
 from graphcb.experiments.model import EARLIER, Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
@@ -85,6 +94,9 @@ def examples():
         SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
         Greedy(copy.deepcopy(linear), limits=GROUP),
         EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
+        Conservative(SquareCBG(copy.deepcopy(alone[3]), gamma=10.0), 1, loss=0.25),
+        Conservative(Greedy(copy.deepcopy(linear)), Uniform(), epsilon=0.5),
+        Shadow(Greedy(copy.deepcopy(linear)), 2),
     ]
     for agent in agents:
         use(agent)
@@ -187,7 +199,10 @@ def predict(thing, context, actions):
             at_time(1.7e9)
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
         if (settle := hook(thing, "settle")) is not None:
-            settle(Played(context, graphs.bandit(ACTIONS), actions, answer, 1))
+            made = Played(context, graphs.bandit(ACTIONS), actions, answer, 1)
+            settle(made)
+        if (judge := hook(thing, "judge")) is not None:
+            judge(made, [1], [0.75])
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):

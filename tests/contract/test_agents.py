@@ -18,7 +18,16 @@ from graphcb import (
     oracles,
     save,
 )
-from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG, Uniform, gamma_of
+from graphcb.agents import (
+    Conservative,
+    EpsilonGreedy,
+    Greedy,
+    Shadow,
+    SquareCB,
+    SquareCBG,
+    Uniform,
+    gamma_of,
+)
 from graphcb.decisions import replay
 from graphcb.saving import to_bytes
 
@@ -35,8 +44,10 @@ class OnlyPredicts:
 
 
 BUILD = {
+    Conservative: lambda: Conservative(SquareCBG(oracle(), gamma=SquareRoot(4.0, 1.0)), 0.0),
     EpsilonGreedy: lambda: EpsilonGreedy(oracle(), epsilon=0.2),
     Greedy: lambda: Greedy(oracle()),
+    Shadow: lambda: Shadow(SquareCB(oracle(), gamma=SquareRoot(4.0, "n_actions")), 0.0),
     SquareCB: lambda: SquareCB(oracle(), gamma=SquareRoot(4.0, "n_actions")),
     SquareCBG: lambda: SquareCBG(oracle(), gamma=SquareRoot(4.0, 1.0)),
     Uniform: Uniform,
@@ -95,6 +106,7 @@ class TestAgent:
         assert gamma_of(learner) is None
         play(learner, 9)
         expected = {SquareCB: 4.0 * np.sqrt(6 * 9), SquareCBG: 12.0}
+        expected |= {Shadow: expected[SquareCB], Conservative: expected[SquareCBG]}
         assert gamma_of(learner) == expected.get(agent)
 
     def test_a_shallow_copy_plays_without_changing_the_original(self, agent):
@@ -112,8 +124,8 @@ class TestAgent:
         assert learner.n_rounds == 0
 
     def test_what_is_no_oracle_is_refused(self, agent):
-        if agent is Uniform:
-            pytest.skip("has no oracle")
+        if agent in (Uniform, Conservative, Shadow):
+            pytest.skip("has no oracle of its own")
         with pytest.raises(TypeError, match=r"predict and update, .*got str without predict and"):
             agent("logistic")
         with pytest.raises(TypeError, match=r"got the class LinearOGD; make one.*LinearOGD\(...\)"):

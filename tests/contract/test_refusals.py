@@ -206,6 +206,8 @@ AGENTS = {
     graphcb.Greedy: [agent_of(graphcb.Greedy)],
     graphcb.EpsilonGreedy: [agent_of(graphcb.EpsilonGreedy)],
     graphcb.Uniform: [graphcb.Uniform],
+    graphcb.Conservative: [lambda: graphcb.Conservative(agent_of(graphcb.SquareCBG)(), 0)],
+    graphcb.Shadow: [lambda: graphcb.Shadow(agent_of(graphcb.Greedy)(), 0)],
 }
 ROUNDS = [
     (x0[:2], graphs.bandit(4), None),

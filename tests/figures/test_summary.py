@@ -1,4 +1,4 @@
-from graphcb.evaluation.intervals import Interval
+from graphcb.estimates.intervals import Interval
 from graphcb.evaluation.summary import LogSummary, Window
 from graphcb.figures.curves import save
 from graphcb.figures.summary import draw_summary

@@ -1,6 +1,6 @@
 """The role of an agent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +15,8 @@ class Played(NamedTuple):
     """A round after its draw; `action` is the index that was drawn.
 
     `context`, `graph` and `actions` are what `act` was given, `probabilities` what it returned.
+    `names` is what rules call the actions, where that is not `actions`. Where feedback comes in
+    parts, `known` has the losses that earlier parts revealed, by index; None before the first.
     """
 
     context: Any
@@ -22,6 +24,8 @@ class Played(NamedTuple):
     actions: Any
     probabilities: NDArray[np.float64]
     action: int
+    names: Any = None
+    known: Mapping[int, float] | None = None
 
 
 class Agent(Protocol):

@@ -26,8 +26,9 @@ def add_to(commands: Commands) -> None:
         required=True,
         metavar="POLICY",
         help="uniform, logged (the policy that wrote the log), constant:ACTION (a name, or another "
-        "identifier, as in feedback), MODEL.npz (an agent written by graphcb.save, as it is) or "
-        "greedy:MODEL.npz (the action that looks best to it)",
+        "identifier, as in feedback), MODEL.npz (an agent written by graphcb.save, as it is), "
+        "greedy:MODEL.npz (the action that looks best to it) or shadow (the agent behind the "
+        "baseline of this log, compared with what was played)",
     )
     parser.add_argument(
         "--after",
@@ -49,10 +50,10 @@ def add_to(commands: Commands) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog
-    from graphcb.evaluation import evaluate
+    from graphcb.evaluation import evaluate, logged, shadow
     from graphcb.evaluation.targets import read_target
 
-    target = read_target(options.policy)
+    target = None if options.policy == "shadow" else read_target(options.policy)
     with DecisionLog(options.log) as log:
         problem, is_imported = log.problem, log.is_imported
         if problem is not None and options.loss_range is not None:
@@ -62,12 +63,15 @@ def _evaluate(options: argparse.Namespace) -> None:
             )
         found = evaluate(
             (row for row in log if row.position > options.after),
-            target,
+            target or shadow(log),
+            against=None if target else logged,
             oracle=_untrained_oracle(log),
             loss_range=options.loss_range or (problem.range if problem else None),
             confidence=options.confidence,
         )
     _print(found, options, problem)
+    if options.policy == "shadow":
+        _print_gain(found, options, problem)
     if found.doubly_robust is None:
         lacks = "the agent of this log has no oracle that graphcb can read"
         if is_imported:
@@ -112,6 +116,26 @@ def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem |
         )
     elif found.plain is None:
         print(f"plain: {_why_not_plain(found, unit)}")
+
+
+def _print_gain(
+    found: "Evaluation", options: argparse.Namespace, problem: "Problem | None"
+) -> None:
+    """What the shadow would have gained on what was played, per decision."""
+    if found.difference is None:
+        print("gain on what was played: cannot be estimated from what was revealed")
+        return
+    sign = 1.0 if problem is not None and problem.unit == "reward" else -1.0
+    sure = f"{100 * options.confidence:g} %"
+    text = f"normal {sure}: {_gained(found.difference.normal, sign)}"
+    if found.difference.anytime is not None:
+        text += f"; anytime-valid {sure}: {_gained(found.difference.anytime, sign)}"
+    print(f"gain on what was played: {sign * found.difference.value:.4f} per decision ({text})")
+
+
+def _gained(interval: "Interval", sign: float) -> str:
+    lower, upper = sorted((sign * interval.lower, sign * interval.upper))
+    return f"{lower:.4f} to {upper:.4f}"
 
 
 def _why_not_plain(found: "Evaluation", unit: str) -> str:

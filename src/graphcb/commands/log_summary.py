@@ -10,7 +10,7 @@ from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.tables import print_table
 
 if TYPE_CHECKING:
-    from graphcb.evaluation.intervals import Interval
+    from graphcb.estimates.intervals import Interval
     from graphcb.evaluation.summary import LogSummary
 
 SHOWN = 20  # actions

@@ -19,12 +19,16 @@ Losses = Mapping[Any, float]
 
 
 class NewFeedback(NamedTuple):
-    """What a feedback adds to the log, and its receipt; nothing is added if it is not counted."""
+    """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
+
+    `known` are the losses that earlier parts revealed, by index; None if there was no part.
+    """
 
     decision: DecisionRow
     indices: NDArray[np.int64]
     losses: NDArray[np.float64]
     receipt: Acknowledgement
+    known: dict[int, float] | None = None
 
 
 def check_feedbacks(
@@ -72,14 +76,15 @@ def _check(
     if not parts:
         return NewFeedback(row, indices, values, Acknowledgement(text, True, "counted"))
     known = merge(parts, graph, pending.storage.location)
+    earlier = {index: one.loss for index, one in known.items()}
     new, new_values = what_is_new(indices, values, known, identifiers, text, problem)
     if new.size == 0:
         message = (
             f"decision {text} already has its feedback (event {parts[-1].position}), with the "
             f"same {words_of(problem)[0]}; this one changes nothing"
         )
-        return NewFeedback(row, new, new_values, Acknowledgement(text, False, message))
+        return NewFeedback(row, new, new_values, Acknowledgement(text, False, message), earlier)
     n_known = indices.size - new.size
     several = words_of(problem)[0]
     message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"
-    return NewFeedback(row, new, new_values, Acknowledgement(text, True, message))
+    return NewFeedback(row, new, new_values, Acknowledgement(text, True, message), earlier)

@@ -230,6 +230,7 @@ def _learn(pending: Pending, new: NewFeedback) -> FeedbackRow:
         decode(decision.actions),
         numbers(decision.probabilities, FLOAT),
         decision.action,
+        known=new.known,
     )
     pending.state = learn(pending.state, played, new.indices, new.losses)
     pending.learned = True

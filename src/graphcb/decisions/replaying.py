@@ -1,6 +1,7 @@
 """From a log to the state that it leads to, checking every decision on the way."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,14 @@ class ReplayError(FileError):
     """A decision of the log is different when it is replayed."""
 
 
+class Step(NamedTuple):
+    """An event of a log, and the states before and after it; its agent may learn in place."""
+
+    position: int
+    before: PolicyState
+    after: PolicyState
+
+
 def replay(
     log: DecisionLog, *, classes: Iterable[type] = (), from_checkpoint: bool = False
 ) -> PolicyState:
@@ -36,6 +45,14 @@ def replay(
     return rebuild(
         log.storage, log.start, graphs, classes=classes, from_checkpoint=from_checkpoint
     )[0]
+
+
+def steps(log: DecisionLog, *, classes: Iterable[type] = ()) -> Iterator[Step]:
+    """The events of a log from the first on, each with its states, as in `replay`."""
+    log.refresh()
+    until = records.read_end(log.storage)
+    first = _first_state(log.storage, log.start, tuple(classes), 0)
+    return _steps(log.storage, log.start, StoredGraphs(log.storage), first, until, check=True)
 
 
 def rebuild(
@@ -52,8 +69,26 @@ def rebuild(
     Without `check`, decisions may come out differently.
     """
     until = records.read_end(storage)
-    state, counts = _first_state(storage, start, tuple(classes), until if from_checkpoint else 0)
+    first = _first_state(storage, start, tuple(classes), until if from_checkpoint else 0)
+    state, counts = first
+    for step in _steps(storage, start, graphs, first, until, check=check):
+        state = step.after
+    return state, counts
+
+
+def _steps(
+    storage: Storage,
+    start: LogStart,
+    graphs: StoredGraphs,
+    first: tuple[PolicyState, PartCounts],
+    until: int,
+    *,
+    check: bool,
+) -> Iterator[Step]:
+    """The events after the first state; the counts of feedbacks are kept up to date."""
+    state, counts = first
     for row in records.read_events(storage, state.position, until):
+        before = state
         if isinstance(row, DecisionRow):
             graph = graphs.read(row.graph)
             played = _read_played(row, graph, storage.location)
@@ -64,7 +99,7 @@ def rebuild(
             state = drawn.after
         else:
             state = _learn(state, row, storage, graphs, counts)
-    return state, counts
+        yield Step(row.position, before, state)
 
 
 def _learn(
@@ -81,11 +116,14 @@ def _learn(
             f"decision {row.decision}, which is missing"
         )
     graph = graphs.read(decision.graph)
+    known: dict[int, float] | None = None
     if counts.of(row.decision):
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
-        merge([part for part in parts if part.position <= row.position], graph, storage.location)
+        sofar = [part for part in parts if part.position <= row.position]
+        found = merge(sofar, graph, storage.location)
+        known = {index: one.loss for index, one in found.items() if one.event < row.position}
     counts.add(row.decision)
-    played = _read_played(decision, graph, storage.location)
+    played = _read_played(decision, graph, storage.location)._replace(known=known)
     return learn(state, played, *read_part(row, graph, storage.location))
 
 

@@ -1,7 +1,8 @@
 """Off-policy evaluation: the loss of a policy, estimated from another policy's log."""
 
-from graphcb.evaluation.intervals import Interval, confidence_sequence, normal_interval
+from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
+from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
 
@@ -18,6 +19,7 @@ __all__ = [
     "greedy",
     "logged",
     "normal_interval",
+    "shadow",
     "summarize",
     "uniform",
 ]

@@ -8,16 +8,16 @@ import numpy as np
 
 from graphcb.checks import as_losses, as_probabilities, as_range
 from graphcb.decisions import DecisionLog, LoggedDecision, LoggedFeedback
-from graphcb.evaluation.intervals import (
+from graphcb.estimates.intervals import (
     Interval,
     check_confidence,
     confidence_sequence,
     normal_interval,
     standard_error,
 )
+from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.rounds import FLOOR, JudgedRound, RoundTerms, terms_of
 from graphcb.evaluation.targets import Target
-from graphcb.evaluation.terms import Flags, Floats
 from graphcb.oracles import Oracle
 
 # Rounds that are held in memory; of earlier ones only the terms are kept.
@@ -45,7 +45,8 @@ class Evaluation:
     policy's play on actions whose loss could not have been revealed, `plain_unseen_share` the
     share on actions that could not have been played and shown their own loss, and `silent_share`
     the part of it on actions that never show their own loss. The doubly robust estimate relies
-    on the oracle for the unseen share.
+    on the oracle for the unseen share. `difference` is by how much the mean loss is larger than
+    that of the policy it was compared with.
     """
 
     n_decisions: int
@@ -57,6 +58,7 @@ class Evaluation:
     plain: Estimate | None
     doubly_robust: Estimate | None
     silent_share: float = 0.0
+    difference: Estimate | None = None
 
     @property
     def n_used(self) -> int:
@@ -68,6 +70,7 @@ def evaluate(
     rows: Iterable[LoggedDecision],
     target: Target,
     *,
+    against: Target | None = None,
     oracle: Oracle | None = None,
     loss_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
@@ -75,7 +78,9 @@ def evaluate(
     """Estimate the mean loss of `target` from the decisions of a log.
 
     `rows` is a `DecisionLog` or a part of one. An untrained `oracle` adds the doubly robust
-    estimate: a copy of it predicts each round before learning from it. All losses must lie in
+    estimate: a copy of it predicts each round before learning from it. With `against`, another
+    target, the difference of the two is estimated too, by the graph if it can be, else doubly
+    robust: round by round, which is much sharper than two intervals. All losses must lie in
     `loss_range`, which the anytime-valid intervals need; left out, it is that of the log's
     problem, else 0 to 1. If the problem has rewards, all losses here are rewards. Decisions
     without feedback are left out, which is right if feedback is missing at random, and so are
@@ -99,7 +104,8 @@ def evaluate(
         problem = rows.problem if isinstance(rows, DecisionLog) else None
         loss_range = (0.0, 1.0) if problem is None else problem.range
     low, high = as_range("loss_range", loss_range)
-    judge = _Judge(target, None if oracle is None else copy.deepcopy(oracle), low, high)
+    judge = _Judge(target, copy.deepcopy(oracle), low, high)
+    other = None if against is None else _Judge(against, copy.deepcopy(oracle), low, high)
     n_decisions = n_without_feedback = n_incomplete = 0
     for row in rows:
         n_decisions += 1
@@ -109,6 +115,8 @@ def evaluate(
             n_incomplete += 1
         else:
             judge.add(row)
+            if other is not None:
+                other.add(row)
     if n_decisions == n_without_feedback + n_incomplete:
         raise ValueError(
             f"the log must have decisions with complete feedback, got {n_decisions} decisions, "
@@ -135,6 +143,7 @@ def evaluate(
         plain if plain_unseen == 0.0 else None,
         robust,
         float(terms.silent.mean()),
+        None if other is None else judge.difference(terms, other.all_terms(), confidence),
     )
 
 
@@ -211,6 +220,22 @@ class _Judge:
                 self.low + self.width * float(lower[-1]), self.low + self.width * float(upper[-1])
             ),
         )
+
+    def difference(self, mine: RoundTerms, other: RoundTerms, confidence: float) -> Estimate | None:
+        """The mean of these rounds less that of others, which lies between -width and width."""
+        if not (mine.unseen.any() or other.unseen.any()):
+            values = self.width * (mine.graph - other.graph)
+            below = 0.5 * (mine.graph + other.graph_above)
+            above = 0.5 * (mine.graph_above + other.graph)
+            ends = confidence_sequence(below, above, confidence=confidence)
+            lower, upper = (self.width * (2.0 * float(end[-1]) - 1.0) for end in ends)
+            anytime: Interval | None = Interval(lower, upper)
+        elif self.oracle is not None:
+            values, anytime = self.width * (mine.robust - other.robust), None
+        else:
+            return None
+        error = standard_error(values)
+        return Estimate(float(values.mean()), error, normal_interval(values, confidence), anytime)
 
 
 def is_incomplete(row: LoggedDecision) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.evaluation.terms import Flags, Floats, doubly_robust_terms, graph_terms, plain_terms
+from graphcb.estimates.terms import Flags, Floats, doubly_robust_terms, graph_terms, plain_terms
 from graphcb.graphs import FeedbackGraph
 
 # The doubly robust terms of the confidence sequence are at least -FLOOR: predictions are shrunk

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.evaluation.intervals import Interval, check_confidence, normal_interval
+from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
 from graphcb.evaluation.judging import is_incomplete
 from graphcb.evaluation.rounds import JudgedRound, terms_of
 from graphcb.problems import Problem

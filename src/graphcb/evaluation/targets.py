@@ -10,13 +10,13 @@ from graphcb.agents import Agent, Greedy
 from graphcb.decisions import LoggedDecision
 from graphcb.decisions.identifiers import Identifiers, as_identifier
 from graphcb.decisions.transition import answer
-from graphcb.evaluation.terms import Floats
+from graphcb.estimates.terms import Floats
 from graphcb.oracles import Oracle
 from graphcb.problems import Learner
 from graphcb.saving import load
 
 Target = Callable[[LoggedDecision], Floats]
-FORMS = "uniform, logged, constant:ACTION, MODEL.npz or greedy:MODEL.npz"
+FORMS = "uniform, logged, constant:ACTION, MODEL.npz, greedy:MODEL.npz or shadow"
 
 
 def uniform(row: LoggedDecision) -> Floats:
@@ -58,7 +58,7 @@ def greedy(oracle: Oracle | Learner) -> Target:
 
 
 def read_target(text: str) -> Target:
-    """A policy from its text on the command line."""
+    """A policy from its text on the command line; that of a shadow needs its log."""
     if text in ("uniform", "logged"):
         return uniform if text == "uniform" else logged
     kind, colon, rest = text.partition(":")

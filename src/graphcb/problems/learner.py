@@ -197,7 +197,11 @@ class Learner:
         names = self._names(played.actions)
         revealed = [names[index] for index in indices]
         losses = self.problem.as_losses(self.problem.check_values(values, revealed))
-        inner(self._inside(played), indices, losses)
+        inside = self._inside(played)
+        if played.known is not None:
+            earlier = self.problem.as_losses(np.array(list(played.known.values()), dtype=float))
+            inside = inside._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
+        inner(inside, indices, losses)
 
     def _with_oracle(self, agent: Agent) -> Agent:
         """The agent; if it would make its oracle later, a copy that has the right one now."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.evaluation.terms import Floats
+from graphcb.estimates.terms import Floats
 
 # The smallest bet, 2^-30, is the best one after about 10^18 decisions.
 N_BETS = 30

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.evaluation.intervals import confidence_sequence, normal_interval, standard_error
-from graphcb.evaluation.terms import doubly_robust_terms, graph_terms, plain_terms
+from graphcb.estimates.intervals import confidence_sequence, normal_interval, standard_error
+from graphcb.estimates.terms import doubly_robust_terms, graph_terms, plain_terms
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
 spec = importlib.util.spec_from_file_location("simulated_logs", BENCHMARK)

@@ -1,0 +1,107 @@
+"""Never worse than the baseline, on real streams: python benchmarks/baseline.py [--quick].
+
+Each stream is played with its baseline by `Conservative(SquareCBG(), baseline, epsilon=...)`. The
+streams are those of the bake-off; without `GRAPHCB_DATA`, or with --quick, one that is generated.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb import Conservative, SquareCBG
+from graphcb.experiments.loop import play, streams
+from graphcb.experiments.prepared import prepare
+from graphcb.experiments.progressive import ExampleRounds
+
+Floats = NDArray[np.float64]
+
+ROUTE = {
+    "file": "llm_llama.csv.gz",
+    "kind": "route",
+    "models": ["llama3.2-1b", "llama3.2-3b", "llama3.1-8b", "llama3.1-70b", "llama3.1-405b"],
+    "weight": 0.5,
+    "largest": 1.5,
+    "price": 0.6,
+    "rows": 5533,
+}
+APPROVE = {"kind": "approve", "target": "default", "value": "1", "rows": 12000}
+# The name, the stream, and the index of the baseline, from the end.
+STREAMS: tuple[tuple[str, Mapping[str, Any], int], ...] = (
+    ("mushroom, review", {"file": "mushroom.csv.gz", "kind": "review", "price": 0.3}, -1),
+    ("magic, review", {"file": "magic.csv.gz", "kind": "review", "price": 0.3}, -1),
+    ("splice, review", {"file": "splice.csv.gz", "kind": "review", "price": 0.3}, -1),
+    ("credit, approve", {"file": "credit.csv.gz", **APPROVE, "act": [1, 0], "let_go": [0, 0.3]}, 0),
+    ("routing, cascade", {**ROUTE, "feedback": "cascade"}, -1),
+    ("routing, audit", {**ROUTE, "feedback": "audit"}, -1),
+    ("routing, bandit", {**ROUTE, "feedback": "bandit"}, 3),
+)
+GENERATED = (("generated", {"file": "generated", "kind": "review", "price": 0.3}, -1),)
+
+
+class Outcome(NamedTuple):
+    """Mean losses, the largest ratio at any time, and the share of deviations in the last part."""
+
+    loss: float
+    baseline: float
+    ratio: float
+    deviations: float
+
+
+def run(spec: Mapping[str, Any], place: int, epsilon: float | None, seed: int) -> Outcome:
+    """One run; without epsilon, the agent decides from the start."""
+    stream = prepare(spec, seed)
+    baseline = place % stream.graph.n_actions
+    agent: Any = SquareCBG()
+    if epsilon is not None:
+        agent = Conservative(agent, baseline, epsilon=epsilon)
+    draws = streams(seed)[1]
+    lost: list[float] = []
+    counts: list[int] = []
+    theirs: list[Floats] = []
+    for piece in stream.pieces:
+        world = ExampleRounds(piece, stream.graph, stream.loss_range)
+        theirs.append(piece.losses[:, baseline])
+        for row in play(agent, world, world.rounds(draws), draws):
+            lost.append(row.loss)
+            counts.append(getattr(agent, "n_deviations", 0))
+    sums, allowed = np.cumsum(lost), np.cumsum(np.concatenate(theirs))
+    late = 3 * len(lost) // 4
+    return Outcome(
+        float(sums[-1] / len(lost)),
+        float(allowed[-1] / len(lost)),
+        float((sums[allowed > 0.0] / allowed[allowed > 0.0]).max()),
+        (counts[-1] - counts[late]) / (len(lost) - 1 - late),
+    )
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    quick = options.quick or "GRAPHCB_DATA" not in os.environ
+    print(
+        "| stream | epsilon | baseline | agent alone | conservative | largest ratio | late share |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for name, spec, place in GENERATED if quick else STREAMS:
+        seeds = range(1 if quick else options.seeds)
+        alone = np.mean([run(spec, place, None, seed).loss for seed in seeds])
+        for epsilon in (0.1,) if quick else (0.02, 0.05, 0.1, 0.2):
+            found = [run(spec, place, epsilon, seed) for seed in seeds]
+            loss, baseline, _, late = np.mean(found, axis=0)
+            ratio = max(one.ratio for one in found)
+            print(
+                f"| {name} | {epsilon:g} | {baseline:.4f} | {alone:.4f} | {loss:.4f} | {ratio:.3f} "
+                f"| {late:.0%} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The baseline of a round: today's rule, as probabilities."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.agents.protocol import Agent
+from graphcb.agents.rules import names_of
+from graphcb.checks import as_probabilities, listed
+from graphcb.graphs import FeedbackGraph, as_graph
+
+Floats = NDArray[np.float64]
+
+SLACK = 1e-9  # by which linear limits may be missed
+
+
+def as_inner(agent: Any) -> Any:
+    """An agent to put inside another one."""
+    for role in ("act", "learn"):
+        if isinstance(agent, type) or not callable(getattr(agent, role, None)):
+            what = f"the class {agent.__name__}" if isinstance(agent, type) else _kind(agent)
+            raise TypeError(f"`agent` must have the methods act and learn, got {what}")
+    return agent
+
+
+def as_baseline(baseline: Any) -> Any:
+    """An action, or a copy of an object with `act`; anything else is refused."""
+    if isinstance(baseline, np.generic):
+        baseline = baseline.item()
+    if isinstance(baseline, int | float | str) and not isinstance(baseline, bool):
+        return baseline
+    if isinstance(baseline, type) or not callable(getattr(baseline, "act", None)):
+        what = f"the class {baseline.__name__}" if isinstance(baseline, type) else _kind(baseline)
+        raise TypeError(
+            "`baseline` must be an action, by its name or index, or an object with a method act, "
+            f"got {what}"
+        )
+    return copy.deepcopy(baseline)
+
+
+def baseline_probabilities(
+    baseline: Any, context: Any, graph: FeedbackGraph, actions: Any, names: Any = None
+) -> Floats:
+    """What the baseline plays in this round; it neither learns nor counts rounds.
+
+    So it answers the same whenever it is asked about a round, as late feedback requires.
+    """
+    n_actions = as_graph(graph).n_actions
+    if hasattr(baseline, "act"):
+        twin: Agent = copy.copy(baseline)
+        return as_probabilities(twin.act(context, graph, actions), n_actions)
+    called = names_of(n_actions, actions, names)
+    if len(called) != n_actions:
+        raise ValueError(
+            f"`actions` must have shape ({n_actions},) to match the graph, got ({len(called)},)"
+        )
+    if baseline not in called:
+        raise ValueError(
+            f"`baseline` must be an action of the round, one of {listed(map(repr, called))}; "
+            f"got {baseline!r}"
+        )
+    probabilities = np.zeros(n_actions)
+    probabilities[called.index(baseline)] = 1.0
+    return probabilities
+
+
+def check_limits(
+    agent: Any, baseline: Floats, graph: FeedbackGraph, actions: Any, names: Any
+) -> None:
+    """Refuse a baseline that breaks the limits of the agent."""
+    rules = getattr(agent, "rules", None)
+    box = None if rules is None else rules.box(graph.n_actions, actions, names)
+    if box is None:
+        return
+    called = names_of(graph.n_actions, actions, names)
+    for index in np.flatnonzero((baseline < box.lower) | (baseline > box.upper)).tolist():
+        below = baseline[index] < box.lower[index]
+        bound = f"floor is {box.lower[index]:g}" if below else f"cap is {box.upper[index]:g}"
+        raise ValueError(
+            "`baseline` must obey the limits of the agent, got probability "
+            f"{baseline[index]:g} for {called[index]!r}, whose {bound}; change one of them"
+        )
+    over = box.rows @ baseline - box.most
+    if (over > SLACK).any():
+        raise ValueError(
+            "`baseline` must obey the limits of the agent, got probabilities that exceed a linear "
+            f"limit by {over.max():g}; change one of them"
+        )
+
+
+def _kind(thing: Any) -> str:
+    return type(thing).__name__

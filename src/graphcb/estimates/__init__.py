@@ -1,0 +1,1 @@
+"""Formulas for estimates from what was revealed: importance-weighted terms, and intervals."""

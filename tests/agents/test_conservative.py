@@ -1,0 +1,358 @@
+"""Never worse than the baseline: proven, measured, delayed, in parts, and after a restart."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+from graphcb import (
+    Conservative,
+    DecisionLog,
+    FeedbackGraph,
+    Greedy,
+    Limits,
+    Policy,
+    SquareCBG,
+    Uniform,
+    graphs,
+    oracles,
+)
+from graphcb.agents import Played, conservative, gamma_of
+from graphcb.decisions import replay
+from graphcb.estimates import sums
+from graphcb.saving import to_bytes
+
+REVIEW = FeedbackGraph([[0, 0, 0], [0, 0, 0], [1, 1, 1]])
+CHANCES = FeedbackGraph([[0.5, 0.0, 0.3], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
+
+
+class Fixed:
+    """Plays the same distribution whatever happens; or in turns."""
+
+    def __init__(self, *turns):
+        self.turns, self.n_rounds = [np.array(turn, dtype=float) for turn in turns], 0
+
+    def act(self, context, graph, actions=None):
+        self.n_rounds += 1
+        return self.turns[self.n_rounds % len(self.turns)]
+
+    def learn(self, context, actions, losses):
+        pass
+
+    def check_loaded(self):
+        pass
+
+
+def play(agent, graph, losses, seed, baseline=None, delay=0):
+    """Gains after each round, and what was proven of them; feedback comes `delay` rounds later."""
+    rng, n = np.random.default_rng(seed), len(losses)
+    gains, proven, waiting = np.zeros(n), np.zeros(n), []
+    for t, row in enumerate(losses):
+        p = agent.act(row, graph)
+        action = int(rng.choice(p.size, p=p))
+        played = Played(row, graph, None, p, action)
+        agent.settle(played)
+        waiting.append((played, graph.draw_revealed(action, rng), row))
+        while len(waiting) > delay:
+            made, seen, its = waiting.pop(0)
+            agent.judge(made, seen, its[seen])
+            agent.learn(its, seen, its[seen])
+        theirs = row[agent.baseline] if baseline is None else baseline
+        gains[t] = (1.0 + agent.epsilon) * theirs - row[action]
+        proven[t] = agent.proven
+    return np.cumsum(gains), proven
+
+
+def some_losses(seed, n=300):
+    """The baseline, action 2, loses 0.3; action 0 is better, action 1 is worse."""
+    rng = np.random.default_rng(1000 + seed)
+    return (rng.random((n, 3)) < [0.1, 0.8, 0.3]).astype(float)
+
+
+AGENTS = {
+    "always the worst": [(0, 1, 0)],
+    "always better": [(1, 0, 0)],
+    "looks now and then": [(0.9, 0, 0.1)],
+    "in turns": [(1, 0, 0), (0, 1, 0), (0.2, 0.5, 0.3)],
+}
+GRAPHS = {
+    "bandit": graphs.bandit(3),
+    "full": graphs.full_information(3),
+    "review": REVIEW,
+    "chances": CHANCES,
+    "inventory": graphs.inventory(3),
+}
+
+
+def worst_runs(graph, n_seeds=4, **settings):
+    """The lowest gain of any run, and by how much more was ever proven than was gained."""
+    lowest, over = math.inf, -math.inf
+    for turns in AGENTS.values():
+        for seed in range(n_seeds):
+            agent = Conservative(Fixed(*turns), 2, epsilon=0.5, **settings)
+            gains, proven = play(agent, graph, some_losses(seed), seed)
+            lowest, over = min(lowest, gains.min()), max(over, (proven - gains).max())
+    return lowest, over
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_never_worse_at_any_time_in_any_seed_whatever_the_agent_does(graph):
+    lowest, over = worst_runs(graph)
+    assert lowest >= -1e-9
+    assert over <= 1e-9
+
+
+@pytest.mark.parametrize("graph", [GRAPHS["review"], GRAPHS["bandit"]], ids=["review", "bandit"])
+def test_a_bound_without_its_penalties_is_found_out(graph, monkeypatch):
+    def mean(sums, alpha):
+        return float(sums[-1])  # the smallest bet, whose penalty for chance is next to nothing
+
+    monkeypatch.setattr(conservative, "lower_end", mean)
+    assert worst_runs(graph, n_seeds=3)[1] > 1.0
+
+
+def test_deviations_that_are_not_counted_until_feedback_comes_are_found_out(monkeypatch):
+    def late(agent):
+        losses = np.tile([1.0, 1.0, 0.3], (300, 1))
+        return play(agent, graphs.full_information(3), losses, 0, delay=100)[0].min()
+
+    assert late(Conservative(Fixed((1, 0, 0)), 2)) >= 0.0
+    monkeypatch.setattr(Conservative, "settle", lambda agent, played: None)
+    assert late(Conservative(Fixed((1, 0, 0)), 2)) < -10.0
+
+
+@pytest.mark.parametrize("graph", [GRAPHS["full"], GRAPHS["review"]], ids=["full", "review"])
+def test_late_feedback_delays_and_breaks_nothing(graph):
+    for seed in range(3):
+        agent = Conservative(Fixed((1, 0, 0)), 2, epsilon=0.5)
+        gains, proven = play(agent, graph, some_losses(seed), seed, delay=50)
+        assert gains.min() >= 0.0
+        assert (proven <= gains + 1e-9).all()
+        at_once = Conservative(Fixed((1, 0, 0)), 2, epsilon=0.5)
+        play(at_once, graph, some_losses(seed), seed)
+        assert agent.n_deviations <= at_once.n_deviations
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_a_better_agent_takes_over(graph):
+    losses = some_losses(0, n=2500)
+    agent = Conservative(Fixed((1, 0, 0)), 2, epsilon=0.2)
+    play(agent, graph, losses, 0)
+    assert agent.proven > 25.0
+    assert agent.act(None, graph)[0] > 0.8
+
+
+def test_the_first_deviation_comes_when_epsilon_times_the_baselines_losses_cover_it():
+    agent = Conservative(Fixed((1, 0, 0)), 2, epsilon=0.1)
+    losses = np.tile([0.0, 0.0, 0.5], (60, 1))
+    play(agent, graphs.full_information(3), losses[:19], 0)
+    assert agent.n_deviations == 0
+    assert agent.proven == pytest.approx(0.95)
+    play(agent, graphs.full_information(3), losses[:1], 0)
+    np.testing.assert_array_equal(agent.act(None, graphs.full_information(3)), [1, 0, 0])
+
+
+def test_a_known_loss_is_put_by_though_the_baseline_shows_nothing():
+    unknown = Conservative(Fixed((0, 0, 1)), 0, epsilon=0.5)
+    losses = np.tile([0.4, 1.0, 0.1], (200, 1))
+    play(unknown, REVIEW, losses, 0)
+    assert unknown.proven == 0.0
+    assert unknown.n_deviations == 0
+    known = Conservative(Fixed((0, 0, 1)), 0, epsilon=0.5, loss=0.4)
+    gains, proven = play(known, REVIEW, losses, 0, baseline=0.4)
+    assert known.n_deviations > 190
+    assert gains.min() >= 0.0
+    np.testing.assert_allclose(proven, gains)
+
+
+def test_it_says_why_it_cannot_deviate_and_what_to_do():
+    agent = Conservative(Uniform(), "approve")
+    names = ["approve", "call", "review"]
+    text = agent.explain(REVIEW, names=names)
+    assert text.startswith("always the baseline 'approve': playing it does not reveal its loss")
+    assert "give its mean loss as loss=, or a baseline that reveals its own loss" in text
+    known = Conservative(Uniform(), "approve", loss=0.2).explain(REVIEW, names=names)
+    assert known.startswith("the agent decides while a proven gain of 0 covers")
+
+
+def test_the_same_distribution_is_no_deviation():
+    agent = Conservative(Uniform(), Uniform())
+    np.testing.assert_allclose(agent.act(None, graphs.bandit(4)), 0.25)
+    agent.settle(Played(None, graphs.bandit(4), None, np.full(4, 0.25), 1))
+    assert agent.n_deviations == 0
+
+
+def test_the_last_model_as_baseline_is_kept_as_it_is():
+    oracle = oracles.LinearOGD(2, 1, learning_rate=0.5)
+    model = Greedy(oracle)
+    agent = Conservative(model, model)
+    for _ in range(5):
+        agent.learn([1.0], [0], [1.0])
+    np.testing.assert_array_equal(Greedy(oracle).act([1.0], graphs.bandit(2)), [0.0, 1.0])
+    np.testing.assert_array_equal(agent.act([1.0], graphs.bandit(2)), [1.0, 0.0])
+    assert agent.baseline.n_rounds == 0
+
+
+def test_a_stochastic_baseline_is_compared_by_what_it_would_lose():
+    losses = some_losses(1)
+    for seed in range(3):
+        agent = Conservative(Fixed((1, 0, 0)), Fixed((0, 0.2, 0.8)), epsilon=0.5)
+        rng = np.random.default_rng(seed)
+        gain = 0.0
+        for row in losses:
+            p = agent.act(row, REVIEW)
+            action = int(rng.choice(3, p=p))
+            made = Played(row, REVIEW, None, p, action)
+            agent.settle(made)
+            seen = REVIEW.draw_revealed(action, rng)
+            agent.judge(made, seen, row[seen])
+            gain += (
+                conservative.Deviation(
+                    p, np.array([0, 0.2, 0.8]), FeedbackGraph(np.ones((3, 3))), 0.5, None
+                )
+                .proof(action, dict(enumerate(row)))
+                .least
+            )
+            assert agent.proven <= gain + 1e-9
+            assert gain >= -1e-9
+
+
+def test_feedback_in_parts_adds_up_to_the_same(tmp_path):
+    graph, made = graphs.full_information(2), []
+    for name, parts in (("whole", [{0: 0.5, 1: 0.25}]), ("parts", [{0: 0.5}, {1: 0.25}])):
+        agent = Conservative(Fixed((0, 1)), 0, epsilon=0.5)
+        file = tmp_path / f"{name}.db"
+        with Policy(file, agent, seed=1, durability="process-kill", classes=[Fixed]) as policy:
+            for _ in range(30):
+                decision = policy.decide(None, graph)
+                for part in parts:
+                    policy.feedback(decision.decision_id, part)
+            made.append((policy.agent.proven, policy.agent.n_deviations))
+            state = to_bytes(policy.agent)
+        with DecisionLog(file) as log:
+            assert to_bytes(replay(log, classes=[Fixed]).agent) == state
+    np.testing.assert_allclose(made[0], made[1])
+    assert made[0][1] > 5
+
+
+def test_it_goes_on_after_a_kill_as_if_nothing_had_happened(tmp_path):
+    def decide(policy, n, seed):
+        rng, ids = np.random.default_rng(seed), []
+        for _ in range(n):
+            row = (rng.random(3) < [0.1, 0.8, 0.5]).astype(float)
+            decision = policy.decide([1.0], REVIEW)
+            ids.append(decision.action_index)
+            seen = np.flatnonzero(REVIEW.row(decision.action_index))
+            if seen.size:
+                policy.feedback(decision.decision_id, {int(i): row[i] for i in seen})
+        return ids
+
+    agent = Conservative(SquareCBG(), 2, epsilon=0.5)
+    settings = {"seed": 3, "durability": "process-kill", "checkpoint_every": 37}
+    whole = Policy(tmp_path / "whole.db", agent, **settings)
+    expected = decide(whole, 60, 0) + decide(whole, 60, 1)
+    killed = Policy(tmp_path / "killed.db", agent, **settings)
+    found = decide(killed, 60, 0)
+    killed._log.storage.close()  # nothing is said to the log
+    with Policy(tmp_path / "killed.db", **settings) as again:
+        found += decide(again, 60, 1)
+        assert to_bytes(again.agent) == to_bytes(whole.agent)
+        assert again.agent.n_deviations > 10
+    assert found == expected
+    whole.close()
+
+
+def test_limits_hold_and_a_baseline_that_breaks_them_is_refused():
+    limits = Limits(caps={1: 0.25}, linear=[{"actions": [0, 1], "at_most": 0.5}])
+    inner = Greedy(oracles.LinearOGD(3, 1), limits=limits)
+    agent = Conservative(inner, 2)
+    np.testing.assert_array_equal(agent.act([1.0], graphs.bandit(3)), [0, 0, 1])
+    for baseline, text in [
+        (1, "limits of the agent, got probability 1 for 1, whose cap is 0.25; change one of them"),
+        (0, "limits of the agent, got probabilities that exceed a linear limit by 0.5"),
+    ]:
+        agent = Conservative(copy.deepcopy(inner), baseline)
+        before = to_bytes(agent)
+        with pytest.raises(ValueError, match=f"`baseline` must obey the {text}"):
+            agent.act([1.0], graphs.bandit(3))
+        assert to_bytes(agent) == before
+    floors = Conservative(Greedy(oracles.LinearOGD(2, 1), limits=Limits(floors={1: 0.1})), 0)
+    with pytest.raises(ValueError, match=r"got probability 0 for 1, whose floor is 0\.1"):
+        floors.act([1.0], graphs.bandit(2))
+
+
+def test_hooks_reach_the_agent_inside():
+    heard = []
+
+    class Listens(Fixed):
+        def at_time(self, seconds):
+            heard.append(seconds)
+
+        def settle(self, played):
+            heard.append(played.action)
+
+        def judge(self, played, indices, losses):
+            heard.append(list(losses))
+
+    agent = Conservative(Listens((1, 0)), 0)
+    agent.at_time(5.0)
+    p = agent.act(None, graphs.bandit(2))
+    made = Played(None, graphs.bandit(2), None, p, 0)
+    agent.settle(made)
+    agent.judge(made, [0], [0.5])
+    assert heard == [5.0, 0, [0.5]]
+    assert Conservative(Uniform(), 0).at_time is None
+    assert gamma_of(agent) is None
+    assert not hasattr(agent, "oracle")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"epsilon": -0.1}, ValueError, "`epsilon` must be positive and at most 1000, .*got -0.1"),
+        ({"epsilon": 0.0}, ValueError, "`epsilon` must be positive"),
+        ({"epsilon": math.nan}, ValueError, "`epsilon` must be positive"),
+        ({"loss": 1.5}, ValueError, r"`loss` must be a mean loss in \[0, 1\], or None, got 1.5"),
+        ({"loss": -0.1}, ValueError, "`loss` must be a mean loss"),
+        ({"confidence": 1.0}, ValueError, "`confidence` must lie between 0 and 1"),
+        ({"baseline": None}, TypeError, "`baseline` must be an action, .*got NoneType"),
+        ({"baseline": Uniform}, TypeError, "a method act, got the class Uniform"),
+        ({"agent": Uniform}, TypeError, "methods act and learn, got the class Uniform"),
+        ({"agent": "greedy"}, TypeError, "`agent` must have the methods act and learn, got str"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, error, text):
+    with pytest.raises(error, match=text):
+        Conservative(**{"agent": Uniform(), "baseline": 0, **settings})
+
+
+def test_a_baseline_that_plays_what_is_not_there_is_refused_and_changes_nothing():
+    agent = Conservative(SquareCBG(oracles.LinearOGD(3, 1)), "call")
+    before = to_bytes(agent)
+    text = "`baseline` must be an action of the round, one of 'approve', 'review'; got 'call'"
+    with pytest.raises(ValueError, match=text):
+        agent.act([1.0], graphs.bandit(2), names=["approve", "review"])
+    with pytest.raises(ValueError, match="one of 0, 1, 2; got 'call'"):
+        agent.act([1.0], graphs.bandit(3))
+    wrong = Conservative(Uniform(), Fixed((0.5, 0.4)))
+    with pytest.raises(ValueError, match="sum to 1"):
+        wrong.act(None, graphs.bandit(2))
+    assert to_bytes(agent) == before
+    assert wrong.n_rounds == wrong.agent.n_rounds == 0
+
+
+def test_losses_out_of_range_are_refused_and_change_nothing():
+    agent = Conservative(Uniform(), 0)
+    p = agent.act(None, graphs.bandit(2))
+    made = Played(None, graphs.bandit(2), None, p, 0)
+    agent.settle(made)
+    before = to_bytes(agent)
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\] .*got 1.5 for index 0; scale them"):
+        agent.judge(made, [0], [1.5])
+    assert to_bytes(agent) == before
+
+
+def test_the_end_is_the_best_of_the_bets():
+    end = sums.lower_end(np.full(sums.N_BETS, 10.0), 0.05)
+    assert end == pytest.approx(10.0 - 2.0 * math.log(2 / 0.05))
