@@ -1,4 +1,4 @@
-"""Three programs that the documentation is enough to write: short, and in names and rewards."""
+"""Four programs that the documentation is enough to write: short, and in names and rewards."""
 
 import importlib.util
 import subprocess
@@ -43,6 +43,19 @@ def test_routing_among_four_models(tmp_path):
     best = 1.0 - (0.01 + 0.05 + 0.15 + 0.4) / 4
     assert earned > 0.9 * best
     assert earned > 0.6 + 0.1  # always the large one
+
+
+def test_a_review_team_with_a_quota(tmp_path, monkeypatch):
+    monkeypatch.delenv("GRAPHCB_DATA", raising=False)
+    program = load("review_quota")
+    assert len(lines_of_code("review_quota")) <= 30
+    wrong, reviewed = program.main(str(tmp_path / "log.db"))
+    assert wrong < 0.5 * 0.64  # of the best class for all
+    assert 0.045 <= reviewed <= 0.05 * 1.01
+    with graphcb.DecisionLog(tmp_path / "log.db") as log:
+        (budget,) = graphcb.evaluation.summarize(log).kept.budgets
+    assert budget.rate == reviewed
+    assert budget.most_over <= budget.band
 
 
 def test_a_page_widget_in_two_processes(tmp_path):

@@ -4,7 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from graphcb import contexts, decisions, exploration, graphs, oracles, problems
-from graphcb.agents import Conservative, EpsilonGreedy, Greedy, Shadow, SquareCB, SquareCBG, Uniform
+from graphcb.agents import (
+    Budget,
+    Conservative,
+    EpsilonGreedy,
+    Greedy,
+    Shadow,
+    SquareCB,
+    SquareCBG,
+    Uniform,
+)
 from graphcb.contexts import Encoder
 from graphcb.decisions import Decision, DecisionLog, Policy
 from graphcb.exploration import (
@@ -44,6 +53,7 @@ __version__ = "0.3.0"
 
 __all__ = [
     "Automatic",
+    "Budget",
     "Conservative",
     "Decision",
     "DecisionLog",

@@ -170,8 +170,17 @@ def _attributes(thing: Any) -> dict[str, Any]:
         state: dict[str, Any] = thing.__getstate__()
         return state
     if is_dataclass(thing):
-        return {field.name: getattr(thing, field.name) for field in fields(thing)}
+        found = {field.name: getattr(thing, field.name) for field in fields(thing)}
+        for name, default in _later(type(thing)).items():
+            if found[name] is default:
+                del found[name]
+        return found
     return dict(vars(thing))
+
+
+def _later(kind: type) -> dict[str, Any]:
+    """Fields that earlier versions did not have, with their defaults; these are not written."""
+    return {field.name: field.default for field in fields(kind) if field.metadata.get("later")}
 
 
 def _has_own_state(kind: type) -> bool:
@@ -211,6 +220,7 @@ def _build(kind: type, attributes: dict[str, Any]) -> Any:
     if _has_own_state(kind):
         thing.__setstate__(attributes)
     elif is_dataclass(kind):
+        attributes = _later(kind) | attributes
         if set(attributes) != {field.name for field in fields(kind)}:
             raise ValueError(f"a {kind.__name__} with the attributes {sorted(attributes)}")
         for name, attribute in attributes.items():

@@ -1,6 +1,7 @@
 """`graphcb problem new`, as one calls it."""
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -136,3 +137,19 @@ def test_data_that_is_no_table(ask, tmp_path):
     assert "`--data` must be CSV, Parquet or JSON lines, got vw" in ask("", "--data", "data.vw")[2]
     (tmp_path / "empty.csv").write_text("a,b\n")
     assert "`--data` must have rows, got none in 'empty.csv'" in ask("", "--data", "empty.csv")[2]
+
+
+@pytest.mark.parametrize("actions", ["approve, look at it", "each round"])
+def test_the_comments_become_guardrails_once_their_marks_are_taken_away(ask, actions):
+    assert ask(f"\n{actions}\n\n\n\n")[0] == 0
+    plain = Problem.read("problem.toml")
+    assert (plain.limits, plain.budgets, plain.baseline) == (None, (), None)
+    text, mark, comments = Path("problem.toml").read_text().partition("# What must hold")
+    assert mark
+    lines = [line.removeprefix("#").strip() for line in comments.splitlines()[1:]]
+    full = Problem.from_toml("\n".join([text, *lines]))
+    first, last = ("one name", "another name") if actions == "each round" else full.actions
+    assert full.limits.floors == {first: 0.02}
+    assert full.limits.caps == {last: 0.5}
+    assert full.budgets[0].costs == {last: 1.0}
+    assert (full.baseline["action"], full.baseline["mode"]) == (first, "conservative")

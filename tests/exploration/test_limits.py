@@ -52,6 +52,15 @@ def test_a_linear_limit_on_one_action_is_a_bound_and_one_that_always_holds_is_no
     assert (box.lower[0], box.upper[0], len(box.rows)) == (0.05, 0.25, 0)
 
 
+@pytest.mark.parametrize(
+    "bound", [{"actions": "bc", "at_most": 0.0}, {"actions": "ad", "at_least": 1.0}]
+)
+def test_a_linear_limit_that_leaves_nothing_is_a_cap_of_zero(bound):
+    group = {**bound, "actions": list(bound["actions"])}
+    box = Limits(linear=[group]).on(("a", "b", "c", "d"))
+    assert (box.upper.tolist(), len(box.rows)) == ([1.0, 0.0, 0.0, 1.0], 0)
+
+
 def test_the_arrays_are_kept_and_cannot_be_written():
     limits = Limits(caps={"review": 0.05})
     assert limits.on(NAMES) is limits.on(list(NAMES))

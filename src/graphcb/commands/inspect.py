@@ -9,6 +9,7 @@ import numpy as np
 from graphcb.agents import SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.command import Commands
+from graphcb.commands.guardrail_facts import cost_of_limits
 from graphcb.commands.outputs import Output, add_force, check_outputs
 from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
@@ -71,6 +72,7 @@ def _inspect(options: argparse.Namespace) -> None:
         facts = [] if problem is None else problem_facts(problem)
         if graph is not None:
             facts += _facts(graph, options.time_limit, names)
+            facts += [] if problem is None else cost_of_limits(problem)
         print_table(name, facts)
         if graph is None:
             print("no picture: there is no graph before a round comes")

@@ -90,6 +90,16 @@ def read_model(path: Path) -> Model:
     return Model.from_learner(found, str(path))
 
 
+def check_budgets(problem: Problem, path: Path) -> None:
+    """Refuse budgets by the clock, as the rows of a file have no time."""
+    for budget in problem.budgets:
+        if budget.seconds is not None:
+            raise ValueError(
+                f"{path}: budget {budget.name!r} must be per round or per number of rounds to be "
+                f"run on a file, whose rows have no time; got per = {budget.per!r}"
+            )
+
+
 def _as_declared(reading: TableExamples, kinds: dict[str, str]) -> TableExamples:
     """The same table, with features of the declared kinds."""
     numbers = tuple(name for name, kind in kinds.items() if kind.startswith("number"))
@@ -134,6 +144,14 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, R
             f"{options.problem}: must have the names of its actions to be run on a file, "
             "got actions that come with each round"
         )
+    check_budgets(problem, options.problem)
+    for budget in problem.budgets:
+        if budget.features:
+            raise ValueError(
+                f"{options.problem}: costs of budget {budget.name!r} must be numbers to be run on "
+                "the columns of a file, got features; JSON lines whose rows bring their own "
+                "actions may have them, and so may a graphcb.Policy"
+            )
     if problem.reveals.each_round and options.edges is None:
         raise ValueError("`--edges` must name a column: in this problem each row has its own graph")
     if options.edges is not None and not problem.reveals.each_round:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphcb.commands.guardrail_facts import kept_facts
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.tables import print_table
 
@@ -86,6 +87,8 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
         ],
         ("decisions", "from", "with feedback", f"mean {found.unit}", f"normal {sure}"),
     )
+    if found.kept is not None:
+        print_table("what must hold", kept_facts(found.kept, found.unit))
     shares = list(found.shares.items())
     shown = [(name, f"{share:.1%}") for name, share in shares[:SHOWN]]
     if len(shares) > SHOWN:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphcb.commands.command import Commands
+from graphcb.files import atomic_write
 
 Answer = TypeVar("Answer")
 
@@ -36,6 +37,7 @@ def add_to(commands: Commands) -> None:
 
 def _new(options: argparse.Namespace) -> None:
     from graphcb.problems import Problem
+    from graphcb.problems.toml import guardrails_to_fill_in
 
     if options.file.exists():
         raise FileExistsError(f"`FILE` must not exist yet, got {str(options.file)!r}")
@@ -69,8 +71,10 @@ def _new(options: argparse.Namespace) -> None:
     problem = Problem(
         actions, reveals=reveals, feedback=feedback, range=bounds, features=features, name=name
     )
-    problem.write(options.file)
+    with atomic_write(options.file, text=True) as file:
+        file.write(f"{problem.to_toml()}\n{guardrails_to_fill_in(problem.actions)}")
     print(f"\nwritten: {options.file}\n\n{problem.to_toml()}")
+    print("limits, budgets and a baseline stand in the file as comments, to be filled in")
     print(f"next: graphcb inspect {options.file}")
     print(
         f'then: graphcb.Policy("decisions.db", problem=graphcb.Problem.read("{options.file}")) '

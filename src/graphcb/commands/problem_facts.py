@@ -3,6 +3,7 @@
 import numpy as np
 
 from graphcb.checks import listed
+from graphcb.commands.guardrail_facts import guardrail_facts
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 
@@ -18,7 +19,7 @@ def graph_of(problem: Problem) -> FeedbackGraph | None:
 
 
 def problem_facts(problem: Problem) -> Facts:
-    """Its actions, what each reveals, its feedback and its features."""
+    """Its actions, what each reveals, its feedback and features, and what must hold."""
     better = "larger" if problem.feedback == "rewards" else "smaller"
     low, high = problem.range
     facts = [("name", problem.name)] if problem.name else []
@@ -27,7 +28,7 @@ def problem_facts(problem: Problem) -> Facts:
         ("feedback", f"{problem.feedback} from {low:g} to {high:g}; {better} is better"),
         ("features", _features(problem)),
     ]
-    return facts + _reveals(problem)
+    return facts + _reveals(problem) + guardrail_facts(problem)
 
 
 def _actions(problem: Problem) -> str:

@@ -12,11 +12,18 @@ from graphcb.agents import SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
+from graphcb.commands.guardrail_facts import (
+    cost_of_limits,
+    guardrail_facts,
+    run_facts,
+    run_results,
+)
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows
 from graphcb.problems import Problem
+from graphcb.problems.guarded import innermost
 from graphcb.streams import BadRows, Examples, Report
 
 Floats = NDArray[np.float64]
@@ -62,8 +69,15 @@ class Progress:
                 self.say(line)
             self.say(f"{len(actions)} actions: {listed(actions)}")
             self.say(f"graph: {'one per row' if player.graph is None else repr(player.graph)}")
-            if player.graph is not None and isinstance(player.agent, SquareCBG):
-                self.say(f"SquareCB.G by {player.agent.explain(player.graph)}")
+            learns, problem = innermost(player.agent), model.learner.problem
+            facts = guardrail_facts(problem)
+            if player.graph is not None and isinstance(learns, SquareCBG):
+                how = learns.explain(player.graph)
+                # What rules add to it is in columns; the facts say it in names.
+                self.say(f"SquareCB.G by {how.partition('; ')[0] if facts else how}")
+                facts += cost_of_limits(problem)
+            for name, text in facts:
+                self.say(f"{name}: {text}")
         what = model.learner.problem.unit
         self.say()
         self.say("average  since            example          current          current  current")
@@ -111,6 +125,8 @@ class Progress:
         bound = self._bound(comparison.model)
         if bound is not None:
             self.say(f"regret bound         = {in_words(bound)}")
+        for label, text in run_facts(comparison.model.learner):
+            self.say(f"{label:<20} = {text}")
         self.say(f"time                 = {seconds:.2f} s")
         for line in self.findings.in_the_end():
             self.say(line)
@@ -142,6 +158,7 @@ class Progress:
             "regret_bound": self._bound(model),
             "actions": list(model.reading.targets.actions),
             "graph": None if graph is None else repr(graph),
+            **run_results(model.learner),
             **self.findings.as_json(),
             "seconds": seconds,
         }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from graphcb.agents import Certificate, SquareCBG
+from graphcb.problems.guarded import innermost
 
 
 def check_regression_regret(agent: Any, regression_regret: float | None) -> None:
@@ -55,4 +56,5 @@ def in_words(bound: dict[str, Any]) -> str:
 
 
 def _certificate(agent: Any) -> Certificate | None:
+    agent = innermost(agent)
     return agent.certificate if isinstance(agent, SquareCBG) else None

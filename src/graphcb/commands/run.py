@@ -20,6 +20,7 @@ from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.files import atomic_write
+from graphcb.problems.guarded import guarded
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
 from graphcb.streams.rounds import brings_actions
@@ -132,10 +133,12 @@ def _comparison(model: Model, options: argparse.Namespace) -> Comparison:
     first = seed_of(options)
     others = range(first + 1, first + (options.seeds or 1))
     graph, loss_range = model.player.graph, model.player.loss_range
+    problem, reading = model.learner.problem, model.reading
     repeats = [
-        Player(build_agent(options, model.reading), graph, seed=seed, loss_range=loss_range)
+        Player(guarded(build_agent(options, reading), problem), graph, seed=seed,
+               loss_range=loss_range)
         for seed in others
-    ]
+    ]  # fmt: skip
     return Comparison(model, rival, seed=first, repeats=repeats)
 
 

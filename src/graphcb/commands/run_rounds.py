@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from graphcb.agents import SquareCBG
-from graphcb.commands.learner import seed_of
+from graphcb.commands.guardrail_facts import guardrail_facts, run_facts, run_results
+from graphcb.commands.learner import check_budgets, seed_of
 from graphcb.commands.outputs import PREDICTIONS
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret, in_words, regret_bound
@@ -43,6 +44,8 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
         progress.say(f"model: {options.load}, {run.sums.n_rows:,} examples so far")
     progress.say("actions: they come with each row")
     progress.say(f"graph: {problem.reveals.shortest()}")
+    for name, text in guardrail_facts(problem):
+        progress.say(f"{name}: {text}")
     progress.say("")
     progress.say("average  since            example           action  actions")
     progress.say(f"{problem.unit:<8} last")
@@ -88,6 +91,7 @@ def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedR
     agent = SquareCBG(gamma=options.gamma, method=options.method or "auto", certify=certify)
     if options.problem is not None:
         problem = Problem.read(options.problem)
+        check_budgets(problem, options.problem)
         for name in ("graph", "loss_range"):
             if getattr(options, name) is not None:
                 raise ValueError(
@@ -143,6 +147,7 @@ def _finish(run: FeaturedRun, progress: Progress, bad_rows: BadRows, seconds: fl
             f"average_{unit}": total / count,
             "random_actions": random / count,
             "regret_bound": bound,
+            **run_results(run.learner),
             "seconds": seconds,
         }
         if progress.window is not None:
@@ -158,5 +163,7 @@ def _finish(run: FeaturedRun, progress: Progress, bad_rows: BadRows, seconds: fl
     progress.say(f"random actions       = {random / count:.6f}")
     if bound is not None:
         progress.say(f"regret bound         = {in_words(bound)}")
+    for label, text in run_facts(run.learner):
+        progress.say(f"{label:<20} = {text}")
     progress.say(f"time                 = {seconds:.2f} s")
     progress.skipped(bad_rows)

@@ -11,6 +11,7 @@ from graphcb.checks import as_count
 from graphcb.decisions import DecisionLog, LoggedDecision
 from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
 from graphcb.evaluation.judging import is_incomplete
+from graphcb.evaluation.keeping import Keeping, Kept
 from graphcb.evaluation.rounds import JudgedRound, terms_of
 from graphcb.problems import Problem
 
@@ -40,7 +41,8 @@ class LogSummary:
     `delays` are seconds from a decision to its first feedback at each of `QUANTILES`, and
     `last_delays` those to the last part of it. A mean is that of the policy which wrote the log:
     each revealed outcome counts by how likely it was to be played, divided by how likely it was
-    to be revealed. `n_used` decisions have all the feedback that takes.
+    to be revealed. `n_used` decisions have all the feedback that takes. `kept` says whether the
+    limits, budgets and baseline of the problem were kept, if it has any.
     """
 
     unit: str
@@ -54,6 +56,7 @@ class LogSummary:
     interval: Interval | None
     shares: dict[str, float]
     windows: tuple[Window, ...]
+    kept: Kept | None = None
 
     @property
     def feedback_share(self) -> float:
@@ -65,6 +68,8 @@ class LogSummary:
         plain = asdict(self)
         plain["feedback_share"] = self.feedback_share
         plain["quantiles"] = QUANTILES
+        if self.kept is None:
+            del plain["kept"]
         for part in (plain, *plain["windows"]):
             interval = part["interval"]
             part["interval"] = None if interval is None else list(interval)
@@ -90,11 +95,12 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
         raise ValueError(f"{log.storage.location}: must have decisions to sum up, got none")
     n_windows = min(as_count("n_windows", n_windows), n)
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
-    rows, position, parts = iter(log), 0, []
+    rows, position, parts, keeping = iter(log), 0, [], Keeping(problem)
     for end in ends:
         part = _Part(problem)
         while position < end and (row := next(rows, None)) is not None:
             part.add(row)
+            keeping.add(row)
             position += 1
         parts.append(part)
     begins = [1, *(end + 1 for end in ends)]
@@ -121,6 +127,7 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
         interval,
         _shares(total),
         tuple(windows),
+        keeping.result(log),
     )
 
 

@@ -142,6 +142,8 @@ def _make(limits: Limits, names: Names) -> BoxAndRows | None:
                 upper[i] = max(lower[i], min(upper[i], one.bound / size))
             else:
                 lower[i] = min(upper[i], max(lower[i], one.bound / size))
+        elif _leaves_none(one, lower):  # as "at most 0 of these", or "at least 1 of those"
+            upper = np.where(one.coefficients > one.coefficients.min(), lower, upper)
         elif one.coefficients.max() > one.bound:  # else it holds anyway
             kept.append(one)
     if not kept and not lower.any() and (upper == 1.0).all():
@@ -151,6 +153,12 @@ def _make(limits: Limits, names: Names) -> BoxAndRows | None:
     for array in made:
         array.setflags(write=False)
     return made
+
+
+def _leaves_none(one: Limit, lower: Floats) -> bool:
+    """Whether every action but those with the smallest coefficient must stay at its floor."""
+    above = one.coefficients - one.coefficients.min()
+    return bool(above @ lower >= one.bound - one.coefficients.min() - 1e-13)
 
 
 def _rows(limits: Limits, place: int, names: Names) -> list[Limit]:

@@ -16,6 +16,7 @@ from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_kind
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
+from graphcb.problems.guarded import around, costs_in, guarded, innermost
 from graphcb.problems.problem import Floats, Problem
 
 Features = Callable[[Any, str, Any], Any]
@@ -40,6 +41,9 @@ class Learner:
     action are its features and its name; `features(context, name, features)` may return others,
     a mapping or a row. To be saved, `features` must be an object of a class of your own with
     `__call__`, which is named on load; a plain function cannot be.
+
+    The agent keeps the problem's limits and budgets, and has its baseline around it. An agent
+    may have rules of its own, by column, where the problem has none.
 
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> learner = Learner(problem)
@@ -70,7 +74,9 @@ class Learner:
         self.encoder = Encoder(problem.features)
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
-        self.agent = self._with_oracle(SquareCBG() if agent is None else agent)
+        self.agent: Agent = guarded(
+            self._with_oracle(SquareCBG() if agent is None else agent), problem
+        )
 
     __repr__ = describe
 
@@ -80,8 +86,11 @@ class Learner:
         """Probabilities of this round's actions; the problem gives what is left out."""
         names = self._names(actions)
         graph = self.problem.graph_for(names, graph)
+        given = self._guardrails(context, names)
         inner = self._inner(actions, names, self._described(context, actions, names))
-        return self.agent.act(self.encoder.encode(context), graph, inner)
+        agent: Any = self.agent  # `given` is not in the protocol: only agents with rules get it
+        probabilities: Floats = agent.act(self.encoder.encode(context), graph, inner, **given)
+        return probabilities
 
     def learn(self, context: Any, actions: Any, values: Any) -> None:
         """Learn the losses or rewards revealed for these actions; there may be none."""
@@ -124,7 +133,7 @@ class Learner:
     @property
     def oracle(self) -> "Learner | None":
         """The learner itself, which predicts and learns; None if its agent has no oracle."""
-        return self if hasattr(self.agent, "oracle") else None
+        return self if hasattr(innermost(self.agent), "oracle") else None
 
     @property
     def gamma(self) -> float | None:
@@ -132,9 +141,16 @@ class Learner:
         return gamma_of(self.agent)
 
     def greedy(self) -> "Learner":
-        """A learner that knows the same and always plays the action that looks best."""
+        """A learner that knows the same and always plays the action that looks best.
+
+        It keeps the limits and budgets, but plays no baseline.
+        """
         twin = copy.copy(self)
-        twin.agent = Greedy(self._oracle())
+        best: Any = Greedy(self._oracle())
+        rules = getattr(innermost(self.agent), "rules", None)
+        if rules is not None:
+            best.rules = rules
+        twin.agent = best
         return twin
 
     def __copy__(self) -> "Learner":
@@ -152,9 +168,11 @@ class Learner:
         for name, part in vars(twin).items():
             if name not in vars(self) or not isinstance(getattr(self, name), type(part)):
                 raise ValueError(f"a Learner whose {name} must be a {type(part).__name__}")
+        if twin.agent is not self.agent:
+            raise ValueError("a Learner whose agent does not keep what its problem promises")
         if twin.encoder.features != self.encoder.features:
             raise ValueError("a Learner whose encoder has other features than its problem")
-        oracle: Any = getattr(self.agent, "oracle", None)
+        oracle: Any = getattr(innermost(self.agent), "oracle", None)
         by_number = self.action_encoder is None and isinstance(oracle, DefaultOracle)
         if by_number and oracle.n_actions != len(self.problem.actions):
             raise ValueError("a Learner whose oracle has other actions than its problem")
@@ -191,7 +209,8 @@ class Learner:
         described = self._described(played.context, played.actions, names)
         inner = self._inner(played.actions, names, described)
         context = self.encoder.encode(played.context)
-        return played._replace(context=context, actions=inner)
+        called = None if self.problem.has_fixed_actions else names
+        return played._replace(context=context, actions=inner, names=called)
 
     def _judge(self, inner: Callable[..., None], played: Played, indices: Any, values: Any) -> None:
         names = self._names(played.actions)
@@ -205,15 +224,29 @@ class Learner:
 
     def _with_oracle(self, agent: Agent) -> Agent:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
-        if isinstance(agent, SquareCBG) and agent.oracle is None:
-            agent = copy.copy(agent)
-            agent.oracle = DefaultOracle(len(self.problem.actions))
+        inner = innermost(agent)
+        if isinstance(inner, SquareCBG) and inner.oracle is None:
+            inner = copy.copy(inner)
+            inner.oracle = DefaultOracle(len(self.problem.actions))
             if self.action_encoder is not None:
-                agent.oracle, agent.makes_oracle = ActionFeatureOracle(), False
+                inner.oracle, inner.makes_oracle = ActionFeatureOracle(), False
+            agent = around(agent, inner)
         return agent
+
+    def _guardrails(self, context: Any, names: tuple[str, ...]) -> dict[str, Any]:
+        """What the rules of the agent inside need to know of a round, if the problem has any."""
+        problem = self.problem
+        if problem.limits is None and not problem.budgets and problem.baseline is None:
+            return {}
+        if problem.limits is not None:
+            problem.limits.on(names)  # what clashes is named here, in the problem's terms
+        given: dict[str, Any] = {} if problem.has_fixed_actions else {"names": names}
+        costs = costs_in(problem, context, names)
+        return given if costs is None else {**given, "costs": costs}
 
     def _oracle(self) -> Oracle:
         if self.oracle is None:
-            raise TypeError(f"{type(self.agent).__name__} has no oracle to predict with")
-        oracle: Oracle = self.agent.oracle  # type: ignore[attr-defined]
+            name = type(innermost(self.agent)).__name__
+            raise TypeError(f"{name} has no oracle to predict with")
+        oracle: Oracle = innermost(self.agent).oracle
         return oracle

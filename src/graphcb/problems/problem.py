@@ -1,5 +1,6 @@
 """Problem: what is decided, what each action reveals, and in which units it is judged."""
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -10,15 +11,26 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphcb.agents import Budget
 from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
 from graphcb.describing import describe
+from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.problems.guardrails import (
+    check_obeys,
+    check_spending,
+    read_baseline,
+    read_budgets,
+    read_limits,
+)
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
 from graphcb.problems.reveals import Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
 
 Floats = NDArray[np.float64]
+
+LATER = {"later": True}  # files of earlier versions do not hold it
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -32,6 +44,14 @@ class Problem:
     show their own, {"edges": [("a", "b", 0.5)]} for single ones. `feedback` is "losses" or
     "rewards", between the two numbers of `range`. `features` are kinds by name, such as
     {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
+
+    What the learner must keep to is part of the problem. `limits` are `graphcb.Limits` or a
+    mapping with their arguments; they hold in every round. `budgets`, a list of `graphcb.Budget`
+    or {"reviews": {"costs": {"review": 1}, "at_most": 0.05}}, say what may be spent over time; a
+    cost is a number or the name of a feature of the context.
+    `baseline` is today's rule: {"action": "approve"}, which the learner must not fall behind,
+    with `epsilon`, `confidence` and "loss" or "reward" (what the rule is known to lose or earn
+    per round) as in `agents.Conservative`; with mode "shadow", the rule alone is played.
 
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> problem.graph
@@ -51,6 +71,9 @@ class Problem:
     range: tuple[float, float]
     features: dict[str, str] | None
     name: str
+    limits: Limits | None = dataclasses.field(default=None, metadata=LATER)
+    budgets: tuple[Budget, ...] = dataclasses.field(default=(), metadata=LATER)
+    baseline: dict[str, Any] | None = dataclasses.field(default=None, metadata=LATER)
 
     def __init__(
         self,
@@ -61,20 +84,31 @@ class Problem:
         range: tuple[float, float] = (0.0, 1.0),
         features: Mapping[str, str] | None = None,
         name: str = "",
+        limits: Limits | Mapping[str, Any] | None = None,
+        budgets: Sequence[Budget] | Mapping[str, Mapping[str, Any]] = (),
+        baseline: str | Mapping[str, Any] | None = None,
     ) -> None:
         names = read_actions(actions)
         low, high = as_range("range", range)
+        kinds = read_features(features) if features else None
         content = {
             "actions": names,
             "reveals": read_reveals(reveals, names),
             "feedback": as_one_of("feedback", feedback, ("losses", "rewards")),
             "range": (low + 0.0, high + 0.0),  # -0.0 becomes 0.0
-            "features": read_features(features) if features else None,
+            "features": kinds,
             "name": as_name("name", name) if name != "" else name,
+            "limits": read_limits(limits, names),
+            "budgets": read_budgets(budgets, names, kinds),
         }
         for key, value in content.items():
             object.__setattr__(self, key, value)
         self._check_observable()
+        check_spending(self.budgets, self.limits, names)
+        rule = read_baseline(baseline, names, self.unit, self.check_values)
+        object.__setattr__(self, "baseline", rule)
+        if rule is not None and isinstance(names, tuple):
+            check_obeys(rule["action"], names, self.limits, self.budgets)
 
     # As a file ----------------------------------------------------------------------------
 
@@ -101,7 +135,10 @@ class Problem:
             if isinstance(reveals.get("file"), str):
                 reveals["file"] = str(Path(folder) / reveals["file"])
             arguments["reveals"] = reveals
-        return cls(features=tables.get("features"), **arguments)
+        rules: Any = {
+            key: tables[key] for key in ("limits", "budgets", "baseline") if key in tables
+        }
+        return cls(features=tables.get("features"), **rules, **arguments)
 
     def to_toml(self) -> str:
         """The problem as TOML; what a graph file says is written out."""
@@ -110,8 +147,16 @@ class Problem:
         plain["feedback"] = self.feedback
         if self.range != (0.0, 1.0):
             plain["range"] = self.range
-        tables = {"problem": plain, "reveals": self.reveals.as_table()}
-        return write_tables({**tables, "features": self.features or {}})
+        tables: dict[str | tuple[str, ...], Mapping[str, Any]] = {
+            "problem": plain,
+            "reveals": self.reveals.as_table(),
+            "features": self.features or {},
+            "limits": {} if self.limits is None else self.limits.as_table(),
+        }
+        for budget in self.budgets:
+            tables["budgets", budget.name] = budget.as_table()
+        tables["baseline"] = self.baseline or {}
+        return write_tables(tables)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the TOML file; it appears complete or not at all."""

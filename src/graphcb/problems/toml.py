@@ -11,8 +11,26 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "problem": ("name", "actions", "feedback", "range"),
     "reveals": ("family", "file", "each_round", "all", "own", "edges"),
     "features": None,
+    "limits": ("floors", "caps", "linear"),
+    "budgets": None,
+    "baseline": ("action", "mode", "epsilon", "loss", "reward", "confidence"),
     "defaults": (),
 }
+
+GUARDRAILS = """\
+What must hold whatever is learned. Take away the marks to use it.
+[limits]
+{floors}    # at least this probability
+{caps}    # at most this one
+
+[budgets.spent]
+{costs}    # or the name of a feature with the cost
+at_most = 0.1    # on average per decision; per = "day" makes it an amount per day
+
+[baseline]
+{action}    # what is done today; the learner must not do worse
+mode = "conservative"    # or "shadow": do it, and report what was missed
+"""
 
 
 def read_tables(text: str) -> dict[str, dict[str, Any]]:
@@ -36,20 +54,53 @@ def read_tables(text: str) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def write_tables(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Tables of texts, numbers, booleans and lists of these as TOML; empty tables are left out.
+def write_tables(tables: Mapping[str | tuple[str, ...], Mapping[str, Any]]) -> str:
+    """Tables of texts, numbers, booleans, lists and mappings as TOML; empty ones are left out.
+
+    The name of a table inside another one is a tuple. A list of mappings becomes an array of
+    tables.
 
     >>> print(write_tables({"problem": {"actions": ["a", "b"], "range": [0.0, 1.0]}}), end="")
     [problem]
     actions = ["a", "b"]
     range = [0.0, 1.0]
+    >>> print(write_tables({("budgets", "reviews"): {"costs": {"review": 1}}}), end="")
+    [budgets.reviews]
+    costs = { review = 1 }
     """
-    blocks = []
-    for table, content in tables.items():
-        lines = [f"{_key(key)} = {_value(value)}\n" for key, value in content.items()]
-        if lines:
-            blocks.append(f"[{table}]\n" + "".join(lines))
+    blocks: list[str] = []
+    for name, content in tables.items():
+        header = ".".join(map(_key, (name,) if isinstance(name, str) else name))
+        arrays = {key: value for key, value in content.items() if _is_array_of_tables(value)}
+        plain = {key: value for key, value in content.items() if key not in arrays}
+        if plain:
+            blocks.append(f"[{header}]\n{_lines(plain)}")
+        for key, items in arrays.items():
+            blocks += [f"[[{header}.{_key(key)}]]\n{_lines(item)}" for item in items]
     return "\n".join(blocks)
+
+
+def guardrails_to_fill_in(actions: Sequence[str] | str) -> str:
+    """Comments that become limits, a budget and a baseline once their marks are taken away.
+
+    >>> print(guardrails_to_fill_in(["approve", "review"]).splitlines()[2])
+    # floors = { approve = 0.02 }    # at least this probability
+    """
+    names = ("one name", "another name") if isinstance(actions, str) else (actions[0], actions[-1])
+    first, last, today = _key(names[0]), _key(names[1]), _value(names[0])
+    return "".join(f"# {line}".rstrip() + "\n" for line in GUARDRAILS.format(
+        floors=f"floors = {{ {first} = 0.02 }}", caps=f"caps = {{ {last} = 0.5 }}",
+        costs=f"costs = {{ {last} = 1.0 }}", action=f"action = {today}",
+    ).splitlines())  # fmt: skip
+
+
+def _lines(content: Mapping[str, Any]) -> str:
+    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in content.items())
+
+
+def _is_array_of_tables(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    return is_list and all(isinstance(item, Mapping) for item in value)
 
 
 def _meant(given: str, known: Sequence[str]) -> str:
@@ -73,6 +124,9 @@ def _value(value: Any) -> str:
         return f'"{"".join(map(_character, value))}"'
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
     if _is_long(value):
         return "[\n" + "".join(f"    {_value(item)},\n" for item in value) + "]"
     return f"[{', '.join(map(_value, value))}]"

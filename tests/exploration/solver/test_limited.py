@@ -130,6 +130,10 @@ def test_what_is_never_revealed_is_left_out():
     batch = solve_dec_batch([LOSSES, LOSSES], graphs.bandit(4), 100.0, limits=[limits, None])
     assert batch.status == (Status.NEVER_REVEALED, Status.EXACT)
     assert batch.value[0] == batch.gap[0] == np.inf
+    none = Limits(linear=[{"actions": [0, 1], "at_most": 0.0}])
+    group = solve_dec(LOSSES, graphs.bandit(4), 100.0, limits=none)
+    assert group.status is Status.NEVER_REVEALED
+    assert group.probabilities[:2].tolist() == [0.0, 0.0]
     assert str(Status.NEVER_REVEALED).startswith("the limits keep the losses of some actions")
 
 
@@ -166,6 +170,10 @@ def test_a_batch_has_the_answers_of_single_calls():
 def test_the_arrays_of_a_round_are_limits_too():
     box = Limits(caps={0: 0.3}).on(range(4))
     costs = np.array([[0.0, 300.0, 0.0, 100.0]])
+    for _ in range(2):  # remembered the second time
+        same = solve_dec(LOSSES, RING, 10.0, limits=box).probabilities
+        named = solve_dec(LOSSES, RING, 10.0, limits=Limits(caps={0: 0.3})).probabilities
+        assert same.tobytes() == named.tobytes()
     more = box._replace(rows=costs, most=np.array([20.0]))
     solution = solve_dec(LOSSES, RING, 10.0, limits=more)
     assert (costs @ solution.probabilities)[0] <= 20.0 * (1.0 + 1e-9)

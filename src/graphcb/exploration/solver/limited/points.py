@@ -36,7 +36,7 @@ MOST_REMEMBERED = 256  # facts
 
 _NONE: Floats = np.empty(0)
 _found = threading.local()
-_remembered: dict[int, "Facts"] = {}
+_remembered: dict[int, "LimitFacts"] = {}
 
 
 def the_only_point(box: BoxAndRows) -> Floats | None:
@@ -48,7 +48,7 @@ def the_only_point(box: BoxAndRows) -> Floats | None:
     return None
 
 
-class Facts(NamedTuple):
+class LimitFacts(NamedTuple):
     """What is worked out once for the limits of a round."""
 
     box: BoxAndRows
@@ -57,11 +57,17 @@ class Facts(NamedTuple):
     playable: bool  # whether all actions are
 
 
-def facts_of(box: BoxAndRows) -> Facts:
+def is_known(box: BoxAndRows) -> bool:
+    """Whether these very arrays, which cannot be written, were checked before."""
+    facts = _remembered.get(id(box))
+    return facts is not None and facts.box is box
+
+
+def facts_of(box: BoxAndRows) -> LimitFacts:
     """The facts, remembered for arrays that come again."""
-    facts: Facts | None = _remembered.get(id(box))
+    facts: LimitFacts | None = _remembered.get(id(box))
     if facts is None or facts.box is not box:
-        facts = Facts(box, the_only_point(box), inner_point(box), bool(box.upper.all()))
+        facts = LimitFacts(box, the_only_point(box), inner_point(box), bool(box.upper.all()))
         if len(_remembered) >= MOST_REMEMBERED:
             _remembered.clear()
         _remembered[id(box)] = facts

@@ -15,6 +15,7 @@ from graphcb.exploration.solver.limited.points import (
     EXACT,
     NOT_CERTIFIED,
     facts_of,
+    is_known,
     repair,
     settle_point,
 )
@@ -38,6 +39,8 @@ def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
         raise TypeError(
             f"`limits` must be a graphcb.Limits, or what its `on` returns; got {limits!r}"
         )
+    if is_known(limits):
+        return limits
     shapes = [np.shape(array) for array in limits]
     n_rows = len(limits.most)
     if shapes != [(n_actions,), (n_actions,), (n_rows, n_actions), (n_rows,)]:
@@ -57,8 +60,12 @@ def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
     if n_rows:
         size = np.abs(rows).max(axis=1)
         size[size == 0.0] = 1.0
-        rows, most = np.ascontiguousarray(rows / size[:, None]), most / size
-    views = [array.view() for array in (lower, upper, rows, most)]
+        if (size != 1.0).any():
+            rows, most = np.ascontiguousarray(rows / size[:, None]), most / size
+    arrays = (lower, upper, rows, most)
+    if all(a is b and not a.flags.writeable for a, b in zip(arrays, limits, strict=True)):
+        return limits
+    views = [array.view() for array in arrays]
     for array in views:  # as those of `Limits.on`: kernels are compiled for one type
         array.setflags(write=False)
     return BoxAndRows(*views)

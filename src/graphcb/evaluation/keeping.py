@@ -1,0 +1,149 @@
+"""Whether a log kept what its problem promises: limits, budgets, and the baseline."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphcb.agents import Budget
+from graphcb.agents.pacing import Account
+from graphcb.contexts.values import flat, passes
+from graphcb.decisions import DecisionLog, LoggedDecision, replay
+from graphcb.problems import Problem
+from graphcb.problems.guarded import proven_gain
+
+SLACK = 1e-9  # of linear limits and of sums
+
+
+@dataclass(frozen=True)
+class BudgetKept:
+    """What was spent of a budget, from the first decision of the log to the last.
+
+    `rate` is per round or per period, as `at_most` is, None if no time has passed. At some
+    decision, spending was `most_over` ahead of the allowance, and `band` is how far a
+    budget without a hard stop lets it run.
+    """
+
+    name: str
+    at_most: float
+    per: str | int | float
+    hard: bool
+    spent: float
+    allowed: float
+    rate: float | None
+    most_over: float
+    band: float
+
+
+@dataclass(frozen=True)
+class BaselineKept:
+    """How often the baseline was left, and what was gained on it.
+
+    `deviations` is the share of decisions that did not play the baseline for certain.
+    `proven_gain` is how far the learner is proven to be ahead of (1 + epsilon) times the
+    baseline's loss, in the problem's units; None in shadow mode, or if the log cannot be replayed.
+    """
+
+    action: str
+    mode: str
+    deviations: float
+    proven_gain: float | None = None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a log kept; `n_broken` decisions were outside the limits, None if there are none."""
+
+    n_broken: int | None
+    budgets: tuple[BudgetKept, ...]
+    baseline: BaselineKept | None
+
+
+class Keeping:
+    """Decisions of a log, added one by one in their order."""
+
+    def __init__(self, problem: Problem | None) -> None:
+        self.problem = problem
+        self.n = self.n_broken = self.n_deviations = 0
+        budgets = () if problem is None else problem.budgets
+        self.spending = [_Spending(budget) for budget in budgets]
+
+    def add(self, row: LoggedDecision) -> None:
+        """One more decision."""
+        problem = self.problem
+        if problem is None:
+            return
+        names = tuple(map(str, problem.actions if row.actions is None else row.actions))
+        self.n += 1
+        if problem.limits is not None:
+            self.n_broken += not obeys(problem, names, row.probabilities)
+        for spending in self.spending:
+            spending.add(row, names)
+        if problem.baseline is not None:
+            baseline = names.index(problem.baseline["action"])
+            self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
+
+    def result(self, log: DecisionLog) -> Kept | None:
+        """What was kept; None if the problem promises nothing."""
+        problem = self.problem
+        if problem is None or (
+            problem.limits is None and not problem.budgets and problem.baseline is None
+        ):
+            return None
+        baseline = None
+        if problem.baseline is not None:
+            share = self.n_deviations / max(self.n, 1)
+            gain = _proven_gain(log, problem)
+            told = problem.baseline["action"], problem.baseline["mode"]
+            baseline = BaselineKept(*told, share, gain)
+        broken = None if problem.limits is None else self.n_broken
+        return Kept(broken, tuple(one.result() for one in self.spending), baseline)
+
+
+def _proven_gain(log: DecisionLog, problem: Problem) -> float | None:
+    try:
+        learner: Any = replay(log, from_checkpoint=True).agent
+    except ValueError:  # made by another program or another version, or a class of the user's own
+        return None
+    return proven_gain(problem, learner.agent)
+
+
+def obeys(problem: Problem, names: tuple[str, ...], probabilities: np.ndarray) -> bool:
+    """Whether the probabilities of a round are within the limits of the problem."""
+    box = None if problem.limits is None else problem.limits.on(names)
+    if box is None:
+        return True
+    inside = (box.lower <= probabilities).all() and (probabilities <= box.upper).all()
+    return bool(inside and (box.rows @ probabilities <= box.most + SLACK).all())
+
+
+class _Spending:
+    """The account of one budget, kept anew from the log alone."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.account = Account()
+        self.most_over = self.band = 0.0
+
+    def add(self, row: LoggedDecision, names: tuple[str, ...]) -> None:
+        context = {} if passes(row.context) else flat(row.context)
+        costs = self.budget.of_context(names, context)
+        account = self.account.at(row.made_at).opened(self.budget, float(costs.max()), 0.0)
+        self.band = max(self.band, account.band)
+        self.account = account.settled(0.0, float(costs[row.action_index]), held=False)
+        self.most_over = max(self.most_over, -self.account.balance)
+
+    def result(self) -> BudgetKept:
+        budget, account = self.budget, self.account
+        periods = account.accrued / budget.at_most
+        return BudgetKept(
+            budget.name,
+            budget.at_most,
+            budget.per,
+            budget.hard,
+            account.spent,
+            account.accrued,
+            account.spent / periods if periods > 0.0 else None,
+            self.most_over,
+            0.0 if budget.hard and budget.per == "round" else self.band,
+        )

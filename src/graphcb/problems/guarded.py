@@ -1,0 +1,147 @@
+"""An agent that keeps what a problem promises: limits, budgets and a baseline in its own terms.
+
+Inside a learner, fixed actions are columns and losses lie between 0 and 1. So limits and costs
+by name become limits and costs by column, and what the baseline earns becomes a loss. Actions
+that come with each round keep their names.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphcb.agents import Agent, Budget, Conservative, Rules, Shadow
+from graphcb.contexts.values import flat, passes
+from graphcb.exploration import Limits
+from graphcb.problems.guardrails import with_costs, with_names
+from graphcb.problems.names import EACH_ROUND
+from graphcb.problems.problem import Floats, Problem
+
+
+def guarded(agent: Any, problem: Problem) -> Any:
+    """The agent with the limits, budgets and baseline of the problem; itself if it has them."""
+    inner = _with_rules(innermost(agent), problem)
+    whole = around(agent, inner)
+    if problem.baseline is None:
+        return whole
+    if not problem.has_fixed_actions and not hasattr(inner, "rules"):
+        raise TypeError(
+            "`agent` must take names in `act`, as the baseline is one of the actions that come "
+            f"with each round, got {type(inner).__name__}; use SquareCBG, SquareCB, Greedy or "
+            "EpsilonGreedy"
+        )
+    expected = _with_baseline(inner, problem)
+    if whole is inner:
+        return expected
+    if type(whole) is not type(expected) or _settings(whole) != _settings(expected):
+        raise ValueError(
+            f"`agent` must have no baseline but that of the problem, {problem.baseline}; "
+            "write it there"
+        )
+    return whole
+
+
+def innermost(agent: Any) -> Any:
+    """The agent that learns, without the baseline around it."""
+    return agent.agent if isinstance(agent, Conservative | Shadow) else agent
+
+
+def around(outer: Any, inner: Any) -> Any:
+    """The agent `inner` in the place of the one that learns inside `outer`."""
+    if innermost(outer) is inner:
+        return outer
+    if innermost(outer) is outer:
+        return inner
+    outer = copy.copy(outer)
+    outer.agent = inner
+    return outer
+
+
+def called(problem: Problem, names: Sequence[str]) -> tuple[Any, ...]:
+    """What the agent inside calls these actions."""
+    if isinstance(problem.actions, tuple):
+        return tuple(problem.index(name) for name in names)
+    return tuple(names)
+
+
+def costs_in(problem: Problem, context: Any, names: Sequence[str]) -> dict[str, Floats] | None:
+    """The costs of a round that stand in its context, by budget; None if there are none.
+
+    A cost that is missing, negative or no number raises an error.
+    """
+    varying = [budget for budget in problem.budgets if budget.features]
+    if not varying:
+        return None
+    row = {} if passes(context) else flat(context)
+    return {budget.name: budget.of_context(names, row) for budget in varying}
+
+
+def _with_rules(agent: Any, problem: Problem) -> Any:
+    limits, budgets = _limits(problem), _budgets(problem)
+    rules = Rules.of(limits, budgets)
+    if rules is None:
+        return agent
+    if not hasattr(agent, "rules"):
+        raise TypeError(
+            "`agent` must take limits and budgets, as the problem has them, got "
+            f"{type(agent).__name__}; use SquareCBG, SquareCB, Greedy or EpsilonGreedy"
+        )
+    if agent.rules is not None:
+        if agent.limits == limits and agent.budgets == budgets:
+            return agent
+        raise ValueError(
+            "`agent` must have no limits or budgets of its own: the problem has them; write them "
+            "there"
+        )
+    if getattr(agent, "method", "auto") == "closed-form":
+        raise ValueError(
+            '`agent` must have method="auto" or "solver", as the problem has limits or budgets, '
+            'got "closed-form": closed forms know none'
+        )
+    agent = copy.copy(agent)
+    agent.rules = rules
+    return agent
+
+
+def _limits(problem: Problem) -> Limits | None:
+    if problem.limits is None or not isinstance(problem.actions, tuple):
+        return problem.limits
+    return with_names(problem.limits, {name: i for i, name in enumerate(problem.actions)})
+
+
+def _budgets(problem: Problem) -> tuple[Budget, ...]:
+    made = []
+    for budget in problem.budgets:
+        costs: Any = EACH_ROUND
+        if not budget.features:
+            costs = {called(problem, [action])[0]: cost for action, cost in budget.costs.items()}
+        made.append(with_costs(budget, costs))
+    return tuple(made)
+
+
+def _with_baseline(agent: Agent, problem: Problem) -> Conservative | Shadow:
+    table = dict(problem.baseline or {})
+    (action,) = called(problem, [table["action"]])
+    if table["mode"] == "shadow":
+        return Shadow(agent, action)
+    known = table.get(problem.unit)
+    loss = None if known is None else float(problem.as_losses(np.array([known]))[0])
+    chances = {"epsilon": table["epsilon"], "confidence": table["confidence"]}
+    return Conservative(agent, action, loss=loss, **chances)
+
+
+def _settings(outer: Any) -> tuple[Any, ...]:
+    names = ("baseline", "epsilon", "loss", "confidence")
+    return tuple(getattr(outer, name, None) for name in names)
+
+
+def proven_gain(problem: Problem, agent: Any) -> float | None:
+    """How far the agent is proven to be ahead of what its baseline allows, in the problem's units.
+
+    None if it has no baseline to be held against.
+    """
+    if not isinstance(agent, Conservative):
+        return None
+    low, high = problem.range
+    return (high - low) * float(agent.proven)

@@ -1,0 +1,294 @@
+"""A learner keeps the limits, the budgets and the baseline of its problem."""
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphcb import (
+    Budget,
+    Conservative,
+    EpsilonGreedy,
+    Greedy,
+    Learner,
+    Limits,
+    Problem,
+    Shadow,
+    SquareCB,
+    SquareCBG,
+    Uniform,
+    load,
+    oracles,
+    save,
+)
+from graphcb.agents import Played
+from graphcb.exploration import InfeasibleLimits
+from graphcb.problems.guarded import proven_gain
+from graphcb.saving import to_bytes
+
+ACTIONS = ("approve", "call", "review")
+LIMITS = {
+    "floors": {"approve": 0.1},
+    "caps": {"review": 0.3},
+    "linear": [{"actions": ["call", "review"], "at_least": 0.2, "name": "people"}],
+}
+LIMITED = Problem(ACTIONS, reveals={"all": ["review"]}, limits=LIMITS)
+ITEMS = Problem("each round", limits={"floors": {"new": 0.2}, "caps": {"old": 0.5}})
+
+
+def obeys(problem, names, probabilities):
+    box = problem.limits.on(names)
+    if box is None:
+        return True
+    inside = (box.lower <= probabilities).all() and (probabilities <= box.upper).all()
+    return inside and (box.rows @ probabilities <= box.most + 1e-9).all()
+
+
+def rounds(n, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        x = {"amount": float(rng.normal()), "country": str(rng.choice(["DE", "FR"]))}
+        yield x, [float(x["amount"] > 0), 0.4, 0.3]
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        None,
+        SquareCBG(gamma=20.0),
+        SquareCBG(oracles.OnlineRidge(3, 2), gamma=20.0, method="solver"),
+        SquareCB(oracles.OnlineRidge(3, 2), gamma=20.0),
+        Greedy(oracles.OnlineRidge(3, 2)),
+        EpsilonGreedy(oracles.OnlineRidge(3, 2)),
+    ],
+)
+def test_every_agent_obeys_the_limits_in_every_round(agent):
+    problem = Problem(ACTIONS, reveals={"all": ["review"]}, limits=LIMITS)
+    learner = Learner(problem, agent)
+    rng = np.random.default_rng(0)
+    for x in rng.normal(size=(40, 2)):
+        probabilities = learner.act(x)
+        assert obeys(problem, ACTIONS, probabilities)
+        if rng.random() < probabilities[2]:
+            learner.learn(x, ACTIONS, [float(x[0] > 0.0), 0.4, 0.3])
+        names = ["review", "approve"]  # some of the actions, in another order
+        assert obeys(problem, names, learner.act(x, None, names))
+    assert agent is None or agent.rules is None  # the user's own object is left alone
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.floats(0.0, 0.3), min_size=3, max_size=3),
+    st.lists(st.floats(0.4, 1.0), min_size=3, max_size=3),
+    st.permutations(ACTIONS),
+)
+def test_limits_are_by_name_in_any_order(floors, caps, names):
+    limits = {
+        "floors": dict(zip(names, floors, strict=True)),
+        "caps": dict(zip(names, caps, strict=True)),
+    }
+    problem = Problem(ACTIONS, limits=limits)
+    probabilities = Learner(problem).act({"x": 1.0}, None, list(names))
+    assert obeys(problem, names, probabilities)
+    assert np.isclose(probabilities.sum(), 1.0)
+
+
+def test_actions_of_each_round_are_limited_by_name():
+    learner = Learner(ITEMS)
+    for names in (["old", "new"], ["new", "other", "old"], ["other"], ["other", "old"]):
+        probabilities = learner.act({"x": 1.0}, None, names)
+        assert obeys(ITEMS, names, probabilities)
+        learner.learn({"x": 1.0}, names, np.linspace(0.0, 1.0, len(names)))
+    with pytest.raises(InfeasibleLimits, match="'old'"):
+        learner.act({"x": 1.0}, None, ["old"])  # nobody else is there
+
+
+def test_what_clashes_among_the_actions_of_a_round_is_named():
+    learner = Learner(LIMITED)
+    before = to_bytes(learner)
+    with pytest.raises(InfeasibleLimits, match=r"'review' .0.3."):
+        learner.act({"amount": 1.0}, None, ["review"])
+    assert to_bytes(learner) == before
+
+
+def test_the_best_looking_action_is_played_as_often_as_limits_allow():
+    learner = Learner(LIMITED)
+    for _ in range(40):
+        learner.learn({"x": 1.0}, ACTIONS, [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(learner.greedy().act({"x": 1.0}), [0.8, 0.2, 0.0])
+
+
+def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path):
+    learner = Learner(LIMITED)
+    for x, losses in rounds(20):
+        learner.act(x)
+        learner.learn(x, ACTIONS, losses)
+    save(learner, tmp_path / "learner.npz")
+    loaded = load(tmp_path / "learner.npz")
+    assert loaded.problem == LIMITED
+    assert to_bytes(loaded) == to_bytes(learner)
+    for x, losses in rounds(20, seed=1):
+        np.testing.assert_array_equal(loaded.act(x), learner.act(x))
+        loaded.learn(x, ACTIONS, losses)
+        learner.learn(x, ACTIONS, losses)
+
+
+def test_a_file_cannot_take_the_limits_away():
+    learner = Learner(LIMITED)
+    learner.check_loaded()
+    learner.agent = copy.copy(learner.agent)
+    learner.agent.rules = None
+    with pytest.raises(ValueError, match="agent does not keep what its problem promises"):
+        learner.check_loaded()
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind", "message"),
+    [
+        (Uniform(), TypeError, "`agent` must take limits and budgets, .* got Uniform; use Squ"),
+        (
+            SquareCBG(limits=Limits(floors=0.2)),
+            ValueError,
+            "`agent` must have no limits or budgets of its own: the problem has them",
+        ),
+        (
+            SquareCBG(gamma=10.0, method="closed-form"),
+            ValueError,
+            '`agent` must have method="auto" or "solver", as the problem has limits or budgets',
+        ),
+    ],
+)
+def test_agents_that_cannot_keep_the_limits(agent, kind, message):
+    with pytest.raises(kind, match=message):
+        Learner(LIMITED, agent)
+
+
+def test_an_agent_may_have_limits_of_its_own_by_column():
+    learner = Learner(Problem(ACTIONS), SquareCBG(limits=Limits(caps={0: 0.1})))
+    assert learner.act({"x": 1.0})[0] <= 0.1
+    assert learner.act({"x": 1.0}, None, ["review", "approve"])[1] <= 0.1
+
+
+def test_a_learner_of_a_learners_agent_is_the_same():
+    one = Learner(LIMITED)
+    assert Learner(LIMITED, one.agent).agent is one.agent
+
+
+TODAY = Problem(
+    ACTIONS,
+    reveals="full-information",
+    feedback="rewards",
+    range=(-5.0, 5.0),
+    baseline={"action": "call", "epsilon": 0.2, "reward": -2.0},
+)
+
+
+def played(learner, context, rng, actions=None):
+    """One round: act, draw, settle, judge and learn, as a policy does."""
+    names = learner.problem.names_of(actions)
+    graph = learner.problem.graph_for(names)
+    probabilities = learner.act(context, None, actions)
+    index = int(rng.choice(len(names), p=probabilities))
+    round = Played(context, graph, actions, probabilities, index)
+    if learner.settle is not None:
+        learner.settle(round)
+    shown = np.flatnonzero(graph.row(index))
+    values = [{"approve": 4.0, "call": -2.0, "review": 0.0}.get(names[i], 0.5) for i in shown]
+    if learner.judge is not None:
+        learner.judge(round, shown, values)
+    learner.learn(context, [names[i] for i in shown], values)
+    return names[index], probabilities
+
+
+def test_the_baseline_is_in_the_terms_of_the_agent_inside():
+    agent = Learner(TODAY).agent
+    assert isinstance(agent, Conservative)
+    assert (agent.baseline, agent.epsilon, agent.confidence) == (1, 0.2, 0.95)
+    assert agent.loss == pytest.approx(0.7)  # -2 is seven tenths of the way from 5 to -5
+    unknown = dataclasses.replace(TODAY, baseline="review")
+    assert (Learner(unknown).agent.baseline, Learner(unknown).agent.loss) == (2, None)
+
+
+def test_today_s_rule_is_played_until_more_is_proven():
+    learner, rng = Learner(TODAY), np.random.default_rng(0)
+    made = [played(learner, {"x": 1.0}, rng)[0] for _ in range(60)]
+    first = made.index("approve")
+    assert first == 2  # 0.2 * 0.7 is put by in each round, and one may lose 1 - 1.2 * 0.7
+    assert set(made[:first]) == {"call"}
+    assert made[30:].count("approve") > 25
+    assert learner.agent.proven > 0.0
+    assert proven_gain(TODAY, learner.agent) == 10.0 * learner.agent.proven
+    assert learner.predict({"x": 1.0})[0] > 2.0
+    assert learner.greedy().act({"x": 1.0})[0] == 1.0
+
+
+def test_a_shadow_plays_today_s_rule_and_learns():
+    learner = Learner(dataclasses.replace(TODAY, baseline={"action": "call", "mode": "shadow"}))
+    rng = np.random.default_rng(0)
+    assert {played(learner, {"x": 1.0}, rng)[0] for _ in range(30)} == {"call"}
+    assert isinstance(learner.agent, Shadow)
+    assert learner.predict({"x": 1.0})[0] > 2.0
+    assert proven_gain(learner.problem, learner.agent) is None
+
+
+@pytest.mark.parametrize("mode", ["conservative", "shadow"])
+def test_a_baseline_among_the_actions_of_each_round(mode):
+    problem = Problem(
+        "each round",
+        reveals="full-information",
+        feedback="rewards",
+        range=(-5.0, 5.0),
+        limits={"caps": {"new": 0.8}},
+        budgets=[Budget("news", {"new": 1}, at_most=0.5)],
+        baseline={"action": "call", "mode": mode},
+    )
+    learner, rng = Learner(problem), np.random.default_rng(0)
+    assert [played(learner, {"x": 1.0}, rng, ["new", "call"])[0] for _ in range(5)] == ["call"] * 5
+    before = to_bytes(learner)
+    with pytest.raises(ValueError, match="`baseline` must be an action of the round, one of 'new'"):
+        learner.act({"x": 1.0}, None, ["new", "other"])
+    assert to_bytes(learner) == before
+    with pytest.raises(TypeError, match=r"`agent` must take names in `act`, .* got Uniform"):
+        Learner(Problem("each round", baseline={"action": "call", "mode": mode}), Uniform())
+
+
+def test_any_agent_may_have_a_baseline_around_it():
+    learner = Learner(dataclasses.replace(TODAY, baseline="call"), Uniform())
+    rng = np.random.default_rng(0)
+    assert played(learner, {"x": 1.0}, rng)[0] == "call"
+    assert learner.oracle is None
+
+
+def test_an_agent_with_another_baseline_is_refused():
+    with pytest.raises(ValueError, match="`agent` must have no baseline but that of the problem"):
+        Learner(TODAY, Conservative(SquareCBG(), 0))
+    with pytest.raises(ValueError, match="`agent` must have no baseline but that of the problem"):
+        Learner(TODAY, Shadow(SquareCBG(), 1))
+    own = Learner(Problem(ACTIONS), Conservative(SquareCBG(), 0))  # the problem has none
+    np.testing.assert_array_equal(own.act({"x": 1.0}), [1.0, 0.0, 0.0])
+    assert own.agent.agent.oracle is not None
+
+
+def test_with_a_baseline_it_is_saved_and_goes_on_bit_for_bit(tmp_path):
+    everything = dataclasses.replace(
+        TODAY,
+        limits={"caps": {"approve": 0.9}},
+        budgets=[Budget("reviews", {"review": 1}, at_most=0.1)],
+    )
+    learner, rng = Learner(everything), np.random.default_rng(0)
+    for _ in range(25):
+        played(learner, {"x": 1.0}, rng)
+    save(learner, tmp_path / "learner.npz")
+    loaded = load(tmp_path / "learner.npz")
+    assert to_bytes(loaded) == to_bytes(learner)
+    one = [played(learner, {"x": 2.0}, np.random.default_rng(1)) for _ in range(20)]
+    other = [played(loaded, {"x": 2.0}, np.random.default_rng(1)) for _ in range(20)]
+    for (name, p), (again, q) in zip(one, other, strict=True):
+        assert name == again
+        np.testing.assert_array_equal(p, q)
+    loaded.agent = loaded.agent.agent
+    with pytest.raises(ValueError, match="a Learner whose agent must be a Conservative"):
+        loaded.check_loaded()
