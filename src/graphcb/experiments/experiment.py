@@ -161,8 +161,8 @@ def read(name: str) -> Experiment:
     file = resources.files(__package__).joinpath(FOLDER, f"{name}.toml")
     if not file.is_file():
         raise ValueError(
-            f"`FIGURE` must be one of {listed(names())}, bakeoff, limits, all, or your own settings "
-            f"file (.toml); got {name!r}"
+            f"`FIGURE` must be one of {listed(names())}, bakeoff, limits, all, or your own "
+            f"settings file (.toml); got {name!r}"
         )
     return parse(name, file.read_text(encoding="utf-8"), f"{name}.toml")
 

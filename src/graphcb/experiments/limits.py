@@ -24,7 +24,7 @@ from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.limited_choice import best_within
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import DefaultOracle
+from graphcb.oracles import DefaultOracle, Oracle
 
 Floats = NDArray[np.float64]
 
@@ -68,13 +68,15 @@ class LimitsStudy:
 
     def made_quick(self) -> "LimitsStudy":
         """A small version on data that needs no download."""
-        parts = {name: Part(**self.quick[name]) for name in ("budgets", "baselines")}
-        return replace(self, title=self.quick["title"], **parts)
+        budgets, baselines = Part(**self.quick["budgets"]), Part(**self.quick["baselines"])
+        return replace(self, title=self.quick["title"], budgets=budgets, baselines=baselines)
 
     def with_seeds(self, n_seeds: int) -> "LimitsStudy":
         """With as many seeds in both parts."""
-        parts = (replace(part, seeds=n_seeds) for part in (self.budgets, self.baselines))
-        return replace(self, **dict(zip(("budgets", "baselines"), parts, strict=True)))
+        budgets, baselines = (
+            replace(part, seeds=n_seeds) for part in (self.budgets, self.baselines)
+        )
+        return replace(self, budgets=budgets, baselines=baselines)
 
     def settings(self) -> list[Setting]:
         """Every run, one seed after the other."""
@@ -127,8 +129,8 @@ def read(name: str = NAME) -> LimitsStudy:
     """
     file = resources.files(__package__).joinpath(FOLDER, f"{name}.toml")
     table = tomllib.loads(file.read_text(encoding="utf-8"))
-    parts = {part: Part(**table.pop(part)) for part in ("budgets", "baselines")}
-    return LimitsStudy(name=name, **table, **parts)
+    budgets, baselines = Part(**table.pop("budgets")), Part(**table.pop("baselines"))
+    return LimitsStudy(name=name, budgets=budgets, baselines=baselines, **table)
 
 
 def costs_of(spec: Mapping[str, Any], graph: FeedbackGraph) -> Floats:
@@ -137,7 +139,8 @@ def costs_of(spec: Mapping[str, Any], graph: FeedbackGraph) -> Floats:
     That is 1 for the only action that reveals anything, or the mean cost of each model.
     """
     if spec["kind"] != "route":
-        return (graph.matrix.sum(axis=1) > 0.0).astype(np.float64)
+        reveals: Floats = (graph.matrix.sum(axis=1) > 0.0).astype(np.float64)
+        return reveals
     table = read_table(spec["file"])
     places = [table.names.index(f"cost_{model}") for model in spec["models"]]
     means = np.array([[float(row[j]) for j in places] for row in table.rows]).mean(axis=0)
@@ -153,8 +156,9 @@ class ClipAndRenormalise:
     they have none, to the one that looks best. Draws can still spend more than the rate.
     """
 
-    def __init__(self, agent: SquareCBG, costs: Floats, rate: float) -> None:
-        self.agent, self.costs, self.rate = agent, costs, rate
+    def __init__(self, oracle: Oracle, costs: Floats, rate: float) -> None:
+        self.agent, self.oracle = SquareCBG(oracle), oracle
+        self.costs, self.rate = costs, rate
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
         """The agent's probabilities, clipped to the rate."""
@@ -166,7 +170,7 @@ class ClipAndRenormalise:
         kept = np.where(is_free, 0.0, p * (self.rate / expected))
         rest = np.where(is_free, p, 0.0)
         if rest.sum() == 0.0:
-            predicted = self.agent.oracle.predict(context, actions)
+            predicted = self.oracle.predict(context, actions)
             rest[np.where(is_free, predicted, np.inf).argmin()] = 1.0
         clipped: Floats = kept + rest * ((1.0 - kept.sum()) / rest.sum())
         return clipped
@@ -181,7 +185,7 @@ def _agent(setting: Setting, costs: Floats) -> Any:
     if setting.agent == FREE:
         return SquareCBG(oracle)
     if setting.agent == CLIPPED:
-        return ClipAndRenormalise(SquareCBG(oracle), costs, setting.c)
+        return ClipAndRenormalise(oracle, costs, setting.c)
     budgets = [Budget("costs", dict(enumerate(costs.tolist())), setting.c)]
     if setting.agent == OURS:
         return SquareCBG(oracle, budgets=budgets)

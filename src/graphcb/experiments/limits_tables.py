@@ -207,7 +207,7 @@ def budget_table(runs: Runs) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def baseline_table(runs: Runs) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and body: mean loss at the end, and the largest ratio at any time."""
-    body = []
+    body: list[tuple[str, ...]] = []
     for stream in runs.study.baselines.streams:
         name = called(runs.study, stream)
         body.append((name, "baseline", f"{runs.loss(BASELINE, stream, 0.0):.4f}", "1", ""))

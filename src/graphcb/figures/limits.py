@@ -22,11 +22,11 @@ from graphcb.experiments.limits import (
 from graphcb.experiments.limits_tables import Runs, called, measured
 
 STYLES = {
-    OURS: ("#08519c", "o", "-"),
-    CLIPPED: ("#e6550d", "s", "-"),
-    EPSILON_GREEDY: ("#31a354", "^", "-"),
-    GREEDY: ("#756bb1", "v", "-"),
-    MIX: ("#969696", "", "--"),
+    OURS: ("#08519c", "o"),
+    CLIPPED: ("#e6550d", "s"),
+    EPSILON_GREEDY: ("#31a354", "^"),
+    GREEDY: ("#756bb1", "v"),
+    MIX: ("#969696", ""),
 }
 ALONE_COLOUR = "#bdbdbd"
 EPSILON_COLOURS = ("#08519c", "#e6550d", "#31a354", "#756bb1")
@@ -41,8 +41,8 @@ def draw_budgets(runs: Runs) -> Figure:
     for axes, stream in zip(parts, streams, strict=True):
         _draw_budgets(axes, runs, stream)
     handles = [
-        Line2D([], [], color=colour, marker=mark, linestyle=style, label=agent, markersize=5)
-        for agent, (colour, mark, style) in STYLES.items()
+        Line2D([], [], color=colour, marker=mark, label=agent, markersize=5)
+        for agent, (colour, mark) in STYLES.items()
     ]
     handles.append(Line2D([], [], color="black", linestyle=":", label=FREE))
     hollow = Line2D([], [], color="#e6550d", marker="s", linestyle="", markersize=5)
@@ -51,17 +51,19 @@ def draw_budgets(runs: Runs) -> Figure:
     handles.append(hollow)
     if any(stream in runs.study.chosen_on for stream in streams):
         handles.append(Line2D([], [], linestyle="", label=CHOSEN))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=4 if len(streams) > 2 else 3, fontsize=8
+    )
     return figure
 
 
 def _draw_budgets(axes: Axes, runs: Runs, stream: str) -> None:
     values = runs.study.budgets.values
     for agent in reversed(BUDGETED):  # ours on top
-        colour, mark, style = STYLES[agent]
+        colour, mark = STYLES[agent]
         finals = [[one.mean_loss[-1] for one in runs.of(agent, stream, v)] for v in values]
         means = [float(np.mean(some)) for some in finals]
-        axes.plot(values, means, color=colour, linestyle=style, linewidth=1.4)
+        axes.plot(values, means, color=colour, linewidth=1.4)
         if not mark:
             continue
         low, high = ([f(some) for some in finals] for f in (min, max))
