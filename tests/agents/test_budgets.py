@@ -62,8 +62,12 @@ def test_costs_of_a_round_are_checked(given, text):
 
 
 def test_names_must_be_there_where_costs_are_by_name():
-    with pytest.raises(ValueError, match="`names` must tell the actions of the round, as budget"):
-        REVIEWS.of(range(3), None, None, None)
+    for names in (range(3), (4, 5, 6)):
+        with pytest.raises(ValueError, match="`names` must call the actions what budget 'reviews'"):
+            REVIEWS.of(names, None, None, None)
+    with pytest.raises(ValueError, match="as in 1; got 'a', 'b', so that nothing would be paid"):
+        Budget("b", {1: 1.0}, 1).of(("a", "b"), None, None, None)
+    REVIEWS.of(("others", "today"), None, None, None)
 
 
 def test_names_are_checked_where_all_are_known():

@@ -282,6 +282,24 @@ def test_limits_hold_and_a_baseline_that_breaks_them_is_refused():
         floors.act([1.0], graphs.bandit(2))
 
 
+def test_what_is_played_obeys_the_limits_in_every_round():
+    limits = Limits(floors={2: 0.1}, caps={0: 0.3}, linear=[{"actions": [0, 1], "at_most": 0.8}])
+    inner = SquareCBG(limits=limits)
+    agent = Conservative(inner, Fixed((0.3, 0.3, 0.4)), epsilon=0.5)
+    rng = np.random.default_rng(0)
+    for row in some_losses(0):
+        p = agent.act([1.0], REVIEW)
+        assert (p <= [0.3, 1.0, 1.0]).all()
+        assert p[2] >= 0.1
+        assert p[0] + p[1] <= 0.8 + 1e-9
+        made = Played([1.0], REVIEW, None, p, int(rng.choice(3, p=p / p.sum())))
+        agent.settle(made)
+        seen = REVIEW.draw_revealed(made.action, rng)
+        agent.judge(made, seen, row[seen])
+        agent.learn([1.0], seen, row[seen])
+    assert agent.n_deviations > 100
+
+
 def test_hooks_reach_the_agent_inside():
     heard = []
 

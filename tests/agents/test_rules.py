@@ -93,7 +93,7 @@ def test_limits_that_clash_in_a_round_are_refused_and_nothing_changes(agent):
 
 
 def test_closed_forms_know_no_limits():
-    text = '`method` must be "auto" or "solver" with `limits`, got "closed-form"'
+    text = '`method` must be "auto" or "solver" with `limits` or `budgets`, got "closed-form"'
     with pytest.raises(ValueError, match=text):
         SquareCBG(Table(0.1, 0.2), gamma=10.0, method="closed-form", limits=REVIEW)
     agent = SquareCBG(Table(0.1, 0.2), gamma=10.0, limits=Limits(caps={0: 0.4}))

@@ -281,7 +281,7 @@ class TestRefusals:
         for rules in (named, {"limits": Limits(caps={"review": 0.1})}):
             agent = new_agent(**rules)
             before = state(agent)
-            with pytest.raises(ValueError, match="`names` must tell the actions of the round, as"):
+            with pytest.raises(ValueError, match="`names` must call the actions what"):
                 agent.act([1.0, 0.0], REVIEW)
             assert state(agent) == before
 

@@ -220,4 +220,7 @@ def test_a_baseline_in_a_policy(tmp_path, baseline):
     assert (kept.action, kept.proven_gain) == ("approve", gain)
     actions = [decision.action for decision in [*before, *rest]]
     assert actions[0] == "approve"
+    if kept.mode == "shadow":  # it would soon have earned 4 instead of -3
+        assert 3.0 < kept.gain < 7.0
+        assert kept.gain_interval[0] < kept.gain < kept.gain_interval[1]
     assert (kept.deviations == 0.0) == (kept.mode == "shadow") == (set(actions) == {"approve"})

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from graphcb.agents.protocol import Agent
 from graphcb.agents.rules import names_of
 from graphcb.checks import as_probabilities, listed
+from graphcb.exploration import BoxAndRows
 from graphcb.graphs import FeedbackGraph, as_graph
 
 Floats = NDArray[np.float64]
@@ -52,10 +53,6 @@ def baseline_probabilities(
         twin: Agent = copy.copy(baseline)
         return as_probabilities(twin.act(context, graph, actions), n_actions)
     called = names_of(n_actions, actions, names)
-    if len(called) != n_actions:
-        raise ValueError(
-            f"`actions` must have shape ({n_actions},) to match the graph, got ({len(called)},)"
-        )
     if baseline not in called:
         raise ValueError(
             f"`baseline` must be an action of the round, one of {listed(map(repr, called))}; "
@@ -68,12 +65,14 @@ def baseline_probabilities(
 
 def check_limits(
     agent: Any, baseline: Floats, graph: FeedbackGraph, actions: Any, names: Any
-) -> None:
-    """Refuse a baseline that breaks the limits of the agent."""
+) -> BoxAndRows | None:
+    """The limits of the agent in this round, if any; a baseline that breaks them is refused."""
     rules = getattr(agent, "rules", None)
-    box = None if rules is None else rules.box(graph.n_actions, actions, names)
+    box: BoxAndRows | None = None
+    if rules is not None:
+        box = rules.box(graph.n_actions, actions, names)
     if box is None:
-        return
+        return None
     called = names_of(graph.n_actions, actions, names)
     for index in np.flatnonzero((baseline < box.lower) | (baseline > box.upper)).tolist():
         below = baseline[index] < box.lower[index]
@@ -88,6 +87,7 @@ def check_limits(
             "`baseline` must obey the limits of the agent, got probabilities that exceed a linear "
             f"limit by {over.max():g}; change one of them"
         )
+    return box
 
 
 def _kind(thing: Any) -> str:

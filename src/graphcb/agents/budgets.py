@@ -105,8 +105,7 @@ class Budget:
                 f"act(..., costs={{{self.name!r}: [...]}})"
             )
         elif isinstance(self.costs, Mapping):
-            if isinstance(names, range):
-                self._check_indices()
+            self._check_called(names)
             return np.array([self.costs.get(name, 0.0) for name in names], dtype=np.float64)
         else:
             values = as_numbers(
@@ -136,13 +135,18 @@ class Budget:
             costs.append(cost)
         return np.array(costs, dtype=np.float64)
 
-    def _check_indices(self) -> None:
-        """Refuse costs of names in a round whose actions have none."""
-        named = [action for action in self.costs if not isinstance(action, int | np.integer)]
-        if named:
+    def _check_called(self, names: Sequence[Hashable]) -> None:
+        """Refuse a round that cannot speak of the same actions: texts, or anything else."""
+        if isinstance(names, range):
+            meets = any(isinstance(action, int | np.integer) for action in self.costs)
+        else:
+            kinds = {isinstance(action, str) for action in self.costs}
+            meets = any(isinstance(name, str) in kinds for name in names)
+        if not meets:
             raise ValueError(
-                f"`names` must tell the actions of the round, as budget {self.name!r} is on "
-                f"{listed(map(repr, named))}; got neither names nor actions with names"
+                f"`names` must call the actions what budget {self.name!r} calls them, as in "
+                f"{listed(map(repr, self.costs))}; got {listed(map(repr, names))}, so that "
+                "nothing would be paid for"
             )
 
     def check_names(self, known: Collection[Hashable]) -> None:

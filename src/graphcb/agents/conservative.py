@@ -101,13 +101,15 @@ class Conservative:
         """
         n_actions, names = as_graph(graph).n_actions, given.get("names")
         baseline = baseline_probabilities(self.baseline, context, graph, actions, names)
-        check_limits(self.agent, baseline, graph, actions, names)
+        box = check_limits(self.agent, baseline, graph, actions, names)
         proposed = as_probabilities(self.agent.act(context, graph, actions, **given), n_actions)
         self.n_rounds += 1
         deviation = self._deviation(proposed, baseline, graph)
         share = self._share(deviation, baseline)
         if share > 0.0:
             proposed = (1.0 - share) * proposed + share * baseline
+            if box is not None:  # both obey, so only rounding is clipped
+                proposed = np.clip(proposed, box.lower, box.upper)
             deviation = self._deviation(proposed, baseline, graph)
         return proposed if deviation.risk <= self.proven else baseline
 

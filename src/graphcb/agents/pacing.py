@@ -24,10 +24,10 @@ so that what is left is spent, and what is over is saved, within a few dear acti
 
 and if none may be, the cheapest is. Whatever the losses and the draws, then:
 
-- if some action of each round costs nothing and u is steady, spent <= accrued + band: 6 dear actions
-  ahead at first, when nothing has been learned and seeing is worth most, and little more than one
-  later, 1 % of what was accrued after 104 of them. (AHEAD and PAID_BACK are such that accrued +
-  band never falls.)
+- if some action of each round costs nothing and u is steady, spent <= accrued + band: 6 dear
+  actions ahead at first, when nothing has been learned and seeing is worth most, and little more
+  than one later, 1 % of what was accrued after 104 of them. (AHEAD and PAID_BACK are such that
+  accrued + band never falls.)
 - if some action of each round costs no more than the round's allowance, spent <= accrued + the
   largest band so far, which is 6 u.
 - if u changes, both hold with the largest accrued + band, or band, so far.

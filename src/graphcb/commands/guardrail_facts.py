@@ -9,7 +9,7 @@ from graphcb.problems import Learner, Problem
 from graphcb.problems.guarded import innermost, proven_gain
 
 if TYPE_CHECKING:
-    from graphcb.evaluation.keeping import BudgetKept, Kept
+    from graphcb.evaluation.keeping import BudgetKept, GuardrailsKept
 
 Facts = list[tuple[str, str]]
 
@@ -114,7 +114,7 @@ def _shows_itself(problem: Problem, action: str) -> bool:
     return bool(problem.graph.row(place)[place] > 0.0)
 
 
-def kept_facts(kept: "Kept", unit: str) -> Facts:
+def kept_facts(kept: "GuardrailsKept", unit: str) -> Facts:
     """What a log kept of all this; `unit` is "loss" or "reward"."""
     facts = []
     if kept.n_broken is not None:
@@ -129,6 +129,10 @@ def kept_facts(kept: "Kept", unit: str) -> Facts:
         facts.append((f"baseline {kept.baseline.action}", share))
         if kept.baseline.proven_gain is not None:
             facts.append(("  proven gain", f"{kept.baseline.proven_gain:.4g} of {unit}"))
+        if kept.baseline.gain is not None and kept.baseline.gain_interval is not None:
+            lower, upper = kept.baseline.gain_interval
+            gain = f"{kept.baseline.gain:.4f} of {unit} per decision ({lower:.4f} to {upper:.4f})"
+            facts.append(("  the learner would have gained", gain))
     return facts
 
 

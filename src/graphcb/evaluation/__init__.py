@@ -2,13 +2,17 @@
 
 from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
+from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
 
 __all__ = [
+    "BaselineKept",
+    "BudgetKept",
     "Estimate",
     "Evaluation",
+    "GuardrailsKept",
     "Interval",
     "LogSummary",
     "Target",

@@ -9,6 +9,9 @@ from graphcb.agents import Budget
 from graphcb.agents.pacing import Account
 from graphcb.contexts.values import flat, passes
 from graphcb.decisions import DecisionLog, LoggedDecision, replay
+from graphcb.evaluation.judging import evaluate
+from graphcb.evaluation.shadowing import shadow
+from graphcb.evaluation.targets import logged
 from graphcb.problems import Problem
 from graphcb.problems.guarded import proven_gain
 
@@ -41,17 +44,21 @@ class BaselineKept:
 
     `deviations` is the share of decisions that did not play the baseline for certain.
     `proven_gain` is how far the learner is proven to be ahead of (1 + epsilon) times the
-    baseline's loss, in the problem's units; None in shadow mode, or if the log cannot be replayed.
+    baseline's loss, in the problem's units. In shadow mode, `gain` is what the learner would have
+    gained per decision, with its interval. They are None where they have no meaning, and if the
+    log cannot be replayed.
     """
 
     action: str
     mode: str
     deviations: float
     proven_gain: float | None = None
+    gain: float | None = None
+    gain_interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
-class Kept:
+class GuardrailsKept:
     """What a log kept; `n_broken` decisions were outside the limits, None if there are none."""
 
     n_broken: int | None
@@ -83,7 +90,7 @@ class Keeping:
             baseline = names.index(problem.baseline["action"])
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
-    def result(self, log: DecisionLog) -> Kept | None:
+    def result(self, log: DecisionLog, confidence: float) -> GuardrailsKept | None:
         """What was kept; None if the problem promises nothing."""
         problem = self.problem
         if problem is None or (
@@ -93,19 +100,29 @@ class Keeping:
         baseline = None
         if problem.baseline is not None:
             share = self.n_deviations / max(self.n, 1)
-            gain = _proven_gain(log, problem)
+            gains = _gains(log, problem, problem.baseline["mode"], confidence)
             told = problem.baseline["action"], problem.baseline["mode"]
-            baseline = BaselineKept(*told, share, gain)
+            baseline = BaselineKept(*told, share, **gains)
         broken = None if problem.limits is None else self.n_broken
-        return Kept(broken, tuple(one.result() for one in self.spending), baseline)
+        return GuardrailsKept(broken, tuple(one.result() for one in self.spending), baseline)
 
 
-def _proven_gain(log: DecisionLog, problem: Problem) -> float | None:
+def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> dict[str, Any]:
+    """What is proven, or what a shadow would have gained; nothing if the log is not replayed."""
     try:
-        learner: Any = replay(log, from_checkpoint=True).agent
+        if mode == "conservative":
+            learner: Any = replay(log, from_checkpoint=True).agent
+            return {"proven_gain": proven_gain(problem, learner.agent)}
+        found = evaluate(
+            log, shadow(log), against=logged, loss_range=problem.range, confidence=confidence
+        ).difference
     except ValueError:  # made by another program or another version, or a class of the user's own
-        return None
-    return proven_gain(problem, learner.agent)
+        return {}
+    if found is None:
+        return {}
+    sign = 1.0 if problem.feedback == "rewards" else -1.0
+    lower, upper = sorted(sign * end for end in found.normal)
+    return {"gain": sign * found.value, "gain_interval": (lower, upper)}
 
 
 def obeys(problem: Problem, names: tuple[str, ...], probabilities: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ from graphcb.checks import as_count
 from graphcb.decisions import DecisionLog, LoggedDecision
 from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
 from graphcb.evaluation.judging import is_incomplete
-from graphcb.evaluation.keeping import Keeping, Kept
+from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.rounds import JudgedRound, terms_of
 from graphcb.problems import Problem
 
@@ -56,7 +56,7 @@ class LogSummary:
     interval: Interval | None
     shares: dict[str, float]
     windows: tuple[Window, ...]
-    kept: Kept | None = None
+    kept: GuardrailsKept | None = None
 
     @property
     def feedback_share(self) -> float:
@@ -127,7 +127,7 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
         interval,
         _shares(total),
         tuple(windows),
-        keeping.result(log),
+        keeping.result(log, confidence),
     )
 
 

@@ -18,7 +18,7 @@ GROUP = {"actions": [1, 2], "at_least": 0.25, "at_most": 0.25}
 def by_the_general_method(losses, graph, gamma, box, tolerance=1e-6):
     p, numbers = np.empty((1, losses.size)), np.empty((1, N_NUMBERS))
     scaled, gammas = losses.reshape(1, -1).copy(), np.array([gamma])
-    rest = (inner_point(box), tolerance, 200, 0, 1, p, numbers)
+    rest = (inner_point(box), tolerance, 200, np.empty(0), 0, 1, p, numbers)
     solve_limited(scaled, gammas, edges_of(graph), *box, *rest)
     return p[0], numbers[0]
 

@@ -30,7 +30,7 @@ from graphcb.exploration.solver.limited.starting_point import (
     keep_iterate,
     warm_start,
 )
-from graphcb.exploration.solver.limited.workspace import Box, Work, lay_out_limited
+from graphcb.exploration.solver.limited.workspace import Box, Work, at_least, lay_out_limited
 from graphcb.exploration.solver.restriction import (
     COLUMN,
     ROW,
@@ -50,7 +50,13 @@ SOME = 1e-12  # probability from which an action of the inner point counts
 
 @inlined
 def solve_scaled(
-    ft: Floats, edges: Edges, box: Box, tolerance: float, max_steps: int, p_out: Floats
+    ft: Floats,
+    edges: Edges,
+    box: Box,
+    tolerance: float,
+    max_steps: int,
+    block: Floats,
+    p_out: Floats,
 ) -> Outcome:
     """Solve the program of the scaled gaps `ft`; write the probabilities to `p_out`."""
     n = ft.size
@@ -75,7 +81,8 @@ def solve_scaled(
         known = size
         size, active = admit(edges, inside, size, active)
         if start != WARM or size > known:
-            work = lay_out_limited(ft, active, size, inside, box)
+            block = at_least(block, size)
+            work = lay_out_limited(ft, active, size, inside, box, block)
             lay_out(ft, active, work.v, work.a)
         if start == WARM and size > known:
             warm_start(ft, active.actions, kept, box, revealed, reduced, work)

@@ -26,6 +26,7 @@ def solve_limited(
     inner_point: Floats,
     tolerance: float,
     max_steps: int,
+    block: Floats,
     first: int,
     stop: int,
     p: Floats,
@@ -40,7 +41,7 @@ def solve_limited(
         cut = scale(losses[row], gammas[row], LARGEST_GAP)
         _leave_out(hidden, upper, LARGEST_GAP, losses[row])
         box = _make_box(one, hidden, lower, upper, rows, most, inner_point)
-        outcome = solve_scaled(losses[row], one, box, tolerance, max_steps, p[row])
+        outcome = solve_scaled(losses[row], one, box, tolerance, max_steps, block, p[row])
         record(outcome, cut, outcomes[row])
         settle(outcomes[row], tolerance, False)
         for i in range(lower.size):  # lower + (upper - lower) may be above `upper`

@@ -9,7 +9,7 @@ import numpy as np
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import dot
-from graphcb.exploration.solver.edges import Edges, fetch
+from graphcb.exploration.solver.edges import MATRIX, Edges, fetch
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.certificate import fill_up
 from graphcb.exploration.solver.limited.interior_point import LimitedIncumbent
@@ -105,8 +105,11 @@ def _add_up(
             idle[work.outside[i]] = t * t
         for b in range(n):
             if not inside[b]:
-                fetch(edges, b, bool(ROW), line)
-                worth[b] += dot(line, idle)
+                if edges.form == MATRIX:
+                    worth[b] += dot(edges.flat[b * n : (b + 1) * n], idle)
+                else:
+                    fetch(edges, b, bool(ROW), line)
+                    worth[b] += dot(line, idle)
 
 
 @inlined

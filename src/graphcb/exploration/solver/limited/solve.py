@@ -8,7 +8,7 @@ from graphcb.compilation import compiled
 from graphcb.exploration.clashing import InfeasibleLimits, check_bounds, least_violation
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.edges import edges_of
-from graphcb.exploration.solver.entry import solve_programs, solver_for
+from graphcb.exploration.solver.entry import solve_programs, solver_for, work_room
 from graphcb.exploration.solver.limited.bandit import solve_bandit_within
 from graphcb.exploration.solver.limited.entry import solve_limited
 from graphcb.exploration.solver.limited.points import (
@@ -109,7 +109,7 @@ def solve_within(
         within, stop = facts.inner, row + 1
         solve_limited(
             scaled, gammas, edges, box.lower, box.upper, box.rows, box.most, within, tolerance,
-            max_steps, row, stop, p, outcomes,
+            max_steps, work_room(losses.shape[1]), row, stop, p, outcomes,
         )  # fmt: skip
         if (
             outcomes[row, STATUS] == NOT_CERTIFIED

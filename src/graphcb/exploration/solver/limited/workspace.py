@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import inner
+from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.restriction import Active
 from graphcb.exploration.solver.workspace import Flags, Floats, Indices
@@ -88,12 +88,22 @@ class Work(NamedTuple):
     error: float  # relative rounding of a sum
 
 
+@inlined
+def at_least(block: Floats, n: int) -> Floats:
+    """The block itself, or a larger one if it is too small for n active actions."""
+    size = n * (at.VECTORS + MORE) + n * n * at.MATRICES
+    return block if block.size >= size else np.empty(size + size // 2)
+
+
 @inner
-def lay_out_limited(ft: Floats, active: Active, size: int, inside: Flags, box: Box) -> Work:
-    """Work arrays for the first `size` active actions."""
+def lay_out_limited(
+    ft: Floats, active: Active, size: int, inside: Flags, box: Box, block: Floats
+) -> Work:
+    """Work arrays for the first `size` active actions; the large ones are in `block`."""
     n, r = ft.size, box.bound.size
-    v = np.empty((at.VECTORS + MORE, size))
-    a = np.empty((at.MATRICES, size, size))
+    first = (at.VECTORS + MORE) * size
+    v = block[:first].reshape(at.VECTORS + MORE, size)
+    a = block[first : first + at.MATRICES * size * size].reshape(at.MATRICES, size, size)
     m = 0
     for b in range(n):
         m += not inside[b] and box.lower[b] > 0.0
