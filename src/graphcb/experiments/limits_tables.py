@@ -231,13 +231,15 @@ def called(study: LimitsStudy, stream: str) -> str:
 
 def markdown(runs: Runs) -> str:
     """The report: claims and both tables."""
+    budgets, baselines = runs.study.budgets, runs.study.baselines
     claims = [
         (one.text, one.measured, "holds" if one.holds else "**does not hold**")
         for one in judge(runs)
     ]
     parts = [
-        f"Seeds: {runs.study.budgets.seeds} for budgets, {runs.study.baselines.seeds} for "
-        "baselines. A star marks streams on which the rules were chosen.",
+        f"Streams: {len(budgets.streams)} with budgets ({budgets.seeds} seeds), "
+        f"{len(baselines.streams)} with baselines ({baselines.seeds} seeds). A star marks streams "
+        "on which the rules were chosen.",
         _table(("claim", "measured", ""), claims),
         "Mean loss by budget:",
         _table(*budget_table(runs)),
@@ -257,9 +259,9 @@ def write_table(curves: Sequence[Curve], path: Path) -> None:
     """One line for each run, with everything that was measured."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(("agent", "stream", "value", "seed", "rounds", "mean_loss", *FIELDS))
+        writer.writerow(("agent", "stream", "value", "seed", *FIELDS, "round", "mean_loss"))
         for one in curves:
-            own = one.measured or {}
-            s = one.setting
+            name, own = one.setting, one.measured or {}
+            cells = (own.get(field, "") for field in FIELDS)
             end = int(one.rounds[-1]), float(one.mean_loss[-1])
-            writer.writerow((s.agent, s.line, s.c, s.seed, *end, *(own.get(f, "") for f in FIELDS)))
+            writer.writerow((name.agent, name.line, name.c, name.seed, *cells, *end))
