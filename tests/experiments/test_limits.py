@@ -123,10 +123,11 @@ def test_what_the_runs_say_of_spending():
 
 
 def test_what_the_runs_say_of_a_ratio():
-    losses, theirs = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.5, 0.5])
+    losses, theirs = np.array([0.0, 1.0, 0.5]), np.array([0.0, 0.5, 0.5])
     measured = measure_ratio(losses, theirs, 0.1)
-    assert measured["largest_ratio"] == 2.0
+    assert measured["largest_ratio"] == 1.5
     assert measured["room"] == pytest.approx(0.55 - 1.0)
+    assert measure_ratio(losses, theirs, 1.5)["room"] == 0.0  # in the first round
     assert np.isnan(measure_ratio(losses[:1], theirs[:1], 0.1)["largest_ratio"])
 
 

@@ -251,11 +251,14 @@ def _play_baseline(setting: Setting, stream: Prepared, place: int) -> Curve:
 def measure_ratio(losses: Floats, theirs: Floats, epsilon: float) -> dict[str, float]:
     """The largest ratio of the running sums, and the least that was left below the line.
 
-    >>> measure_ratio(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.5)
+    `room` counts every round; the ratio says little before the baseline has lost 1, and is
+    counted from there.
+
+    >>> measure_ratio(np.array([0.0, 1.0, 0.5]), np.array([0.5, 0.5, 0.5]), 0.5)
     {'largest_ratio': 1.0, 'room': 0.5}
     """
     lost, allowed = np.cumsum(losses), np.cumsum(theirs)
-    known = allowed > 0.0
+    known = allowed >= 1.0
     ratio = float((lost[known] / allowed[known]).max()) if known.any() else float("nan")
     return {"largest_ratio": ratio, "room": float(((1.0 + epsilon) * allowed - lost).min())}
 

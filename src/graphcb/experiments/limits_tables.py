@@ -164,7 +164,7 @@ def _alone(runs: Runs) -> Verdict:
     line = 1.0 + max(runs.study.baselines.values)
     ratios = [measured(one, "largest_ratio") for one in runs.of(ALONE)]
     return Verdict(
-        f"the agent alone is above {line:g} times the baseline at some time",
+        f"the agent alone is above {line:g} times the baseline at some time after it has lost 1",
         f"in {sum(r > line for r in ratios)} of {len(ratios)} runs; largest ratio "
         f"{max(ratios):.2f}",
         max(ratios) > line,

@@ -89,7 +89,7 @@ def draw_ratios(runs: Runs) -> Figure:
     """One part for each stream: every seed of every epsilon, and the lines at 1 + epsilon."""
     study = runs.study
     streams = list(study.baselines.streams)
-    figure, parts = _parts(len(streams), n_columns=2)
+    figure, parts = _parts(len(streams), n_columns=3)
     figure.suptitle(f"{study.title}: loss so far / baseline's loss so far, every seed")
     for axes, stream in zip(parts, streams, strict=True):
         _draw_ratios(axes, runs, stream)
