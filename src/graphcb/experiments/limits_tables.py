@@ -95,7 +95,7 @@ def _band(runs: Runs) -> Verdict:
     n_rounds = sum(int(one.rounds[-1]) for one in held)
     return Verdict(
         "budgets: spending is never ahead by more than the band, in any round of any run",
-        f"{len(held)} runs, {n_rounds:,} rounds; the closest is {-worst:.3f} dear actions below",
+        f"{len(held)} runs, {n_rounds:,} rounds; the closest is {-worst:.4f} dear actions below",
         worst <= ROUNDING,
     )
 

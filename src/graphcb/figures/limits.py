@@ -78,7 +78,8 @@ def _draw_budgets(axes: Axes, runs: Runs, stream: str) -> None:
     axes.set_xscale("log")
     axes.set_xticks(values, [f"{100.0 * value:g} %" for value in values])
     axes.minorticks_off()
-    axes.set_ylim(bottom=0.0)
+    low, high = axes.get_ylim()
+    axes.set_ylim(bottom=0.0 if low < 0.5 * high else low)
     axes.set_title(called(runs.study, stream), size=10)
     axes.set_xlabel("budget")
     axes.set_ylabel("mean loss")
@@ -111,15 +112,18 @@ def _draw_ratios(axes: Axes, runs: Runs, stream: str) -> None:
     lines: list[tuple[str, float, str]] = [(ALONE, 0.0, ALONE_COLOUR)]
     colours = dict(zip(epsilons, EPSILON_COLOURS, strict=False))
     lines += [(CONSERVATIVE, epsilon, colour) for epsilon, colour in colours.items()]
+    lowest = 1.0
     for agent, value, colour in lines:
         for one in runs.of(agent, stream, value):
             base = theirs[one.setting.seed]
             known = base > 0.0
             ratio = one.mean_loss[known] / base[known]
+            lowest = min(lowest, float(ratio.min(initial=1.0)))
             axes.plot(one.rounds[known], ratio, color=colour, linewidth=0.9, alpha=0.8)
         if value > 0.0:
             axes.axhline(1.0 + value, color=colour, linestyle="--", linewidth=1.0)
-    axes.set_ylim(0.0, 1.1 + max(epsilons))
+    axes.set_xscale("log")
+    axes.set_ylim(0.0 if lowest < 0.5 else 0.95 * lowest, 1.1 + max(epsilons))
     axes.set_title(called(runs.study, stream), size=10)
     axes.set_xlabel("round")
     axes.set_ylabel("ratio")
