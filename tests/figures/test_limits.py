@@ -1,5 +1,5 @@
 from graphcb.experiments import limits
-from graphcb.experiments.limits_tables import Runs
+from graphcb.experiments.limits_claims import Runs
 from graphcb.figures.limits import draw_budgets, draw_ratios
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphcb.experiments.limits import LimitsStudy
-    from graphcb.experiments.limits_tables import Runs
+    from graphcb.experiments.limits_claims import Runs
 
 WIDTH = 120
 
@@ -39,7 +39,8 @@ def read_as_asked(options: argparse.Namespace) -> "LimitsStudy":
 def reproduce_limits(study: "LimitsStudy", options: argparse.Namespace) -> None:
     """Run what is missing, write tables and figures, and print what holds."""
     from graphcb.experiments.curves import write_csv
-    from graphcb.experiments.limits_tables import Runs, markdown, write_table
+    from graphcb.experiments.limits_claims import Runs
+    from graphcb.experiments.limits_tables import markdown, write_table
     from graphcb.figures.curves import save
     from graphcb.figures.limits import draw_budgets, draw_ratios
 
@@ -68,7 +69,8 @@ def _print(runs: "Runs") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from graphcb.experiments.limits_tables import baseline_table, budget_table, judge
+    from graphcb.experiments.limits_claims import judge
+    from graphcb.experiments.limits_tables import baseline_table, budget_table
 
     console = Console()
     console.width = max(console.width, WIDTH)  # or names would be cut

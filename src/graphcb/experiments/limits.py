@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from graphcb.agents import Agent, Budget, Conservative, EpsilonGreedy, Greedy, SquareCBG
 from graphcb.agents.pacing import Account
 from graphcb.datasets.streams import read_table
+from graphcb.experiments.clipping import ClipAndRenormalise
 from graphcb.experiments.curves import Curve, Seconds, Setting, record
 from graphcb.experiments.experiment import FOLDER
 from graphcb.experiments.prepared import Prepared, facts, prepare
@@ -24,7 +25,7 @@ from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.limited_choice import best_within
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import DefaultOracle, Oracle
+from graphcb.oracles import DefaultOracle
 
 Floats = NDArray[np.float64]
 
@@ -146,38 +147,6 @@ def costs_of(spec: Mapping[str, Any], graph: FeedbackGraph) -> Floats:
     means = np.array([[float(row[j]) for j in places] for row in table.rows]).mean(axis=0)
     costs: Floats = (means - means.min()) / (means.max() - means.min())
     return costs
-
-
-class ClipAndRenormalise:
-    """What is done without budgets: dear actions are clipped to the rate, the others scaled up.
-
-    All dear actions are scaled by the same factor, so that the expected cost is at most `rate`.
-    What is cut goes to actions that cost nothing: in proportion to their probabilities, or, where
-    they have none, to the one that looks best. Draws can still spend more than the rate.
-    """
-
-    def __init__(self, oracle: Oracle, costs: Floats, rate: float) -> None:
-        self.agent, self.oracle = SquareCBG(oracle), oracle
-        self.costs, self.rate = costs, rate
-
-    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
-        """The agent's probabilities, clipped to the rate."""
-        p = self.agent.act(context, graph, actions)
-        expected = float(self.costs @ p)
-        if expected <= self.rate:
-            return p
-        is_free = self.costs == 0.0
-        kept = np.where(is_free, 0.0, p * (self.rate / expected))
-        rest = np.where(is_free, p, 0.0)
-        if rest.sum() == 0.0:
-            predicted = self.oracle.predict(context, actions)
-            rest[np.where(is_free, predicted, np.inf).argmin()] = 1.0
-        clipped: Floats = kept + rest * ((1.0 - kept.sum()) / rest.sum())
-        return clipped
-
-    def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Learn as the agent does."""
-        self.agent.learn(context, actions, losses)
 
 
 def _agent(setting: Setting, costs: Floats) -> Any:

@@ -19,7 +19,8 @@ from graphcb.experiments.limits import (
     MIX,
     OURS,
 )
-from graphcb.experiments.limits_tables import Runs, called, measured
+from graphcb.experiments.limits_claims import Runs, measured
+from graphcb.experiments.limits_tables import called
 
 STYLES = {
     OURS: ("#08519c", "o"),
@@ -78,8 +79,8 @@ def _draw_budgets(axes: Axes, runs: Runs, stream: str) -> None:
     axes.set_xscale("log")
     axes.set_xticks(values, [f"{100.0 * value:g} %" for value in values])
     axes.minorticks_off()
-    low, high = axes.get_ylim()
-    axes.set_ylim(bottom=0.0 if low < 0.5 * high else low)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom=0.0 if bottom < 0.5 * top else bottom)
     axes.set_title(called(runs.study, stream), size=10)
     axes.set_xlabel("budget")
     axes.set_ylabel("mean loss")
