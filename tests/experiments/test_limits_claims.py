@@ -16,14 +16,14 @@ from graphcb.experiments.limits import (
     LimitsStudy,
     Part,
 )
-from graphcb.experiments.limits_claims import Runs, groups, is_kept, judge
+from graphcb.experiments.limits_claims import LimitRuns, groups, is_kept, judge
 
 BUDGETS = Part({"seen": {}, "unseen": {}}, [0.1, 0.5], 1)
 STUDY = LimitsStudy("limits", "made", ["seen"], BUDGETS, Part({"unseen": {}}, [0.1], 1), {})
 
 
 def made():
-    """Runs of which every claim holds."""
+    """LimitRuns of which every claim holds."""
     ends = np.array([1000])
     curves = []
     for stream in BUDGETS.streams:
@@ -64,11 +64,11 @@ def changed(curves, agent, **own):
 
 
 def failing(curves):
-    return [verdict.text for verdict in judge(Runs(STUDY, curves)) if not verdict.holds]
+    return [verdict.text for verdict in judge(LimitRuns(STUDY, curves)) if not verdict.holds]
 
 
 def test_all_hold():
-    verdicts = judge(Runs(STUDY, made()))
+    verdicts = judge(LimitRuns(STUDY, made()))
     assert len(verdicts) == 4 + 2 * 3 + 1 + 2
     assert all(verdict.holds for verdict in verdicts)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from graphcb.experiments.limits import CONSERVATIVE, FREE, OURS, read
-from graphcb.experiments.limits_claims import Runs, judge, measured
+from graphcb.experiments.limits_claims import LimitRuns, judge, measured
 from graphcb.experiments.limits_tables import called, markdown, write_table
 
 STREAM = "generated/review"
@@ -13,7 +13,7 @@ STREAM = "generated/review"
 @pytest.fixture(scope="module")
 def runs():
     study = replace(read().made_quick().with_seeds(1), chosen_on=[STREAM])
-    return Runs(study, [study.play(setting) for setting in study.settings()])
+    return LimitRuns(study, [study.play(setting) for setting in study.settings()])
 
 
 def test_the_report_has_claims_and_tables(runs):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphcb.experiments.limits import LimitsStudy
-    from graphcb.experiments.limits_claims import Runs
+    from graphcb.experiments.limits_claims import LimitRuns
 
 WIDTH = 120
 
@@ -39,13 +39,13 @@ def read_as_asked(options: argparse.Namespace) -> "LimitsStudy":
 def reproduce_limits(study: "LimitsStudy", options: argparse.Namespace) -> None:
     """Run what is missing, write tables and figures, and print what holds."""
     from graphcb.experiments.curves import write_csv
-    from graphcb.experiments.limits_claims import Runs
+    from graphcb.experiments.limits_claims import LimitRuns
     from graphcb.experiments.limits_tables import markdown, write_table
     from graphcb.figures.curves import save
     from graphcb.figures.limits import draw_budgets, draw_ratios
 
     store, curves = finish_shown(study, options)
-    runs = Runs(study, curves)
+    runs = LimitRuns(study, curves)
     path = options.out / study.name
     known = [(store.about(study.identity(curve.setting)), curve) for curve in curves]
     write_csv(known, path.with_suffix(".csv"))
@@ -65,7 +65,7 @@ def reproduce_limits(study: "LimitsStudy", options: argparse.Namespace) -> None:
     print(f"{len(curves):,} runs, {n_rounds:,} rounds, {work:.0f} s of work")
 
 
-def _print(runs: "Runs") -> None:
+def _print(runs: "LimitRuns") -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -22,7 +22,7 @@ WITHIN = 0.01  # of the budget, at the end
 ROUNDING = 1e-9
 
 
-class Runs:
+class LimitRuns:
     """The runs of a study by agent, stream and value."""
 
     def __init__(self, study: LimitsStudy, curves: Sequence[Curve]) -> None:
@@ -75,7 +75,7 @@ def groups(study: LimitsStudy) -> dict[str, list[str]]:
     return {name: streams for name, streams in found.items() if streams}
 
 
-def judge(runs: Runs) -> list[Verdict]:
+def judge(runs: LimitRuns) -> list[Verdict]:
     """All claims."""
     verdicts = [_band(runs), _not_above(runs), _spent(runs), _clipped(runs)]
     for name, streams in groups(runs.study).items():
@@ -84,7 +84,7 @@ def judge(runs: Runs) -> list[Verdict]:
     return [*verdicts, _alone(runs), _gains(runs)]
 
 
-def _band(runs: Runs) -> Verdict:
+def _band(runs: LimitRuns) -> Verdict:
     held = [one for agent in HELD for one in runs.of(agent)]
     worst = max(measured(one, "beyond_band") for one in held)
     n_rounds = sum(int(one.rounds[-1]) for one in held)
@@ -95,7 +95,7 @@ def _band(runs: Runs) -> Verdict:
     )
 
 
-def _not_above(runs: Runs) -> Verdict:
+def _not_above(runs: LimitRuns) -> Verdict:
     ours = runs.of(OURS)
     kept = [miss(one) <= _allowed(one) for one in ours]
     return Verdict(
@@ -105,7 +105,7 @@ def _not_above(runs: Runs) -> Verdict:
     )
 
 
-def _spent(runs: Runs) -> Verdict:
+def _spent(runs: LimitRuns) -> Verdict:
     bound = [one for one in runs.of(OURS) if measured(one, "price") > 0.0]
     kept = [is_kept(one) for one in bound]
     least = min(map(miss, bound), default=0.0)
@@ -116,7 +116,7 @@ def _spent(runs: Runs) -> Verdict:
     )
 
 
-def _clipped(runs: Runs) -> Verdict:
+def _clipped(runs: LimitRuns) -> Verdict:
     beyond = [measured(one, "beyond_band") for one in runs.of(CLIPPED)]
     return Verdict(
         "clip and renormalise is ahead by more than the band in some round",
@@ -126,7 +126,7 @@ def _clipped(runs: Runs) -> Verdict:
     )
 
 
-def _lower(runs: Runs, rival: str, group: str, streams: Sequence[str]) -> Verdict:
+def _lower(runs: LimitRuns, rival: str, group: str, streams: Sequence[str]) -> Verdict:
     pairs = [
         (runs.mean_loss(OURS, streams, value), runs.mean_loss(rival, streams, value))
         for value in runs.study.budgets.values
@@ -144,7 +144,7 @@ def _lower(runs: Runs, rival: str, group: str, streams: Sequence[str]) -> Verdic
     )
 
 
-def _below_line(runs: Runs, epsilon: float) -> Verdict:
+def _below_line(runs: LimitRuns, epsilon: float) -> Verdict:
     found = runs.of(CONSERVATIVE, value=epsilon)
     return Verdict(
         f"Conservative, epsilon = {epsilon:g}: never above {1.0 + epsilon:g} times the baseline, "
@@ -155,7 +155,7 @@ def _below_line(runs: Runs, epsilon: float) -> Verdict:
     )
 
 
-def _alone(runs: Runs) -> Verdict:
+def _alone(runs: LimitRuns) -> Verdict:
     line = 1.0 + max(runs.study.baselines.values)
     ratios = [measured(one, "largest_ratio") for one in runs.of(ALONE)]
     return Verdict(
@@ -166,7 +166,7 @@ def _alone(runs: Runs) -> Verdict:
     )
 
 
-def _gains(runs: Runs) -> Verdict:
+def _gains(runs: LimitRuns) -> Verdict:
     pairs = [
         (stream, value, runs.loss(CONSERVATIVE, stream, value), runs.loss(BASELINE, stream, 0.0))
         for stream in runs.study.baselines.streams

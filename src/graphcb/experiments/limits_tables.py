@@ -15,12 +15,12 @@ from graphcb.experiments.limits import (
     FREE,
     LimitsStudy,
 )
-from graphcb.experiments.limits_claims import Runs, judge, measured
+from graphcb.experiments.limits_claims import LimitRuns, judge, measured
 
 FIELDS = ("spent", "ahead", "beyond_band", "price", "largest_ratio", "room", "deviations")
 
 
-def budget_table(runs: Runs) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def budget_table(runs: LimitRuns) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and body: mean loss by stream, agent and budget."""
     values = runs.study.budgets.values
     body = []
@@ -40,7 +40,7 @@ def budget_table(runs: Runs) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return ("stream", "agent", *(f"{100.0 * value:g} %" for value in values)), body
 
 
-def baseline_table(runs: Runs) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def baseline_table(runs: LimitRuns) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and body: mean loss at the end, and the largest ratio at any time."""
     body: list[tuple[str, ...]] = []
     for stream in runs.study.baselines.streams:
@@ -64,7 +64,7 @@ def called(study: LimitsStudy, stream: str) -> str:
     return stream + "*" * (stream in study.chosen_on)
 
 
-def markdown(runs: Runs) -> str:
+def markdown(runs: LimitRuns) -> str:
     """The report: claims and both tables."""
     budgets, baselines = runs.study.budgets, runs.study.baselines
     claims = [

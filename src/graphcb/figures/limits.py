@@ -19,7 +19,7 @@ from graphcb.experiments.limits import (
     MIX,
     OURS,
 )
-from graphcb.experiments.limits_claims import Runs, measured
+from graphcb.experiments.limits_claims import LimitRuns, measured
 from graphcb.experiments.limits_tables import called
 
 STYLES = {
@@ -34,7 +34,7 @@ EPSILON_COLOURS = ("#08519c", "#e6550d", "#31a354", "#756bb1")
 CHOSEN = "* a stream on which the rules were chosen"
 
 
-def draw_budgets(runs: Runs) -> Figure:
+def draw_budgets(runs: LimitRuns) -> Figure:
     """One part for each stream; a hollow mark where a run spent more than the band allows."""
     streams = list(runs.study.budgets.streams)
     figure, parts = _parts(len(streams), n_columns=3)
@@ -58,7 +58,7 @@ def draw_budgets(runs: Runs) -> Figure:
     return figure
 
 
-def _draw_budgets(axes: Axes, runs: Runs, stream: str) -> None:
+def _draw_budgets(axes: Axes, runs: LimitRuns, stream: str) -> None:
     values = runs.study.budgets.values
     for agent in reversed(BUDGETED):  # ours on top
         colour, mark = STYLES[agent]
@@ -87,7 +87,7 @@ def _draw_budgets(axes: Axes, runs: Runs, stream: str) -> None:
     axes.grid(alpha=0.3)
 
 
-def draw_ratios(runs: Runs) -> Figure:
+def draw_ratios(runs: LimitRuns) -> Figure:
     """One part for each stream: every seed of every epsilon, and the lines at 1 + epsilon."""
     study = runs.study
     streams = list(study.baselines.streams)
@@ -107,7 +107,7 @@ def draw_ratios(runs: Runs) -> Figure:
     return figure
 
 
-def _draw_ratios(axes: Axes, runs: Runs, stream: str) -> None:
+def _draw_ratios(axes: Axes, runs: LimitRuns, stream: str) -> None:
     theirs = {one.setting.seed: one.mean_loss for one in runs.of(BASELINE, stream)}
     epsilons = runs.study.baselines.values
     lines: list[tuple[str, float, str]] = [(ALONE, 0.0, ALONE_COLOUR)]
