@@ -190,6 +190,13 @@ def test_what_is_no_oracle_is_refused():
         SquareCBUG(None, OnlineRidge(2, 2))
 
 
+def test_a_graph_is_no_actions():
+    agent = SquareCBUG(graph_oracle=EdgeCounts(3))
+    with pytest.raises(TypeError, match=r"got a FeedbackGraph; SquareCBUG predicts the graph: act"):
+        agent.act([1.0], graphs.bandit(3))
+    assert agent.n_rounds == 0
+
+
 def test_limits_and_budgets_hold_on_a_predicted_graph():
     limits = graphcb.Limits(floors={3: 0.2})
     budget = Budget("money", {1: 1.0, 2: 1.0}, at_most=0.2)

@@ -23,9 +23,19 @@ from graphcb import (
     oracles,
     save,
 )
-from graphcb.agents import EpsilonGreedy, Greedy, SquareCB, SquareCBG
+from graphcb.agents import (
+    EpsilonGreedy,
+    Greedy,
+    Played,
+    SquareCB,
+    SquareCBG,
+    SquareCBUG,
+    act_on,
+    learn_from,
+)
 from graphcb.decisions import replay
 from graphcb.exploration import InfeasibleLimits
+from graphcb.graph_oracles import EdgeCounts
 from graphcb.saving import to_bytes
 
 N_ACTIONS = 6
@@ -44,6 +54,9 @@ BUILD = {
     "value": lambda limits: SquareCBG(ridge(), gamma=Automatic(4.0), limits=limits),
     "optimum": lambda limits: SquareCBG(ridge(), gamma=Doubling(30, 0.5), limits=limits),
     "graph": lambda limits: SquareCBG(ridge(), gamma=FromGraphs(2.0), limits=limits),
+    "SquareCBUG": lambda limits: SquareCBUG(
+        ridge(), EdgeCounts(N_ACTIONS), gamma=20.0, limits=limits
+    ),
 }
 
 
@@ -92,13 +105,16 @@ def play(agent, limits, rng, n_rounds):
     played = []
     for context, graph, actions in rounds(rng, n_rounds):
         try:
-            p = agent.act(context, graph, actions)
+            p = act_on(agent, context, graph, actions)
         except InfeasibleLimits:
             continue
         assert_obeys(p, limits, actions)
-        seen = graph.draw_revealed(draw(p, rng), rng)
+        action = draw(p, rng)
+        seen = graph.draw_revealed(action, rng)
         columns = seen if actions is None else actions[seen]
-        agent.learn(context, columns, rng.random(seen.size))
+        learn_from(
+            agent, Played(context, graph, actions, p, action), columns, rng.random(seen.size)
+        )
         played.append(p)
     return played
 
@@ -143,14 +159,14 @@ def test_a_shallow_copy_plays_without_changing_the_original(name):
     agent = BUILD[name](limits)
     play(agent, limits, np.random.default_rng(3), 5)
     before = to_bytes(agent)
-    copy.copy(agent).act(np.ones(2), graphcb.graphs.bandit(N_ACTIONS))
+    act_on(copy.copy(agent), np.ones(2), graphcb.graphs.bandit(N_ACTIONS))
     assert to_bytes(agent) == before
 
 
 @pytest.mark.parametrize("name", BUILD)
 def test_it_shows_itself_as_the_call_that_makes_it(name):
     agent = BUILD[name](Limits(floors={0: 0.1}, linear=[{"actions": [1, 2], "at_most": 0.2}]))
-    again = eval(repr(agent), {**vars(graphcb), **vars(oracles)})
+    again = eval(repr(agent), {**vars(graphcb), **vars(oracles), **vars(graphcb.graph_oracles)})
     assert repr(again) == repr(agent)
     assert again.limits == agent.limits
 

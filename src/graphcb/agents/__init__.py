@@ -5,7 +5,15 @@ from graphcb.agents.certificate import Certificate
 from graphcb.agents.conservative import Conservative
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
 from graphcb.agents.pacing import Account
-from graphcb.agents.protocol import Agent, Played, act_on, gamma_of, hook, learn_from
+from graphcb.agents.protocol import (
+    Agent,
+    Played,
+    UninformedAgent,
+    act_on,
+    gamma_of,
+    hook,
+    learn_from,
+)
 from graphcb.agents.rules import Rules
 from graphcb.agents.shadow import Shadow
 from graphcb.agents.spending import Spending
@@ -29,6 +37,7 @@ __all__ = [
     "SquareCBG",
     "SquareCBUG",
     "Uniform",
+    "UninformedAgent",
     "act_on",
     "gamma_of",
     "hook",

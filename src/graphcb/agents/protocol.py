@@ -40,10 +40,8 @@ class Agent(Protocol):
     changes more than its own attributes defines `__copy__`. An agent that takes `limits` has a
     keyword `names` in `act`: what the limits call the actions of the round, in the graph's order.
 
-    An agent that does not know the graph when it decides has an attribute `informed` that is
-    False, and other arguments: `act(context, actions)`, and `learn(context, played, revealed,
-    losses, actions=..., graph=...)`. Whoever draws calls `act_on` and `learn_from`, which know
-    both kinds.
+    An agent that does not know the graph when it decides is an `UninformedAgent`, with other
+    arguments. Whoever draws calls `act_on` and `learn_from`, which know both kinds.
 
     Three methods, the hooks, are optional too; whoever draws asks `hook` for them and calls them.
     They must be deterministic, so that a log can be replayed.
@@ -67,6 +65,29 @@ class Agent(Protocol):
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Learn the losses revealed for these identifiers; there may be none."""
+        ...
+
+
+class UninformedAgent(Protocol):
+    """An agent that does not know the graph when it decides, such as `SquareCBUG`."""
+
+    informed: bool = False
+
+    def act(self, context: Any, actions: Any = None) -> NDArray[np.float64]:
+        """Probabilities (n_actions,) for this round."""
+        ...
+
+    def learn(
+        self,
+        context: Any,
+        played: Any,
+        revealed: Any,
+        losses: Any,
+        *,
+        actions: Any = None,
+        graph: FeedbackGraph | None = None,
+    ) -> None:
+        """Learn what `played` revealed, and the graph of the round if it was shown in full."""
         ...
 
 

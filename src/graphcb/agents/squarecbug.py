@@ -221,6 +221,11 @@ def _columns(actions: Any) -> Any:
     """Actions as the graph oracle's columns: whole numbers are, any others stand for all."""
     if actions is None or isinstance(actions, Mapping):
         return None
+    if isinstance(actions, FeedbackGraph):
+        raise TypeError(
+            "`actions` must be the actions of the round, got a FeedbackGraph; SquareCBUG predicts "
+            "the graph: act(context, actions)"
+        )
     if isinstance(actions, np.ndarray):
         return actions if actions.dtype.kind in "iu" and actions.ndim == 1 else None
     whole = all(isinstance(action, int | np.integer) for action in actions)

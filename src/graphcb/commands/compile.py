@@ -178,21 +178,22 @@ def _predict_graphs() -> None:
     import numpy as np
 
     from graphcb import SquareCBUG, graph_oracles, graphs
+    from graphcb.environments import KnownLosses
+    from graphcb.experiments import run
 
-    row, edges = np.ones(3), (graph_oracles.LogisticEdges(3, 3), graph_oracles.EdgeCounts(3))
+    row, columns, prices = np.ones(3), np.array([1, 0]), graphs.posted_price(3)
+    world = KnownLosses(np.eye(4, 3) + 0.1, np.eye(4, 3), prices, n_rounds=4)
+    edges = graph_oracles.LogisticEdges(3, 3)
     bids = graph_oracles.Thresholds([0.0, 0.5, 1.0], n_features=3)
-    answers = graph_oracles.Answers(graphs.posted_price(3), n_features=3)
-    for oracle in (*edges, bids, answers):
+    answers = graph_oracles.Answers(prices, n_features=3)
+    for oracle in (edges, bids, answers):
+        oracle.update_full(row, prices)
         for gamma in (None, 10.0):
-            agent = SquareCBUG(graph_oracle=oracle, gamma=gamma)
-            for shown in (None, graphs.posted_price(3)):
-                agent.act(row)
-                agent.learn(row, 1, [1, 2], [0.5, 0.25], graph=shown)
-    columns = np.array([1, 0])
+            list(run(SquareCBUG(graph_oracle=oracle, gamma=gamma), world, seed=0))
     for writeable in (True, False):
         columns.setflags(write=writeable)
-        edges[0].update(row, 0, [1], columns)
-        edges[0].predict(row, columns)
+        edges.update(row, 0, [1], columns)
+        edges.predict(row, columns)
 
 
 def _read() -> None:

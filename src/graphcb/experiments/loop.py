@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Played, act_on, hook, learn_from
+from graphcb.agents import Agent, Played, UninformedAgent, act_on, hook, learn_from
 from graphcb.decisions.identifiers import as_identifier
 from graphcb.environments import Environment, Round, Truth
 from graphcb.sampling import action_at
@@ -23,7 +23,7 @@ class Row(NamedTuple):
     n_revealed: int
 
 
-def run(agent: Agent, environment: Environment, *, seed: int) -> Iterator[Row]:
+def run(agent: Agent | UninformedAgent, environment: Environment, *, seed: int) -> Iterator[Row]:
     """Run the agent through the environment and yield one `Row` per round.
 
     The environment and the draws have separate random streams, so two agents with the same seed
@@ -48,7 +48,10 @@ def streams(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
 
 
 def play(
-    agent: Agent, truth: Truth, rounds: Iterable[Round], draws: np.random.Generator
+    agent: Agent | UninformedAgent,
+    truth: Truth,
+    rounds: Iterable[Round],
+    draws: np.random.Generator,
 ) -> Iterator[Row]:
     """Play these rounds: act, draw, reveal, learn. `draws` also decides what is revealed by chance.
 
