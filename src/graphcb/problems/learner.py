@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Greedy, SquareCBG
+from graphcb.agents import Agent, Greedy, SquareCBG, UninformedAgent
 from graphcb.agents.protocol import Played, act_on, gamma_of, hook, learn_from
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
@@ -18,7 +18,7 @@ from graphcb.loaded import check_kind
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
 from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, innermost
 from graphcb.problems.problem import Floats, Problem
-from graphcb.problems.uninformed import check_uninformed, predicted_graph, uninformed
+from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -60,7 +60,11 @@ class Learner:
     progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
 
     def __init__(
-        self, problem: Problem, agent: Agent | None = None, *, features: Features | None = None
+        self,
+        problem: Problem,
+        agent: Agent | UninformedAgent | None = None,
+        *,
+        features: Features | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(
@@ -78,11 +82,11 @@ class Learner:
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
         if not problem.informed:
-            check_uninformed(agent, features)
-            agent = uninformed(agent, problem, self.encoder)
-        self.agent: Agent = guarded(
-            self._with_oracle(SquareCBG() if agent is None else agent), problem
-        )
+            check_features(features)
+            self.agent: Any = guarded(uninformed(agent, problem, self.encoder), problem)
+        else:
+            agent = SquareCBG() if agent is None else agent
+            self.agent = guarded(self._with_oracle(agent), problem)
 
     __repr__ = describe
 
@@ -275,7 +279,7 @@ class Learner:
             inside = inside._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
         inner(inside, indices, losses)
 
-    def _with_oracle(self, agent: Agent) -> Agent:
+    def _with_oracle(self, agent: Any) -> Any:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
         inner = innermost(agent)
         if isinstance(inner, SquareCBG) and inner.oracle is None:

@@ -16,6 +16,7 @@ from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
+from graphcb.graph_oracles.sides import as_kind, certain_graph
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems.guardrails import (
     check_obeys,
@@ -216,6 +217,15 @@ class Problem:
         if tuple(actions) == self.actions:
             return self.graph
         return self.graph.subgraph([self.index(action) for action in actions])
+
+    def certain_graph_for(self, actions: Sequence[str]) -> FeedbackGraph | None:
+        """What is revealed wherever a hidden price is; None if the problem has none."""
+        if not isinstance(self.reveals.unknown, str):
+            return None
+        graph = certain_graph(as_kind(self.reveals.unknown), len(self.actions))
+        if tuple(actions) == self.actions:
+            return graph
+        return graph.subgraph([self.index(action) for action in actions])
 
     def names_of(self, actions: Any) -> tuple[str, ...]:
         """The names of a round's actions: names, places of fixed ones, or None for all of these."""

@@ -8,18 +8,14 @@ import numpy as np
 from graphcb.agents import SquareCBUG
 from graphcb.contexts import Encoder
 from graphcb.graph_oracles import Answers, EdgeCounts, GraphOracle, LogisticEdges, Thresholds
+from graphcb.graph_oracles.sides import as_kind
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import DefaultOracle
 from graphcb.problems.problem import Problem
 
 
-def check_uninformed(agent: Any, features: Any) -> None:
-    """Refuse an agent that asks for the graph, and actions by features."""
-    if agent is not None and not isinstance(agent, SquareCBUG):
-        raise TypeError(
-            "`agent` must be a SquareCBUG, or left out, as the graph of this problem is not known "
-            f"beforehand, got {type(agent).__name__}"
-        )
+def check_features(features: Any) -> None:
+    """Refuse actions by features, which graph oracles do not know."""
     if features is not None:
         raise TypeError(
             "`features` must be left out where the graph is not known beforehand: what is revealed "
@@ -27,31 +23,36 @@ def check_uninformed(agent: Any, features: Any) -> None:
         )
 
 
-def uninformed(agent: SquareCBUG | None, problem: Problem, encoder: Encoder) -> SquareCBUG:
+def uninformed(agent: Any, problem: Problem, encoder: Encoder) -> SquareCBUG:
     """The agent with both oracles for the problem; itself if it has them."""
     agent = SquareCBUG() if agent is None else agent
+    if not isinstance(agent, SquareCBUG):
+        raise TypeError(
+            "`agent` must be a SquareCBUG, or left out, as the graph of this problem is not known "
+            f"beforehand, got {type(agent).__name__}"
+        )
     expected = graph_oracle_of(problem, encoder)
     if agent.graph_oracle is not None:
         _check_fits(agent.graph_oracle, expected, problem)
     if agent.graph_oracle is not None and agent.loss_oracle is not None:
         return agent
-    agent = copy.copy(agent)
-    if agent.graph_oracle is None:
-        agent.graph_oracle = expected
-    if agent.explorer.oracle is None:
-        agent.explorer.oracle = DefaultOracle(len(problem.actions))
-    return agent
+    twin: SquareCBUG = copy.copy(agent)
+    if twin.graph_oracle is None:
+        twin.graph_oracle = expected
+    if twin.explorer.oracle is None:
+        twin.explorer.oracle = DefaultOracle(len(problem.actions))
+    return twin
 
 
 def graph_oracle_of(problem: Problem, encoder: Encoder) -> GraphOracle:
     """What learns the graph of a problem; it reads contexts if these are dense rows."""
     n_actions = len(problem.actions)
     width = (encoder.n_features or 0) if encoder.is_dense else 0
-    unknown: Any = problem.reveals.unknown
+    unknown = problem.reveals.unknown
     if problem.reveals.answers is not None:
         return Answers(problem.graph, n_features=width)
     if isinstance(unknown, str):
-        return Thresholds(np.arange(float(n_actions)), kind=unknown, n_features=width)  # type: ignore[arg-type]
+        return Thresholds(np.arange(float(n_actions)), kind=as_kind(unknown), n_features=width)
     return LogisticEdges(n_actions, width) if width else EdgeCounts(n_actions)
 
 
@@ -70,15 +71,12 @@ def _check_fits(given: Any, expected: Any, problem: Problem) -> None:
             f"`agent` must have a graph oracle with the {len(problem.actions)} actions of the "
             f"problem, got one with {n_actions}"
         )
-    same = (
-        problem.reveals.unknown is True
-        or isinstance(given, Thresholds)
-        and isinstance(expected, Thresholds)
-        and given.kind == expected.kind
-        or isinstance(given, Answers)
-        and isinstance(expected, Answers)
-        and given.graph == expected.graph
-    )
+    if isinstance(expected, Thresholds):
+        same = isinstance(given, Thresholds) and given.kind == expected.kind
+    elif isinstance(expected, Answers):
+        same = isinstance(given, Answers) and given.graph == expected.graph
+    else:
+        same = True
     if not same:
         raise ValueError(
             f"`agent` must have a graph oracle as the problem says, such as {expected!r}, or none, "
