@@ -159,7 +159,7 @@ def test_a_shallow_copy_plays_without_changing_the_original(name):
     agent = BUILD[name](limits)
     play(agent, limits, np.random.default_rng(3), 5)
     before = to_bytes(agent)
-    act_on(copy.copy(agent), np.ones(2), graphcb.graphs.bandit(N_ACTIONS))
+    act_on(copy.copy(agent), np.ones(2), graphcb.graphs.bandit(N_ACTIONS), None)
     assert to_bytes(agent) == before
 
 
