@@ -47,6 +47,15 @@ def certain_graph(kind: Kind, n_levels: int) -> FeedbackGraph:
     return FeedbackGraph.from_structure(Threshold(left.copy(), right.copy()))
 
 
+def certain_edges(graph: FeedbackGraph) -> FeedbackGraph:
+    """The edges with probability 1 alone."""
+    structure = graph.structure
+    if isinstance(structure, Threshold):
+        sides = ((side == 1.0).astype(np.float64) for side in (structure.left, structure.right))
+        return FeedbackGraph.from_structure(Threshold(*sides))
+    return FeedbackGraph((graph.matrix == 1.0).astype(np.float64))
+
+
 def side_of_row(kind: Kind, columns: Columns, index: int, row: Floats) -> float | None:
     """1 if the hidden price was above the played level, 0 if not; None if nobody can tell.
 

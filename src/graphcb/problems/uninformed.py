@@ -25,7 +25,9 @@ def check_features(features: Any) -> None:
 
 def uninformed(agent: Any, problem: Problem, encoder: Encoder) -> SquareCBUG:
     """The agent with both oracles for the problem; itself if it has them."""
-    agent = SquareCBUG() if agent is None else agent
+    if agent is None:
+        hidden_price = isinstance(problem.reveals.unknown, str)
+        agent = SquareCBUG(learns_from="certain" if hidden_price else "revealed")
     if not isinstance(agent, SquareCBUG):
         raise TypeError(
             "`agent` must be a SquareCBUG, or left out, as the graph of this problem is not known "
