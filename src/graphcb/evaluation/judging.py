@@ -124,7 +124,8 @@ def evaluate(
     for given in rows:
         n_decisions += 1
         row = weighed(given, graphs)
-        weights = weights_of(given, row)
+        if weights != "learned":
+            weights = weights_of(given, row)
         if row.feedback is None and row.graph.row(row.action_index).any():
             n_without_feedback += 1
         elif is_incomplete(row):
