@@ -13,3 +13,5 @@ collect_ignore = [
 ]
 if find_spec("coba") is None:
     collect_ignore.append("src/graphcb/integrations/coba.py")
+if find_spec("msgspec") is None or find_spec("uvicorn") is None:
+    collect_ignore.append("src/graphcb/service")

@@ -107,6 +107,8 @@ def invalid(
         ).probabilities
         for rival in (other, 0.01 * other + 0.99 * p):
             rival = rival / rival.sum()
+            if box is not None and (box.rows @ rival > box.most + 1e-15).any():
+                continue  # within 1e-9, which proves nothing where p itself is so small
             rivals = graphcb.dec(rival, losses, graph, gamma)
             bound = solution.value - solution.gap
             if rivals * gamma < bound * gamma - 1e-7 * (1.0 + abs(rivals) * gamma):
@@ -146,10 +148,11 @@ def main() -> None:
         gaps[kind] = max(gaps[kind], 0.0 if hidden else relative)
         if wrong is not None or not (hidden or relative <= 1e-6):
             n = program.losses.size
-            hard.append(
+            hard.insert(
+                0 if wrong is not None else len(hard),
                 f"- #{number} {kind}, {program.family}, K = {n}, {program.losses_kind} losses, "
                 f"gamma {program.gamma:.3g}: {wrong or f'gap {relative:.2g}'}, "
-                f"{solution.steps} steps"
+                f"{solution.steps} steps",
             )
         if number % 5_000 == 4_999:
             print(f"{number + 1:,} programs, {len(hard)} hard", file=sys.stderr, flush=True)

@@ -72,6 +72,7 @@ PARTS = (
     Part("encoder", "A context as people have it", "encoder.py"),
     Part("dsjson", "Logs of other programs", "dsjson.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
+    Part("service", "The decision service", "service/rates.py"),
     Part(
         "faults", "Faults of every kind, made on purpose", "campaign.py",
         quick=("--quick", "--only", "faults"),

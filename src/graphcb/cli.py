@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from graphcb import __version__
 from graphcb.commands import compile as compile_command
-from graphcb.commands import evaluate, inspect, log, predict, problem, replay, reproduce, run
+from graphcb.commands import evaluate, inspect, log, predict, problem, replay, reproduce, run, serve
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.packages import install
 from graphcb.commands.ranges import join_ranges
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         replay,
         log,
         evaluate,
+        serve,
         compile_command,
     ):
         command.add_to(commands)

@@ -9,6 +9,7 @@ from graphcb import Policy, SquareCBG, graphs
 from graphcb.oracles import LinearOGD
 
 EXTRAS = ("rich", "matplotlib", "networkx", "pyarrow", "joblib", "sklearn", "psycopg", "pandas")
+EXTRAS += ("msgspec", "uvicorn", "prometheus_client")
 BLOCKED = f"""
 import sys
 for name in {EXTRAS}:
@@ -87,6 +88,14 @@ def test_replay(folder):
         (
             ["reproduce", "inventory-fixed", "--quick"],
             "`graphcb reproduce` needs joblib: pip install 'graphcb[experiments]'",
+        ),
+        (
+            ["serve", "problem.toml"],
+            "`graphcb serve` needs msgspec: pip install 'graphcb[serve]'",
+        ),
+        (
+            ["serve-keys", "add", "keys.json", "shop"],
+            "`graphcb serve-keys` needs msgspec: pip install 'graphcb[serve]'",
         ),
         (
             ["run", "data.parquet", "--label", "y"],

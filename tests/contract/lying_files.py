@@ -54,6 +54,7 @@ NUMBERS = [
     1e100, 1e308, -1e308, float("nan"), float("inf"), float("-inf"),
 ]  # fmt: skip
 GROUP = Limits(linear=[{"actions": [0, 1], "at_most": 0.6}, {"weights": {1: 2.0}, "at_most": 0.5}])
+SPENT = Budget("spent", {"d": 1.0}, 0.5)
 OTHERS = [None, True, "", "full", "text", {"list": []}, {"tuple": [1]}, {"dict": []}, [1], {}]
 
 
@@ -126,6 +127,8 @@ def examples():
         Learner(Problem(["a", "b", "c"], features={"x": "number?", "y": "number"})),
         Learner(Problem(["a", "b", "c"], reveals="inventory", feedback="rewards", range=(-1, 3))),
         Learner(Problem("each round")),
+        Learner(Problem(["a", "b", "c"], limits={"caps": {"c": 0.5}}, baseline="b")),
+        Learner(Problem("each round", limits={"floors": {"d": 0.1}}, budgets=[SPENT])),
     ]
     for learner in learners:
         use(learner)
@@ -192,8 +195,12 @@ def use_learner(learner):
     for context in ({"x": 1.0, "w": "a b"}, {"x": None, "y": -3.0}, {"new": 2.0}):
         for actions in offered:
             with refused_in_plain_words():
-                if not np.isfinite(learner.act(context, None, actions)).all():
+                answer = learner.act(context, None, actions)
+                if not np.isfinite(answer).all():
                     raise RuntimeError("silently not finite")
+                if (settle := hook(learner, "settle")) is not None:
+                    graph = graphs.bandit(answer.size)
+                    settle(Played(context, graph, actions, answer, int(answer.argmax())))
             with refused_in_plain_words():
                 learner.learn(context, ["b"] if actions is None else actions, [0.5] * 2)
 

@@ -255,7 +255,9 @@ def test_an_unknown_name_lists_the_known_ones():
 
 def test_every_settings_file_is_packaged():
     folder = resources.files("graphcb.experiments").joinpath("settings")
-    assert {f.name for f in folder.iterdir()} == {f"{name}.toml" for name in (*NAMES, "bakeoff")}
+    assert {f.name for f in folder.iterdir()} == {
+        f"{name}.toml" for name in (*NAMES, "bakeoff", "limits")
+    }
 
 
 def test_identity_tells_runs_apart():

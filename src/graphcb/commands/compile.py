@@ -95,7 +95,7 @@ def _solve() -> None:
         solve_dec_batch([losses, losses], graph, 10.0)
         solve_dec_batch([losses, losses], [graph, graph], 10.0)
         for limits in (
-            Limits(floors=0.1, caps=0.4, linear=[{"actions": [0, 1], "at_most": 0.5}]),
+            Limits(floors=0.1, caps=0.4, linear=[{"actions": [0, 1], "at_most": 0.7}]),
             Limits(floors=0.1, caps=0.4),
             Limits(caps=[0.4, 0.3, 0.3]),
         ):

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.curves import Curve
     from graphcb.experiments.experiment import Experiment
+    from graphcb.experiments.limits import LimitsStudy
     from graphcb.experiments.spread import Repeats
     from graphcb.experiments.store import Store
 
 
 def finish_shown(
-    experiment: "Experiment | Repeats | BakeOff", options: argparse.Namespace
+    experiment: "Experiment | Repeats | BakeOff | LimitsStudy", options: argparse.Namespace
 ) -> "tuple[Store, list[Curve]]":
     """The store of the experiment and the curves of all its settings."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -9,7 +9,7 @@ from graphcb.problems import Learner, Problem
 from graphcb.problems.guarded import innermost, proven_gain
 
 if TYPE_CHECKING:
-    from graphcb.evaluation.keeping import BudgetKept, Kept
+    from graphcb.evaluation.keeping import BudgetKept, GuardrailsKept
 
 Facts = list[tuple[str, str]]
 
@@ -114,7 +114,7 @@ def _shows_itself(problem: Problem, action: str) -> bool:
     return bool(problem.graph.row(place)[place] > 0.0)
 
 
-def kept_facts(kept: "Kept", unit: str) -> Facts:
+def kept_facts(kept: "GuardrailsKept", unit: str) -> Facts:
     """What a log kept of all this; `unit` is "loss" or "reward"."""
     facts = []
     if kept.n_broken is not None:

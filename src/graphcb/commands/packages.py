@@ -3,12 +3,15 @@
 from importlib import import_module
 
 EXTRAS = {
+    "msgspec": "serve",
     "networkx": "networkx",
+    "prometheus_client": "serve",
     "psycopg": "postgres",
     "pyarrow": "parquet",
     "ray": "ray",
     "sklearn": "sklearn",
     "torch": "torch",
+    "uvicorn": "serve",
     "vowpalwabbit": "vw",
 }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphcb.experiments.bakeoff import BakeOff
     from graphcb.experiments.curves import Curve, Summary
     from graphcb.experiments.experiment import Experiment
+    from graphcb.experiments.limits import LimitsStudy
     from graphcb.experiments.spread import Spread
 
 
@@ -41,8 +42,8 @@ def add_to(commands: Commands) -> None:
         metavar="FIGURE",
         help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive (of the paper), "
         "weak-feedback, misspecified (of its theory), all (these six), unknown-graphs, auctions "
-        "(graphs that are not known beforehand), bakery, spam, bakeoff (learners side by side), "
-        "or your own settings file (.toml)",
+        "(graphs that are not known beforehand), limits (budgets and baselines), bakery, spam, "
+        "bakeoff (learners side by side), or your own settings file (.toml)",
     )
     parser.add_argument(
         "--quick",
@@ -84,6 +85,7 @@ def _reproduce(options: argparse.Namespace) -> None:
         need(package, "`graphcb reproduce`")
     if options.engine == "ray":
         need("ray", "`--engine ray`")
+    from graphcb.commands import limits
     from graphcb.commands.bakeoff import read_as_asked, reproduce_bakeoff
     from graphcb.experiments import experiment as experiments
     from graphcb.experiments.bakeoff import is_bakeoff
@@ -91,9 +93,10 @@ def _reproduce(options: argparse.Namespace) -> None:
     from graphcb.figures.curves import draw_panels, save
 
     bakeoffs = [read_as_asked(name, options) for name in options.figures if is_bakeoff(name)]
+    studies = [limits.read_as_asked(options)] if "limits" in options.figures else []
     chosen: list[Experiment] = []
     for name in options.figures:
-        if is_bakeoff(name):
+        if is_bakeoff(name) or name == "limits":
             continue
         found = (
             [e for e in map(experiments.read, experiments.names()) if e.in_all]
@@ -102,7 +105,7 @@ def _reproduce(options: argparse.Namespace) -> None:
         )
         chosen += [_as_asked(e, options) for e in found]
     chosen = [one for i, one in enumerate(chosen) if one not in chosen[:i]]
-    _check_folder(options, chosen, bakeoffs)
+    _check_folder(options, chosen, bakeoffs, studies)
     _find_data(chosen)
     start = time.perf_counter()
     made = [_reproduce_one(one, options) for one in chosen]
@@ -110,6 +113,8 @@ def _reproduce(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     for one in bakeoffs:
         reproduce_bakeoff(one, options)
+    for study in studies:
+        limits.reproduce_limits(study, options)
     panels = [
         (one.title, summarise(c))
         for one, c in zip(chosen, curves, strict=True)
@@ -125,7 +130,10 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _check_folder(
-    options: argparse.Namespace, chosen: "Sequence[Experiment]", bakeoffs: "Sequence[BakeOff]"
+    options: argparse.Namespace,
+    chosen: "Sequence[Experiment]",
+    bakeoffs: "Sequence[BakeOff]",
+    studies: "Sequence[LimitsStudy]",
 ) -> None:
     """Refuse to overwrite files in the folder that are not results."""
     folder = options.out
@@ -138,8 +146,10 @@ def _check_folder(
         ".pdf": "picture",
     }
     names = [(one.name, endings) for one in chosen]
-    for one in bakeoffs:
-        names.append((one.name, {**endings, "-table.csv": "table of results", ".md": "report"}))
+    report = {"-table.csv": "table of results", ".md": "report"}
+    names += [(bakeoff.name, {**endings, **report}) for bakeoff in bakeoffs]
+    more = {"-baseline.png": "picture", "-baseline.pdf": "picture"}
+    names += [(study.name, {**endings, **report, **more}) for study in studies]
     if sum(one.measure == "loss" for one in chosen) > 1:
         names.append(("panels", {".png": "picture", ".pdf": "picture"}))
     outputs = [

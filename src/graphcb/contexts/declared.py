@@ -72,6 +72,10 @@ class DeclaredFeatures:
 
     def learn(self, row: Mapping[str, Any]) -> None:
         """Count the row."""
+        self.count(row)
+
+    def count(self, row: Mapping[str, Any]) -> None:
+        """As `learn`, for a row that `encode` has taken."""
         numbers = self._numbers(row)
         missing = [name for name, x in zip(self.numbers, numbers.tolist(), strict=True) if x != x]
         for name in self.words:

@@ -85,6 +85,11 @@ class Encoder:
         if not passes(context):
             self.known.learn(flat(context))
 
+    def count(self, context: Any) -> None:
+        """As `learn`, for a context that `encode` has taken: it is not looked at again."""
+        if not passes(context):
+            self.known.count(flat(context))
+
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_kind(self, "features", dict, type(None))

@@ -79,6 +79,10 @@ class NotedFeatures:
     def learn(self, row: Mapping[str, Any]) -> None:
         """Count the row, and note its new features."""
         self.encode(row)  # refuses bad values before anything is counted
+        self.count(row)
+
+    def count(self, row: Mapping[str, Any]) -> None:
+        """As `learn`, for a row that `encode` has taken."""
         at: list[int] = []
         numbers: list[float] = []
         for name, value in row.items():

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from graphcb.decisions.identifiers import Identifier, as_identifier
 from graphcb.decisions.tables import DecisionRow
 
+_IDENTIFIER = re.compile(r"([0-9a-f]{8})-([1-9][0-9]{0,17})(?:-([0-9a-f]{16}))?")
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -78,9 +80,15 @@ def decision_id(log_name: str, position: int, token: str | None) -> str:
     return f"{log_name}-{position}" if token is None else f"{log_name}-{position}-{token}"
 
 
+def is_decision_id(text: str, log_name: str) -> bool:
+    """Whether a text has the form of an identifier of this log."""
+    parts = _IDENTIFIER.fullmatch(text)
+    return parts is not None and parts[1] == log_name
+
+
 def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, str | None]:
     """The number of the event that an identifier of this log names, and its token."""
-    parts = re.fullmatch(r"([0-9a-f]{8})-([1-9][0-9]{0,17})(?:-([0-9a-f]{16}))?", str(decision))
+    parts = _IDENTIFIER.fullmatch(str(decision))
     if parts is None:
         raise LookupError(
             "`decision_id` must be one that `decide` returned, such as "
@@ -96,10 +104,10 @@ def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, 
 
 def check_decision_id(
     decision: str, token: str | None, row: DecisionRow | None, until: int, location: str
-) -> None:
-    """Refuse the identifier of a decision that this log, with `until` events, does not hold."""
+) -> DecisionRow:
+    """The row, unless this log, with `until` events, does not hold a decision of that name."""
     if row is not None and row.token == token:
-        return
+        return row
     position = int(decision.split("-")[1])
     if position > until:
         reason = (

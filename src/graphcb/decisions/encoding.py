@@ -8,13 +8,20 @@ it gets the same when the log is replayed.
 
 import json
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
+
+
+class Encoded(NamedTuple):
+    """A context as bytes, with what `decode` makes of them; both are believed."""
+
+    content: bytes
+    value: Any
 
 
 def encode(value: Any, name: str) -> bytes:

@@ -1,6 +1,6 @@
 """Feedback on its way into a log: whether it is for this log, and what of it is new."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,37 +18,82 @@ from graphcb.problems import problem_of
 Losses = Mapping[Any, float]
 
 
+class Asked(NamedTuple):
+    """A decision that somebody names: its row, if the log holds one, and its feedback so far."""
+
+    token: str | None
+    row: DecisionRow | None
+    parts: list[FeedbackRow]
+
+
+class Found(NamedTuple):
+    """A decision that the log holds, and its feedback so far."""
+
+    row: DecisionRow
+    parts: list[FeedbackRow]
+
+
 class NewFeedback(NamedTuple):
     """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
 
-    `known` are the losses that earlier parts revealed, by index; None if there was no part.
+    `parts` are those that the decision has; the new one is appended once it is learned. `known`
+    are the losses that they revealed, by index; None if there was no part.
     """
 
-    decision: DecisionRow
+    row: DecisionRow
+    parts: list[FeedbackRow]
     indices: NDArray[np.int64]
     losses: NDArray[np.float64]
     receipt: Acknowledgement
     known: dict[int, float] | None = None
 
 
-def check_feedbacks(
-    pending: Pending, log_name: str, losses: Mapping[str, Losses]
-) -> list[NewFeedback]:
-    """What is new in each feedback; nothing has changed yet. Call it inside a transaction."""
-    location, until = pending.storage.location, pending.state.position
-    names = {text: read_decision_id(text, log_name, location) for text in losses}
-    positions = [position for position, _ in names.values()]
+def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[str, Asked]:
+    """The decisions with these names, all read at once. Call it inside a transaction."""
+    location = pending.storage.location
+    places = {name: read_decision_id(name, log_name, location) for name in names}
+    positions = [position for position, _ in places.values()]
     rows = {row.position: row for row in _read_lightly(pending, positions)}
     parts = records.read_parts(pending.storage, positions)
-    found = []
-    for text, (position, token) in names.items():
-        row = rows.get(position)
-        check_decision_id(text, token, row, until, location)
-        if row is not None:
-            known = parts.get(position, [])
-            records.check_count(pending.storage, position, pending.counts, known)
-            found.append(_check(pending, text, row, known, losses[text]))
-    return found
+    for position in rows:
+        records.check_count(pending.storage, position, pending.counts, parts.get(position, []))
+    return {
+        name: Asked(token, rows.get(position), parts.get(position, []))
+        for name, (position, token) in places.items()
+    }
+
+
+def check_asked(pending: Pending, name: str, asked: Asked) -> Found:
+    """The decision with a name; one that this log does not hold is refused."""
+    until, location = pending.state.position, pending.storage.location
+    return Found(check_decision_id(name, asked.token, asked.row, until, location), asked.parts)
+
+
+def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) -> NewFeedback:
+    """What is new in a feedback for a decision; nothing has changed yet."""
+    row, parts = found
+    graph = pending.graphs.read(row.graph)
+    identifiers = read_identifiers(row.actions, graph.n_actions)
+    problem = problem_of(pending.state.agent)
+    indices, values = read_losses(losses, identifiers, graph, row.action, problem)
+    if not parts:
+        receipt = Acknowledgement(name, True, "counted")
+        return NewFeedback(row, parts, indices, values, receipt)
+    known = merge(parts, graph, pending.storage.location)
+    earlier = {index: one.loss for index, one in known.items()}
+    new, new_values = what_is_new(indices, values, known, identifiers, name, problem)
+    if not getattr(pending.state.agent, "informed", True):
+        check_whole(indices, known, identifiers, name, parts[0].position, problem)
+    several = words_of(problem)[0]
+    n_known = indices.size - new.size
+    message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"
+    if new.size == 0:
+        message = (
+            f"decision {name} already has its feedback (event {parts[-1].position}), with the "
+            f"same {several}; this one changes nothing"
+        )
+    receipt = Acknowledgement(name, new.size > 0, message)
+    return NewFeedback(row, parts, new, new_values, receipt, earlier)
 
 
 def read_whole(pending: Pending, row: DecisionRow) -> DecisionRow:
@@ -64,29 +109,3 @@ def _read_lightly(pending: Pending, positions: list[int]) -> Iterator[DecisionRo
     for row in records.read_decisions(pending.storage, positions):
         total += len(row.context)
         yield row if total <= records.BYTES_AT_ONCE else row._replace(context=b"")
-
-
-def _check(
-    pending: Pending, text: str, row: DecisionRow, parts: list[FeedbackRow], losses: Losses
-) -> NewFeedback:
-    graph = pending.graphs.read(row.graph)
-    identifiers = read_identifiers(row.actions, graph.n_actions)
-    problem = problem_of(pending.state.agent)
-    indices, values = read_losses(losses, identifiers, graph, row.action, problem)
-    if not parts:
-        return NewFeedback(row, indices, values, Acknowledgement(text, True, "counted"))
-    known = merge(parts, graph, pending.storage.location)
-    earlier = {index: one.loss for index, one in known.items()}
-    new, new_values = what_is_new(indices, values, known, identifiers, text, problem)
-    if not getattr(pending.state.agent, "informed", True):
-        check_whole(indices, known, identifiers, text, parts[0].position, problem)
-    if new.size == 0:
-        message = (
-            f"decision {text} already has its feedback (event {parts[-1].position}), with the "
-            f"same {words_of(problem)[0]}; this one changes nothing"
-        )
-        return NewFeedback(row, new, new_values, Acknowledgement(text, False, message), earlier)
-    n_known = indices.size - new.size
-    several = words_of(problem)[0]
-    message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"
-    return NewFeedback(row, new, new_values, Acknowledgement(text, True, message), earlier)

@@ -4,22 +4,18 @@ import copy
 import inspect
 import os
 import threading
-import time
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from graphcb.agents import Agent, Played
-from graphcb.decisions.decision import Acknowledgement, Decision, decision_id, new_token
-from graphcb.decisions.encoding import FLOAT, decode, encode, numbers
-from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
-from graphcb.decisions.incoming import Losses, NewFeedback, check_feedbacks, read_whole
+from graphcb.agents import Agent
+from graphcb.decisions.decision import Acknowledgement, Decision
+from graphcb.decisions.incoming import Losses
 from graphcb.decisions.storage import Durability, LogError, without_password
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
-from graphcb.decisions.transition import Drawn, draw, learn
-from graphcb.decisions.writer import LogWriter, Pending
-from graphcb.graphs import FeedbackGraph, as_graph
-from graphcb.problems import Problem, plain_actions, plain_context, problem_of
+from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.writer import LogWriter
+from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem, problem_of
 
 
 class Policy:
@@ -100,28 +96,17 @@ class Policy:
         self, contexts: Iterable[Any], graph: FeedbackGraph | None = None, actions: Any = None
     ) -> list[Decision]:
         """One decision per context, as by `decide` in turn, but in one transaction."""
-        graph, actions = self._round(graph, actions)
-        encoded_actions = encode(actions, "actions")
-        identifiers = read_identifiers(encoded_actions, graph.n_actions)
-        if self.problem is not None:
-            contexts = map(plain_context, contexts)
-        encoded = [encode(context, "context") for context in contexts]
-        if not encoded:
+        return self.decide_rounds((context, graph, actions) for context in contexts)
+
+    def decide_rounds(
+        self, rounds: Iterable[tuple[Any, FeedbackGraph | None, Any]]
+    ) -> list[Decision]:
+        """As `decide_many` for rounds (context, graph, actions) that differ in all of these."""
+        asked = [NewRound(*one) for one in rounds]
+        if not asked:
             return []
-        with self._alone(), self._log.transaction() as pending:
-            number, known = pending.graphs.write(graph)
-            pending.asked = True
-            rows, made = [], []
-            for context in encoded:
-                given = decode(context), known, decode(encoded_actions)
-                made_at = time.time()
-                one = draw(pending.state, self._log.start.seed, made_at, *given)
-                row = _as_row(one, made_at, context, encoded_actions, number)
-                rows.append(row)
-                made.append(self._as_decision(one, row, identifiers))
-                pending.state = one.after
-            insert(pending.storage, rows)
-        return made
+        with self.together() as together:
+            return together.decide_rounds(asked)
 
     def feedback(self, decision_id: str, losses: Losses) -> Acknowledgement:
         """Learn what a decision revealed: {action: loss, ...}, keyed by identifiers.
@@ -141,15 +126,25 @@ class Policy:
         """Feedback for many decisions, as by `feedback` in turn, but in one transaction."""
         if not losses:
             return []
+        with self.together() as together:
+            return together.feedback_many(losses)
+
+    @contextmanager
+    def together(self) -> Iterator[Together]:
+        """A transaction for decisions and feedback that come at the same time.
+
+        What the calls inside it return is in the log once the block has ended. Each may be
+        refused on its own: catch its error inside the block, and the others stay.
+        """
         with self._alone(), self._log.transaction() as pending:
-            checked = check_feedbacks(pending, self._log.start.name, losses)
-            rows = []
-            for new in checked:
-                if new.receipt.counted:
-                    rows.append(_learn(pending, new))
-            if rows:
-                insert(pending.storage, rows)
-        return [new.receipt for new in checked]
+            together = Together(
+                pending,
+                self._log.start,
+                self.problem,
+                trusts_agent=not self._settings["classes"],
+            )
+            yield together
+            together.finish()
 
     @property
     def n_events(self) -> int:
@@ -195,64 +190,3 @@ class Policy:
                 text = f"[{', '.join(c.__name__ for c in value)}]" if is_classes else repr(value)
                 shown.append(f"{name}={text}")
         return f"Policy({', '.join(shown)})"
-
-    def _round(self, graph: FeedbackGraph | None, actions: Any) -> tuple[FeedbackGraph, Any]:
-        """The graph of a round and its actions, as they are logged."""
-        if self.problem is None:
-            if graph is None:
-                raise TypeError(
-                    "`graph` must be given, as this log was created without a problem that says "
-                    "what actions reveal"
-                )
-            return as_graph(graph), as_list(actions)
-        names = self.problem.names_of(actions)
-        is_mapping = isinstance(actions, Mapping)
-        listed = plain_actions(actions) if is_mapping else list(names)
-        return self.problem.graph_for(names, graph), listed
-
-    def _as_decision(self, one: Drawn, row: DecisionRow, identifiers: Identifiers) -> Decision:
-        probabilities = tuple(one.probabilities.tolist())
-        return Decision(
-            decision_id(self._log.start.name, row.position, row.token),
-            identifiers.values[one.action_index],
-            one.action_index,
-            probabilities[one.action_index],
-            identifiers.values,
-            probabilities,
-            one.gamma,
-            one.after.n_feedbacks,
-        )
-
-
-def _learn(pending: Pending, new: NewFeedback) -> FeedbackRow:
-    """Teach the agent, which learns in place, and return the row to be stored."""
-    decision = read_whole(pending, new.decision)
-    pending.asked = True
-    played = Played(
-        decode(decision.context),
-        pending.graphs.read(decision.graph),
-        decode(decision.actions),
-        numbers(decision.probabilities, FLOAT),
-        decision.action,
-        known=new.known,
-    )
-    pending.state = learn(pending.state, played, new.indices, new.losses)
-    pending.learned = True
-    pending.answered.append(decision.position)
-    content = decision.position, new.indices.tobytes(), new.losses.tobytes()
-    return FeedbackRow(pending.state.position, time.time(), *content)
-
-
-def _as_row(one: Drawn, made_at: float, context: bytes, actions: bytes, graph: int) -> DecisionRow:
-    return DecisionRow(
-        one.after.position,
-        made_at,
-        graph,
-        context,
-        actions,
-        one.action_index,
-        one.probabilities.astype(FLOAT).tobytes(),
-        one.gamma,
-        one.after.n_feedbacks,
-        new_token(),
-    )

@@ -2,7 +2,7 @@
 
 from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
-from graphcb.evaluation.keeping import BaselineKept, BudgetKept, Kept
+from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
@@ -13,8 +13,8 @@ __all__ = [
     "BudgetKept",
     "Estimate",
     "Evaluation",
+    "GuardrailsKept",
     "Interval",
-    "Kept",
     "LogSummary",
     "Target",
     "as_saved",

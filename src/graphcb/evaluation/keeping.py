@@ -58,7 +58,7 @@ class BaselineKept:
 
 
 @dataclass(frozen=True)
-class Kept:
+class GuardrailsKept:
     """What a log kept; `n_broken` decisions were outside the limits, None if there are none."""
 
     n_broken: int | None
@@ -90,7 +90,7 @@ class Keeping:
             baseline = names.index(problem.baseline["action"])
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
-    def result(self, log: DecisionLog, confidence: float) -> Kept | None:
+    def result(self, log: DecisionLog, confidence: float) -> GuardrailsKept | None:
         """What was kept; None if the problem promises nothing."""
         problem = self.problem
         if problem is None or (
@@ -104,7 +104,7 @@ class Keeping:
             told = problem.baseline["action"], problem.baseline["mode"]
             baseline = BaselineKept(*told, share, **gains)
         broken = None if problem.limits is None else self.n_broken
-        return Kept(broken, tuple(one.result() for one in self.spending), baseline)
+        return GuardrailsKept(broken, tuple(one.result() for one in self.spending), baseline)
 
 
 def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError
 from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
 from graphcb.evaluation.answering import Answered, Answering
 from graphcb.evaluation.judging import is_incomplete
-from graphcb.evaluation.keeping import Keeping, Kept
+from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.evaluation.rounds import JudgedRound, terms_of
 from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
@@ -61,7 +61,7 @@ class LogSummary:
     interval: Interval | None
     shares: dict[str, float]
     windows: tuple[Window, ...]
-    kept: Kept | None = None
+    kept: GuardrailsKept | None = None
     answers: tuple[Answered, ...] = ()
     weights: Weights = "known"
 

@@ -43,12 +43,16 @@ class Seconds(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Progressive validation loss of one run at some rounds."""
+    """Progressive validation loss of one run at some rounds.
+
+    `measured` is what else an experiment wants to know of a run, by name.
+    """
 
     setting: Setting
     rounds: NDArray[np.int64]
     mean_loss: Floats
     seconds: Seconds = Seconds()
+    measured: Mapping[str, float] | None = None
 
 
 class Summary(NamedTuple):

@@ -23,7 +23,7 @@ from graphcb.experiments.trace import trace
 FOLDER = "settings"
 GRID = ("learning_rate", "c", "epsilon")
 MEASURES = ("loss", "regret", "misspecification")
-NOT_A_PANEL = "bakeoff.toml"  # `graphcb.experiments.bakeoff` reads it
+NOT_PANELS = ("bakeoff.toml", "limits.toml")  # modules of their own read them
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def names() -> tuple[str, ...]:
     """
     files = resources.files(__package__).joinpath(FOLDER).iterdir()
     panels = [file.name for file in files if file.name.endswith(".toml")]
-    found = [read(file.removesuffix(".toml")) for file in panels if file != NOT_A_PANEL]
+    found = [read(file.removesuffix(".toml")) for file in panels if file not in NOT_PANELS]
     return tuple(
         e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", not e.in_all, e.name))
     )
@@ -161,8 +161,8 @@ def read(name: str) -> Experiment:
     file = resources.files(__package__).joinpath(FOLDER, f"{name}.toml")
     if not file.is_file():
         raise ValueError(
-            f"`FIGURE` must be one of {listed(names())}, bakeoff, all, or your own settings file "
-            f"(.toml); got {name!r}"
+            f"`FIGURE` must be one of {listed(names())}, bakeoff, limits, all, or your own "
+            f"settings file (.toml); got {name!r}"
         )
     return parse(name, file.read_text(encoding="utf-8"), f"{name}.toml")
 

@@ -55,7 +55,8 @@ class Store:
             own = {name: about[name] for name in Setting._fields if name != "draw_seed"}
             setting = Setting(**own, draw_seed=about.get("draw_seed"))
             rounds = np.array(row["rounds"], dtype=np.int64)
-            curve = Curve(setting, rounds, np.array(row["mean_loss"]), Seconds(*row["seconds"]))
+            means, seconds = np.array(row["mean_loss"]), Seconds(*row["seconds"])
+            curve = Curve(setting, rounds, means, seconds, row.get("measured"))
             return json.dumps(about, sort_keys=True), curve
         except (KeyError, TypeError, ValueError) as reason:
             raise ValueError(
@@ -79,6 +80,8 @@ class Writer:
             "mean_loss": curve.mean_loss.tolist(),
             "seconds": list(curve.seconds),
         }
+        if curve.measured is not None:
+            row["measured"] = dict(curve.measured)
         self._file.write(json.dumps(row).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())

@@ -121,10 +121,10 @@ class Learner:
         described = self._described(context, actions, names)
         inner = self._inner(actions, names, described)
         self.agent.learn(self.encoder.encode(context), inner, losses)
-        self.encoder.learn(context)
+        self.encoder.count(context)
         if self.action_encoder is not None:
             for action in described:
-                self.action_encoder.learn(action)
+                self.action_encoder.count(action)
 
     def learn_round(
         self, played: Played, revealed: Any, values: Any, *, shown: FeedbackGraph | None = None
@@ -247,6 +247,8 @@ class Learner:
             return [self.action_encoder.encode(action) for action in described]
         if actions is None:
             return None
+        if names is self.problem.actions:
+            return np.arange(len(names), dtype=np.intp)
         return np.array([self.problem.index(name) for name in names], dtype=np.intp)
 
     def _played(self, context: Any, played: Any, among: Any) -> Played:

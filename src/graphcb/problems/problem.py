@@ -230,7 +230,7 @@ class Problem:
     def names_of(self, actions: Any) -> tuple[str, ...]:
         """The names of a round's actions: names, places of fixed ones, or None for all of these."""
         if isinstance(self.actions, tuple):
-            if actions is None:
+            if actions is None or (type(actions) is list and actions == self._listed):
                 return self.actions
             return tuple(self.actions[self.index(action)] for action in actions)
         if actions is None:
@@ -243,6 +243,10 @@ class Problem:
             return as_action(action, len(self.actions))
         place = self._places.get(action)
         return self._places[as_one_of("action", action, self.actions)] if place is None else place
+
+    @cached_property
+    def _listed(self) -> list[str]:
+        return list(self.actions)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -264,8 +268,9 @@ class Problem:
                 f"got {numbers.shape}"
             )
         low, high = self.range
-        wrong = np.flatnonzero(~((numbers >= low) & (numbers <= high)))
-        if wrong.size:
+        inside = (numbers >= low) & (numbers <= high)
+        if not inside.all():
+            wrong = np.flatnonzero(~inside)
             raise ValueError(
                 f"`{self.feedback}` must lie in the problem's range, {low:g} to {high:g}, "
                 f"got {numbers[wrong[0]]:g} for action {actions[wrong[0]]!r}"

@@ -71,6 +71,14 @@ def test_the_exact_solution_of_the_bandit_agrees_with_the_general_method(seed):
     assert numbers[LOWER] <= exact.value * gamma * (1.0 + 1e-12)
 
 
+def test_caps_of_a_bandit_that_add_up_to_one_are_not_exceeded_by_a_rounding():
+    for seed in range(3000):
+        rng = np.random.default_rng(seed)
+        caps = rng.dirichlet(np.ones(2))
+        p = solve_dec(rng.random(2), graphs.bandit(2), 0.6, limits=Limits(caps=caps.tolist()))
+        assert (p.probabilities <= caps).all(), seed
+
+
 def test_a_bandit_with_a_million_actions_keeps_its_exact_solution():
     n = 1_000_000
     losses = np.random.default_rng(0).random(n)

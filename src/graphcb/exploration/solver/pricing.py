@@ -45,8 +45,10 @@ def price(
     n, size = ft.size, v.shape[1]
     gaps, p, h = v[at.FT], v[at.BEST_P], v[at.BEST_H]
     value, upper, least = best.value, best.upper, best.least
-    if size == n or not upper < np.inf:
+    if size == n:
         return Prices(value, upper, best.lower)
+    if not upper < np.inf:  # no p to price with, and a bound among the active actions is no bound
+        return Prices(value, upper, -np.inf)
     revealed[:] = 0.0
     worth[:] = 0.0
     for k in range(size):

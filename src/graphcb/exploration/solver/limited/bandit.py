@@ -90,7 +90,7 @@ def _fill(
         a = order[place]
         level = ft[a]
         if upper[a] - p[a] >= rest:
-            p[a] += rest
+            p[a] = min(upper[a], p[a] + rest)  # the difference to the cap was rounded
             filled = place
             break
         rest -= upper[a] - p[a]

@@ -23,8 +23,6 @@ from graphcb.graphs.formulas import (
     STEPS,
     UPPER,
     VALUE,
-    is_within,
-    scale,
 )
 
 NO_CHOICE = 1e-15  # probability that floors leave, or caps above what is needed
@@ -126,8 +124,9 @@ def settle_point(
     numbers: Floats,
 ) -> None:
     """Value and bound of a p that is the only feasible one, within NO_CHOICE."""
-    ft = losses.copy()
-    cut = scale(ft, gamma, LARGEST_GAP)
+    with np.errstate(over="ignore"):
+        ft = np.minimum(gamma * (losses - losses.min()), LARGEST_GAP)
+    cut = bool(ft.max() >= LARGEST_GAP)
     reveal = graph.structure.reveal_probabilities(p)
     playable = graph.structure.reveal_probabilities(np.ceil(box.upper)) > 0.0
     seen = np.where(playable, reveal, 1e30)
@@ -141,7 +140,7 @@ def settle_point(
         if p.size <= DENSE:
             numbers[LOWER] = max(0.0, _bound(ft, graph.matrix, box, p, seen, error))
     numbers[REPAIR] = cut or not numbers[UPPER] < np.inf
-    proven = is_within(value, numbers[UPPER], numbers[LOWER], tolerance)
+    proven = numbers[UPPER] - numbers[LOWER] <= tolerance * (1.0 + value) < np.inf
     numbers[STATUS] = EXACT if proven else NOT_CERTIFIED
     if numbers[REPAIR]:
         _settle_with_dec(losses, gamma, graph, tolerance, p, numbers)

@@ -1,0 +1,120 @@
+"""`graphcb serve`: the decision service for a problem file. `graphcb serve-keys`: its keys."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from graphcb.commands.command import Commands
+from graphcb.commands.packages import need
+
+
+def add_to(commands: Commands) -> None:
+    """Add both commands to the parser."""
+    serve = commands.add_parser("serve", help="decide over HTTP, with every decision in a log")
+    serve.add_argument("problem", type=Path, metavar="PROBLEM", help="a problem file (TOML)")
+    serve.add_argument(
+        "--log", metavar="LOG", help="a file, or postgresql://user@host/database (PROBLEM.db)"
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+    serve.add_argument("--port", type=int, default=8000, help="the port to listen on (8000)")
+    serve.add_argument("--keys", type=Path, metavar="FILE", help="keys of clients (serve-keys)")
+    serve.add_argument(
+        "--durability", choices=("power-loss", "process-kill"), default="power-loss",
+        help="what an acknowledged decision survives (power-loss)",
+    )  # fmt: skip
+    serve.add_argument("--seed", type=int, help="seed of a new log (random)")
+    serve.add_argument(
+        "--rate", type=float, metavar="N", help="requests per second for each key (any number)"
+    )
+    serve.add_argument(
+        "--echo", action="store_true", help="add /v1/echo, which benchmarks compare with"
+    )
+    serve.set_defaults(command=_serve)
+    _add_keys(commands)
+
+
+def _add_keys(commands: Commands) -> None:
+    parser = commands.add_parser("serve-keys", help="add, list or remove keys of the service")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    add = actions.add_parser("add", help="make a key and print it, once")
+    add.add_argument("file", type=Path, metavar="FILE", help="the keys of a service")
+    add.add_argument("name", metavar="NAME", help="the client that gets the key")
+    add.add_argument(
+        "--scopes", default="decide,feedback", metavar="A,B",
+        help="what it may do: decide, feedback, read, admin (decide,feedback)",
+    )  # fmt: skip
+    add.set_defaults(command=_add_key)
+    for name, text, command in (
+        ("list", "list the clients that have keys", _list_keys),
+        ("remove", "take a key away; a running service notices within a second", _remove_key),
+    ):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("file", type=Path, metavar="FILE", help="the keys of a service")
+        if name == "remove":
+            action.add_argument("name", metavar="NAME", help="the client")
+        action.set_defaults(command=command)
+
+
+def _serve(options: argparse.Namespace) -> None:
+    for package in ("msgspec", "uvicorn", "prometheus_client"):
+        need(package, "`graphcb serve`")
+    from graphcb.decisions import Policy
+    from graphcb.problems import Problem
+    from graphcb.service.app import Service
+    from graphcb.service.guards import RequestLimits
+    from graphcb.service.keys import Keys
+    from graphcb.service.server import address_of, check_address, listen, new_server, run
+
+    problem = Problem.read(options.problem)
+    keys = None
+    if options.keys is not None:
+        keys = Keys(options.keys)
+        if not len(keys):
+            raise ValueError(
+                f"`--keys` must be a file with keys, got {str(options.keys)!r}, which has none; "
+                "add one with graphcb serve-keys add"
+            )
+    check_address(options.host, has_keys=keys is not None)
+    if options.rate is not None and not options.rate > 0.0:
+        raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
+    log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
+    settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
+    socket = listen(options.host, options.port)
+    with socket, Policy(log, problem=problem, **settings) as policy:
+        limits = RequestLimits(per_second=options.rate)
+        service = Service(policy, keys=keys, limits=limits, echo=options.echo)
+        greeting = _greeting(address_of(socket), policy)
+        run(new_server(service), socket, lambda: print(greeting, flush=True))
+    print("graphcb: stopped; what was answered is in the log")
+
+
+def _greeting(address: str, policy: Any) -> str:
+    from graphcb.decisions.storage import without_password
+
+    log = without_password(policy.location)
+    return f"graphcb: deciding at {address}, log {log} with {policy.n_events:,} events"
+
+
+def _add_key(options: argparse.Namespace) -> None:
+    need("msgspec", "`graphcb serve-keys`")
+    from graphcb.service.keys import Keys
+
+    print(Keys(options.file).add(options.name, options.scopes.split(",")))
+
+
+def _list_keys(options: argparse.Namespace) -> None:
+    for key in _existing(options.file):
+        print(f"{key.name}: {', '.join(key.scopes)}")
+
+
+def _remove_key(options: argparse.Namespace) -> None:
+    _existing(options.file).remove(options.name)
+
+
+def _existing(path: Path) -> Any:
+    need("msgspec", "`graphcb serve-keys`")
+    from graphcb.service.keys import Keys
+
+    if not path.is_file():
+        raise FileNotFoundError(f"`file` must be an existing file of keys, got {str(path)!r}")
+    return Keys(path)

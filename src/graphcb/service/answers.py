@@ -1,0 +1,156 @@
+"""What clients get: structs that are written as JSON."""
+
+from typing import Any
+
+import msgspec
+
+from graphcb.decisions import Acknowledgement, Decision
+from graphcb.decisions.decision import decision_id
+from graphcb.decisions.encoding import FLOAT, decode, numbers
+from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.incoming import Found
+from graphcb.decisions.parts import merge
+from graphcb.decisions.together import Together
+from graphcb.problems import Problem
+
+
+class DecisionAnswer(msgspec.Struct):
+    """A decision that is in the log.
+
+    `probabilities` are those of all actions of the round by name. `gamma` is null for an agent
+    without one. `model_version` counts the feedbacks that the model had learned from.
+    """
+
+    decision_id: str
+    action: str
+    probability: float
+    probabilities: dict[str, float]
+    gamma: float | None
+    model_version: int
+
+
+class DecisionsAnswer(msgspec.Struct):
+    """The decisions of a batch, in its order."""
+
+    decisions: list[DecisionAnswer]
+
+
+class FeedbackAnswer(msgspec.Struct):
+    """The receipt for a feedback; `counted` is false if all of it was known."""
+
+    decision_id: str
+    counted: bool
+    message: str
+
+
+class LoggedAnswer(msgspec.Struct):
+    """A decision as it stands in the log, with the losses or rewards known so far, if any.
+
+    `made_at` is in seconds since 1970.
+    """
+
+    decision_id: str
+    position: int
+    made_at: float
+    context: Any
+    action: str
+    probability: float
+    probabilities: dict[str, float]
+    gamma: float | None
+    model_version: int
+    feedback: dict[str, float] | None
+
+
+class ProblemAnswer(msgspec.Struct):
+    """The problem that is decided; `toml` is its file."""
+
+    name: str
+    actions: list[str] | str
+    feedback: str
+    range: tuple[float, float]
+    features: dict[str, str] | None
+    toml: str
+
+
+class StatusAnswer(msgspec.Struct):
+    """How the service does; times are in seconds, `latency` since the start."""
+
+    version: str
+    uptime: float
+    n_events: int
+    n_decisions: int
+    n_feedbacks: int
+    model_version: int
+    waiting: int
+    commits: int
+    jobs_per_commit: float
+    requests: dict[str, dict[str, int]]
+    latency: dict[str, dict[str, float]]
+
+
+class ErrorDetail(msgspec.Struct):
+    """What was wrong with a request."""
+
+    code: str
+    message: str
+
+
+class ErrorAnswer(msgspec.Struct):
+    """The body of every answer that is an error."""
+
+    error: ErrorDetail
+
+
+def of_decision(decision: Decision) -> DecisionAnswer:
+    """A decision of a policy with a problem, whose actions are names."""
+    names: Any = decision.actions
+    return DecisionAnswer(
+        decision.decision_id,
+        str(decision.action),
+        decision.probability,
+        dict(zip(names, decision.probabilities, strict=True)),
+        decision.gamma,
+        decision.model_version,
+    )
+
+
+def of_receipt(receipt: Acknowledgement) -> FeedbackAnswer:
+    """The receipt for a feedback."""
+    return FeedbackAnswer(receipt.decision_id, receipt.counted, receipt.message)
+
+
+def of_logged(found: Found, together: Together) -> LoggedAnswer:
+    """A decision that was read back from the log."""
+    row, graph = found.row, together.graph(found.row.graph)
+    names: Any = read_identifiers(row.actions, graph.n_actions).values
+    probabilities = numbers(row.probabilities, FLOAT).tolist()
+    known = merge(found.parts, graph, together.storage.location)
+    return LoggedAnswer(
+        decision_id(together.log_name, row.position, row.token),
+        row.position,
+        row.made_at,
+        _plain(decode(row.context)),
+        str(names[row.action]),
+        probabilities[row.action],
+        dict(zip(map(str, names), probabilities, strict=True)),
+        row.gamma,
+        row.model_version,
+        {str(names[index]): part.loss for index, part in sorted(known.items())}
+        if found.parts
+        else None,
+    )
+
+
+def of_problem(problem: Problem) -> ProblemAnswer:
+    """A problem, and its file."""
+    actions = list(problem.actions) if isinstance(problem.actions, tuple) else problem.actions
+    return ProblemAnswer(
+        problem.name, actions, problem.feedback, problem.range, problem.features, problem.to_toml()
+    )
+
+
+def _plain(context: Any) -> Any:
+    """A context as JSON: arrays become lists."""
+    if hasattr(context, "tolist"):
+        return context.tolist()
+    return [part.tolist() for part in context] if isinstance(context, tuple) else context

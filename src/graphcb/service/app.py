@@ -1,0 +1,170 @@
+"""The ASGI application: who asks, for what, and what is answered."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from graphcb.decisions import Policy
+from graphcb.decisions.together import NewRound, Together
+from graphcb.problems import Problem
+from graphcb.service import answers, personalizer
+from graphcb.service.desk import Desk
+from graphcb.service.doors import Doors
+from graphcb.service.errors import Refused, as_refusal
+from graphcb.service.guards import ClientGone, RequestLimits, read_body
+from graphcb.service.keys import Keys
+from graphcb.service.metrics import Metrics
+from graphcb.service.openapi import description
+from graphcb.service.requests import as_rounds, read_decisions, read_feedback
+from graphcb.service.routes import Answer, Call, Route, Routes
+from graphcb.service.status import status_of
+
+Send = Callable[[Any], Awaitable[None]]
+_WRITE = msgspec.json.Encoder().encode
+
+
+class Service:
+    """A policy with a problem, as an ASGI application.
+
+    Without `keys` anybody who reaches it may do anything, so that it must listen on this machine
+    only. `echo=True` adds /v1/echo and /v1/echo/{id}, which parse requests for decisions and
+    feedback and answer a constant: benchmarks compare themselves with it.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        keys: Keys | None = None,
+        limits: RequestLimits | None = None,
+        echo: bool = False,
+    ) -> None:
+        if policy.problem is None:
+            raise ValueError("`policy` must have a problem, whose names the service speaks")
+        self.problem: Problem = policy.problem
+        self.limits = RequestLimits() if limits is None else limits
+        self.desk, self.metrics = Desk(policy), Metrics()
+        self._doors = Doors(keys, self.limits.per_second)
+        routes = [
+            Route("POST", "/v1/decisions", "decide", self._decide, has_body=True),
+            Route("GET", "/v1/decisions/{id}", "read", self._look),
+            Route("POST", "/v1/decisions/{id}/feedback", "feedback", self._learn, has_body=True),
+            Route("GET", "/v1/problem", "read", self._show_problem),
+            Route("GET", "/v1/status", "read", self._show_status),
+            Route("GET", "/metrics", "read", self._show_metrics),
+            Route("GET", "/healthz", "", self._health),
+            Route("GET", "/openapi.json", "", self._describe),
+            *personalizer.routes(self.desk, self.problem, self.limits),
+        ]
+        if echo:
+            routes += [
+                Route("POST", "/v1/echo", "decide", self._echo, has_body=True),
+                Route("POST", "/v1/echo/{id}", "feedback", self._echo_feedback, has_body=True),
+            ]
+        self.routes = tuple(routes)
+        self._routes = Routes(routes)
+
+    async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
+        """Answer a request, or start and stop with the server."""
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _answer(self, scope: Any, receive: Any, send: Send) -> None:
+        start, path, headers, takes_input = time.perf_counter(), "other", (), False
+        try:
+            route, name = self._routes.find(scope["method"], scope["raw_path"])
+            path, takes_input = route.path, route.has_body or bool(name)
+            self._doors.admit(scope["headers"], route)
+            body = await read_body(receive, self.limits) if route.has_body else b""
+            answer = await route.handler(Call(name, body))
+        except ClientGone:
+            return
+        except Exception as problem:
+            refusal = as_refusal(problem, at_fault=takes_input)
+            answer, headers = Answer(refusal.status, refusal.to_json()), refusal.headers
+        await _send(send, answer, headers)
+        self.metrics.note(path, answer.status, time.perf_counter() - start)
+
+    async def _live(self, receive: Any, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self.desk.start()
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.desk.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _decide(self, call: Call) -> Answer:
+        rounds, several = as_rounds(read_decisions(call.body), self.problem, self.limits)
+        if several:
+            return Answer(200, await self.desk.ask(partial(_decide_all, rounds)))
+        return Answer(200, await self.desk.ask(partial(_decide_one, rounds[0])))
+
+    async def _learn(self, call: Call) -> Answer:
+        values = read_feedback(call.body, self.problem)
+        job = partial(_learn, call.name, values)
+        return Answer(200, await self.desk.ask(job, reads=call.name))
+
+    async def _look(self, call: Call) -> Answer:
+        return Answer(200, await self.desk.ask(partial(_look, call.name), reads=call.name))
+
+    async def _echo(self, call: Call) -> Answer:
+        as_rounds(read_decisions(call.body), self.problem, self.limits)
+        return Answer(200, b'{"echo":true}')
+
+    async def _echo_feedback(self, call: Call) -> Answer:
+        read_feedback(call.body, self.problem)
+        return Answer(200, b'{"echo":true}')
+
+    async def _show_problem(self, call: Call) -> Answer:
+        return Answer(200, _WRITE(answers.of_problem(self.problem)))
+
+    async def _show_status(self, call: Call) -> Answer:
+        return Answer(200, _WRITE(status_of(self.desk, self.metrics)))
+
+    async def _show_metrics(self, call: Call) -> Answer:
+        kind = b"text/plain; version=0.0.4; charset=utf-8"
+        return Answer(200, self.metrics.to_text(self.desk), kind)
+
+    async def _health(self, call: Call) -> Answer:
+        if not self.desk.is_working:
+            raise Refused(503, "the service is not ready")
+        return Answer(200, b'{"status":"ok"}')
+
+    async def _describe(self, call: Call) -> Answer:
+        return Answer(200, _WRITE(description(self.problem)))
+
+
+def _decide_one(one: NewRound, together: Together) -> bytes:
+    return _WRITE(answers.of_decision(together.decide(*one)))
+
+
+def _decide_all(rounds: list[NewRound], together: Together) -> bytes:
+    made = together.decide_rounds(rounds)
+    return _WRITE(answers.DecisionsAnswer([answers.of_decision(one) for one in made]))
+
+
+def _learn(name: str, values: dict[str, float], together: Together) -> bytes:
+    return _WRITE(answers.of_receipt(together.feedback(name, values)))
+
+
+def _look(name: str, together: Together) -> bytes:
+    return _WRITE(answers.of_logged(together.find(name), together))
+
+
+async def _send(send: Send, answer: Answer, more: Iterable[tuple[bytes, bytes]]) -> None:
+    headers = [*more]
+    if answer.status != 204:
+        headers.append((b"content-type", answer.kind))
+        headers.append((b"content-length", b"%d" % len(answer.content)))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.content})

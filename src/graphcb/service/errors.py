@@ -1,0 +1,63 @@
+"""What a client is told when a request is not answered: a status, a code and a sentence."""
+
+import logging
+from typing import Any
+
+import msgspec
+
+from graphcb.decisions import LogError
+from graphcb.files import FileError
+
+LOGGER = logging.getLogger("graphcb.service")
+
+CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "timeout",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "too_many_requests",
+    500: "failed",
+    503: "unavailable",
+}
+RETRY = ((b"retry-after", b"1"),)
+
+
+class Refused(Exception):  # noqa: N818 - what happened to the request
+    """A request that gets no answer but this status and this sentence."""
+
+    def __init__(self, status: int, message: str, headers: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.status, self.message, self.headers = status, message, headers
+
+    def to_json(self) -> bytes:
+        """The body of the answer."""
+        error = {"code": CODES[self.status], "message": self.message}
+        return msgspec.json.encode({"error": error})
+
+
+def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
+    """The library's own text where the request may be `at_fault`; nothing of a stack otherwise."""
+    if isinstance(problem, Refused):
+        return problem
+    if isinstance(problem, msgspec.DecodeError | UnicodeDecodeError):
+        return Refused(400, f"the body must be JSON as /openapi.json describes it: {problem}")
+    if isinstance(problem, RecursionError):
+        return Refused(400, "the body must be JSON that is not nested this deeply")
+    if at_fault and is_refusal(problem):
+        return Refused(404 if isinstance(problem, LookupError) else 400, str(problem))
+    if isinstance(problem, LogError):
+        LOGGER.error("%s", problem)
+        return Refused(503, "the log cannot be written at the moment; try again", RETRY)
+    LOGGER.error("a request failed", exc_info=problem)
+    return Refused(500, "the service failed on this request; its own log says why")
+
+
+def is_refusal(problem: BaseException) -> bool:
+    """Whether the request is at fault, so that asking again would change nothing."""
+    if isinstance(problem, FileError | KeyError | IndexError):  # the log, or a mistake of ours
+        return False
+    return isinstance(problem, Refused | ValueError | TypeError | LookupError | RecursionError)

@@ -1,0 +1,184 @@
+import asyncio
+import threading
+
+import pytest
+
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
+from graphcb import Policy
+from graphcb.decisions import LogError, replay
+from graphcb.decisions.log import DecisionLog
+from graphcb.saving import to_bytes
+from graphcb.service.desk import Desk
+from graphcb.service.errors import Refused
+
+from .conftest import FRAUD
+
+
+def context(n):
+    return {"amount": float(n), "country": "DE"}
+
+
+def decide(n):
+    return lambda together: together.decide(context(n))
+
+
+def with_desk(tmp_path, work, **settings):
+    """What `work(desk)` returns, with a desk that has a new log."""
+
+    async def main():
+        policy = Policy(tmp_path / "log.db", problem=FRAUD, seed=0)
+        desk = Desk(policy, **settings)
+        desk.start()
+        try:
+            return await work(desk)
+        finally:
+            await desk.stop()
+
+    return asyncio.run(main())
+
+
+async def held(desk, jobs):
+    """The answers to jobs that all waited while the desk was busy, with the first in front."""
+    busy = threading.Event()
+    first = desk.ask(lambda together: busy.wait(10.0))
+    await asyncio.sleep(0.05)
+    waiting = [desk.ask(job) for job in jobs]
+    busy.set()
+    await first
+    return await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def test_what_waits_together_is_committed_together(tmp_path):
+    async def work(desk):
+        made = await held(desk, [decide(n) for n in range(20)])
+        assert desk.n_commits == 2
+        assert (desk.position, desk.model_version, desk.n_waiting) == (20, 0, 0)
+        return made
+
+    made = with_desk(tmp_path, work)
+    with Policy(tmp_path / "own.db", problem=FRAUD, seed=0) as policy:
+        own = [policy.decide(context(n)) for n in range(20)]
+    assert [one.action for one in made] == [one.action for one in own]
+    assert [one.probabilities for one in made] == [one.probabilities for one in own]
+
+
+def test_decisions_and_feedback_share_a_transaction_and_replay(tmp_path):
+    async def work(desk):
+        made = [await desk.ask(decide(n)) for n in range(10)]
+
+        def feedback(one):
+            return lambda together: together.feedback(one.decision_id, {one.action: 3.0})
+
+        before = desk.n_commits
+        jobs = [job for n, one in enumerate(made) for job in (feedback(one), decide(100 + n))]
+        jobs.append(feedback(made[0]))  # again, in the same transaction
+        answers = await held(desk, jobs)
+        assert desk.n_commits == before + 2
+        assert [one.counted for one in answers[0:20:2]] == [True] * 10
+        assert answers[20].counted is False
+        return to_bytes(desk.policy.agent)
+
+    agent = with_desk(tmp_path, work)
+    with DecisionLog(tmp_path / "log.db") as log:
+        assert (log.n_decisions, log.n_feedbacks) == (20, 10)
+        assert to_bytes(replay(log).agent) == agent
+
+
+def test_a_bad_job_fails_alone(tmp_path):
+    async def work(desk):
+        bad = [
+            lambda together: together.decide({"amount": "many"}),
+            lambda together: together.feedback("nothing", {}),
+            lambda together: together.decide(context(1), actions=["approve", "approve"]),
+        ]
+        answers = await held(desk, [decide(1), *bad, decide(2)])
+        assert desk.n_commits == 2
+        return answers
+
+    first, one, two, three, last = with_desk(tmp_path, work)
+    assert isinstance(one, ValueError)
+    assert isinstance(two, LookupError)
+    assert isinstance(three, ValueError)
+    assert first.decision_id.split("-")[1] == "1"
+    assert last.decision_id.split("-")[1] == "2"
+
+
+def test_after_a_mistake_of_ours_the_others_are_done_one_by_one(tmp_path, caplog):
+    def broken(together):
+        raise ZeroDivisionError("a mistake")
+
+    async def work(desk):
+        answers = await held(desk, [decide(1), broken, decide(2)])
+        assert desk.n_commits == 3
+        return answers
+
+    first, failed, last = with_desk(tmp_path, work)
+    assert isinstance(failed, ZeroDivisionError)
+    assert [one.decision_id.split("-")[1] for one in (first, last)] == ["1", "2"]
+    assert "its jobs are done one by one" in caplog.text
+
+
+def test_a_log_that_cannot_be_written_is_not_tried_again(tmp_path, monkeypatch):
+    async def work(desk):
+        tried = []
+
+        def together():
+            tried.append(1)
+            raise LogError("the disk is full")
+
+        monkeypatch.setattr(desk.policy, "together", together)
+        jobs = [desk.ask(decide(n)) for n in range(3)]
+        answers = await asyncio.gather(*jobs, return_exceptions=True)
+        monkeypatch.undo()
+        assert (await desk.ask(decide(1))).decision_id.split("-")[1] == "1"
+        return answers, len(tried)
+
+    answers, n_tried = with_desk(tmp_path, work)
+    assert all(isinstance(one, LogError) for one in answers)
+    assert n_tried <= 3
+
+
+def test_too_many_that_wait_are_refused(tmp_path):
+    async def work(desk):
+        busy = threading.Event()
+        first = desk.ask(lambda together: busy.wait(10.0))
+        second = desk.ask(decide(1))
+        with pytest.raises(Refused, match="2 requests wait already; try again"):
+            desk.ask(decide(2))
+        busy.set()
+        await first
+        await second
+
+    with_desk(tmp_path, work, most_waiting=2)
+
+
+def test_a_stop_answers_what_waits_and_refuses_what_comes_later(tmp_path):
+    async def main():
+        desk = Desk(Policy(tmp_path / "log.db", problem=FRAUD, seed=0))
+        desk.start()
+        waiting = [desk.ask(decide(n)) for n in range(50)]
+        await desk.stop()
+        assert not desk.is_working
+        with pytest.raises(Refused, match="the service is not running; try again"):
+            desk.ask(decide(1))
+        return [one.result().decision_id for one in waiting]
+
+    names = asyncio.run(main())
+    with DecisionLog(tmp_path / "log.db") as log:
+        assert [row.decision_id for row in log] == names
+
+
+def test_a_client_that_left_does_not_matter(tmp_path):
+    async def work(desk):
+        busy = threading.Event()
+        first = desk.ask(lambda together: busy.wait(10.0))
+        gone, stays = desk.ask(decide(1)), desk.ask(decide(2))
+        gone.cancel()
+        busy.set()
+        await first
+        return (await stays).decision_id
+
+    assert with_desk(tmp_path, work).split("-")[1] == "2"
