@@ -10,7 +10,8 @@ import graphcb
 from graphcb import FeedbackGraph, SquareCBG, SquareCBUG, SquareRoot, graphs, load, save
 from graphcb.agents import Budget, Played, act_on, gamma_of, learn_from
 from graphcb.graph_oracles import Answers, EdgeCounts, LogisticEdges, Thresholds
-from graphcb.oracles import LinearOGD, OnlineRidge
+from graphcb.graph_oracles.sides import certain_edges
+from graphcb.oracles import DefaultOracle, LinearOGD, OnlineRidge
 from graphcb.saving import to_bytes
 
 FEATURES, ACTIONS = 3, 4
@@ -220,3 +221,40 @@ def test_both_kinds_of_agents_are_called_by_the_same_functions():
     assert uninformed.graph_oracle.looked[2, 0] == 2.0
     assert uninformed.graph_oracle.looked[0, 0] == 1.0
     assert isinstance(uninformed.predicted_graph([1.0]), FeedbackGraph)
+
+
+def test_bids_are_learned_from_what_is_always_revealed():
+    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    truth = levels * (1.0 - levels)  # prices are uniform
+    rng, predicted = np.random.default_rng(0), {}
+    prices, plays = rng.random(1000), rng.integers(5, size=1000)
+    for mode in ("revealed", "certain"):
+        oracle = Thresholds(levels, kind="bids")
+        agent = SquareCBUG(DefaultOracle(5), oracle, learns_from=mode)
+        for price, bid in zip(prices, plays, strict=True):
+            earned = np.where(price < levels, 1.0 - levels, 0.0)
+            seen = np.arange(bid if price < levels[bid] else 0, 5)
+            agent.learn([1.0], bid, seen, 1.0 - earned[seen])
+        predicted[mode] = 1.0 - agent.loss_oracle.predict([1.0], np.arange(5))
+        assert agent.graph_oracle.predict(None).row(2)[0] == pytest.approx(0.5, abs=0.06)
+    assert np.abs(predicted["certain"] - truth).max() < 0.05
+    # Higher bids show it only where they lose, and so does it: 0.4 of all rounds are fair, and
+    # (0.5 + 0.3 + 0.1) / 5 more show that it loses.
+    assert predicted["revealed"][1] == pytest.approx(0.4 * truth[1] / 0.58, abs=0.03)
+    assert np.array_equal(agent.act([1.0]), agent.explorer.act([1.0], certain_edges(
+        agent.predicted_graph([1.0]))))  # fmt: skip
+    assert repr(agent).endswith("learns_from='certain')")
+
+
+def test_mistakes_where_only_certain_edges_teach():
+    oracle = Thresholds([1.0, 2.0, 3.0], kind="bids")
+    agent = SquareCBUG(graph_oracle=oracle, learns_from="certain")
+    before = to_bytes(agent)
+    with pytest.raises(ValueError, match=r"`losses` must have shape \(2,\), one for each revealed"):
+        agent.learn([1.0], 1, [1, 2], [0.5])
+    assert to_bytes(agent) == before
+    with pytest.raises(ValueError, match="`learns_from` must be one of revealed, certain"):
+        SquareCBUG(learns_from="all")
+    counts = SquareCBUG(graph_oracle=EdgeCounts(2), learns_from="certain")
+    with pytest.raises(ValueError, match="to learn from it"):
+        counts.act([1.0])

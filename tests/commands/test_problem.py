@@ -56,6 +56,8 @@ def test_empty_answers_take_the_defaults(ask):
         ("own", "bandit"),
         ("everything", "full-information"),
         ("each round", "each round"),
+        ("unknown", "unknown"),
+        ("bids", {"unknown": "bids"}),
         ("inventory", "inventory"),
         ("a, b", {"all": ["a", "b"]}),
         ("graph.csv", {"edges": [("a", "a"), ("b", "b", 0.5)]}),
@@ -153,3 +155,33 @@ def test_the_comments_become_guardrails_once_their_marks_are_taken_away(ask, act
     assert full.limits.caps == {last: 0.5}
     assert full.budgets[0].costs == {last: 1.0}
     assert (full.baseline["action"], full.baseline["mode"]) == (first, "conservative")
+
+
+def test_comments_say_what_else_a_problem_may_have(ask):
+    assert ask("\na,b\n\n\n\n")[0] == 0
+    text = Path("problem.toml").read_text()
+    assert '# If feedback may not come, write answers = "learned" under [reveals]' in text
+    assert ask("\na,b\nunknown\n\n\n", "two.toml")[0] == 0
+    text = Path("two.toml").read_text()
+    assert "# [limits]" in text
+    assert "baseline" not in text  # there can be none
+    assert "answers" not in text
+
+
+@pytest.mark.parametrize(
+    ("reveals", "words"),
+    [
+        ("unknown = true", ["nobody knows beforehand: it is learned", "is no graph beforehand"]),
+        ('unknown = "bids"', ["what a hidden price decides: a lost auction shows", "its levels"]),
+        ('own = true\nanswers = "learned"', ["may not come: how often it does is learned", "a"]),
+    ],
+)
+def test_inspect_says_what_is_learned(tmp_path, monkeypatch, capsys, reveals, words):
+    monkeypatch.chdir(tmp_path)
+    Path("problem.toml").write_text(f'[problem]\nactions = ["a", "b"]\n[reveals]\n{reveals}\n')
+    assert main(["inspect", "problem.toml", "--no-picture"]) == 0
+    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert all(word in out for word in words)
+    Path("data.csv").write_text("x,a,b\n1,0,1\n2,1,0\n")
+    assert main(["run", "data.csv", "--problem", "problem.toml"]) != 0
+    assert "must say what is revealed to be run on a file" in capsys.readouterr().err

@@ -156,7 +156,11 @@ ACTIONS = ["approve", "review"]
         ({"actions": ["a", " "]}, ValueError, r"`actions\[1\]` must not be empty, got ' '"),
         ({"actions": ["a", "\ud800"]}, ValueError, "must be a text that UTF-8 can hold"),
         ({"actions": ["a", "b", "a"]}, ValueError, "`actions` must be distinct, got 'a' twice"),
-        ({"reveals": 3}, TypeError, "`reveals` must be the name of a family, 'each round', a Feed"),
+        (
+            {"reveals": 3},
+            TypeError,
+            "`reveals` must be the name of a family, 'each round', 'unknown', a Feed",
+        ),
         ({"reveals": {}}, ValueError, "`reveals` must say what is revealed by one of family, file"),
         ({"reveals": "bandits"}, ValueError, "`reveals.family` must be .*did you mean 'bandit'"),
         ({"reveals": {"family": 3}}, TypeError, "`reveals.family` must be the name of a family"),

@@ -69,7 +69,11 @@ class Agent(Protocol):
 
 
 class UninformedAgent(Protocol):
-    """An agent that does not know the graph when it decides, such as `SquareCBUG`."""
+    """An agent that does not know the graph when it decides, such as `SquareCBUG`.
+
+    One that has a method `learn_round(played, revealed, losses, *, shown)`, with the arguments of
+    `learn_from`, is taught by it instead of `learn`.
+    """
 
     informed: bool = False
 
@@ -91,12 +95,17 @@ class UninformedAgent(Protocol):
         ...
 
 
-def act_on(agent: Any, context: Any, graph: FeedbackGraph, actions: Any) -> NDArray[np.float64]:
-    """Probabilities of a round; an agent that is not informed does not get to see the graph."""
+def act_on(
+    agent: Any, context: Any, graph: FeedbackGraph, actions: Any, **given: Any
+) -> NDArray[np.float64]:
+    """Probabilities of a round; an agent that is not informed does not get to see the graph.
+
+    `given` are `names` and `costs`, for agents with limits and budgets.
+    """
     if getattr(agent, "informed", True):
-        probabilities: NDArray[np.float64] = agent.act(context, graph, actions)
+        probabilities: NDArray[np.float64] = agent.act(context, graph, actions, **given)
     else:
-        probabilities = agent.act(context, actions)
+        probabilities = agent.act(context, actions=actions, **given)
     return probabilities
 
 
@@ -110,6 +119,9 @@ def learn_from(
     """
     if getattr(agent, "informed", True):
         agent.learn(played.context, revealed, losses)
+        return
+    if hasattr(agent, "learn_round"):
+        agent.learn_round(played, revealed, losses, shown=shown)
         return
     actions, action = played.actions, played.action
     if actions is not None:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,12 @@ from graphcb.agents.rules import (
     settle_of,
 )
 from graphcb.agents.squarecbg import SquareCBG
-from graphcb.checks import listed
+from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.describing import describe
 from graphcb.exploration import Limits, Method, Schedule
 from graphcb.exploration.schedules import as_setting
 from graphcb.graph_oracles import EdgeCounts, GraphOracle, LogisticEdges, as_graph_oracle
+from graphcb.graph_oracles.sides import certain_edges
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.loaded import check_kind
 from graphcb.oracles import Oracle, as_oracle
@@ -44,6 +45,11 @@ class SquareCBUG:
     if it is left out, the first round decides: `LogisticEdges` for dense contexts, `EdgeCounts`
     for sparse ones. Actions that are whole numbers are columns of the graph oracle. Any others,
     such as stock levels, stand for all its actions in their order.
+
+    With `learns_from="certain"`, only edges that the graph oracle knows to be certain are explored,
+    and losses are learned from these alone. That is for feedback that depends on the losses, which
+    the theory excludes: a bid shows the lower ones only when all of them lose, so that all
+    that was revealed of a low bid is no fair sample of it.
 
     The paper's bounds hold for graph oracles that minimise log loss, as all of ours do unless
     they are told otherwise.
@@ -75,7 +81,9 @@ class SquareCBUG:
         method: Method = "auto",
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        learns_from: Literal["revealed", "certain"] = "revealed",
     ) -> None:
+        self.learns_from = as_one_of("learns_from", learns_from, ("revealed", "certain"))
         if loss_oracle is not None:
             as_oracle(loss_oracle, name="loss_oracle")
         if hasattr(loss_oracle, "update_full"):
@@ -120,7 +128,7 @@ class SquareCBUG:
         `names` and `costs` are for limits and budgets, as in `SquareCBG.act`.
         """
         oracle = self._graph_oracle_for(context, actions)
-        graph = oracle.predict(context, _columns(actions))
+        graph = self._explored(oracle.predict(context, _columns(actions)))
         probabilities = self.explorer.act(context, graph, actions, names=names, costs=costs)
         self.graph_oracle = oracle
         return probabilities
@@ -148,6 +156,10 @@ class SquareCBUG:
         else:
             oracle.check_update_full(context, graph, columns)
             _check_shown(as_graph(graph), index, seen)
+        if self.learns_from == "certain":
+            row = certain_edges(oracle.predict(context, columns)).row(index)
+            kept = np.flatnonzero(row[np.asarray(seen, dtype=np.int64)])
+            revealed, losses = _chosen(kept, revealed, losses)
         self.explorer.learn(context, revealed, losses)  # refuses, or learns
         if graph is None:
             oracle.update(context, index, seen, columns)
@@ -168,18 +180,20 @@ class SquareCBUG:
         """  # noqa: E501 - the answer is one line
         oracle = self._graph_oracle_for(context, actions)
         graph = oracle.predict(context, _columns(actions))
+        how = self.explorer.explain(self._explored(graph))
         n = graph.n_actions
         revealed = float(graph.structure.sums_revealed(np.ones(n)).mean())
         about = getattr(oracle, "explain", None)
         more = "" if about is None else f"; {about(context, _columns(actions))}"
         return (
-            f"{self.explorer.explain(graph)}; predicted by {oracle!r}: an action reveals "
+            f"{how}; predicted by {oracle!r}: an action reveals "
             f"{revealed:.3g} of {n} on average{more}"
         )
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_kind(self, "explorer", SquareCBG)
+        as_one_of("learns_from", self.learns_from, ("revealed", "certain"))
         if self.graph_oracle is not None:
             as_graph_oracle(self.graph_oracle)
 
@@ -196,6 +210,10 @@ class SquareCBUG:
             gamma=None if inner.schedule is None else as_setting(inner.schedule),
             method=inner.method,
         )
+
+    def _explored(self, predicted: FeedbackGraph) -> FeedbackGraph:
+        """The part of the predicted graph that losses are learned from."""
+        return certain_edges(predicted) if self.learns_from == "certain" else predicted
 
     def _graph_oracle_for(self, context: Any, actions: Any) -> GraphOracle:
         """The graph oracle, or a new one with room for the actions of this round."""
@@ -251,6 +269,20 @@ def _indices(played: Any, revealed: Any, actions: Any) -> tuple[Any, Any]:
             f"got {list(revealed)[wrong]!r} at index {wrong}"
         )
     return index, np.array(seen, dtype=np.int64)
+
+
+def _chosen(kept: Any, revealed: Any, losses: Any) -> tuple[Any, Floats]:
+    """Some of the revealed actions, and their losses."""
+    numbers = as_numbers("losses", losses)
+    if numbers.shape != (len(revealed),):
+        raise ValueError(
+            f"`losses` must have shape ({len(revealed)},), one for each revealed action, got "
+            f"{numbers.shape}"
+        )
+    if isinstance(revealed, np.ndarray):
+        return revealed[kept], numbers[kept]
+    all_of_them = list(revealed)
+    return [all_of_them[place] for place in kept], numbers[kept]
 
 
 def _key(identifier: Any) -> Any:

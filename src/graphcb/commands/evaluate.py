@@ -50,7 +50,7 @@ def add_to(commands: Commands) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog
-    from graphcb.evaluation import evaluate, logged, shadow
+    from graphcb.evaluation import evaluate, logged, shadow, weighing_graphs
     from graphcb.evaluation.targets import read_target
 
     target = None if options.policy == "shadow" else read_target(options.policy)
@@ -66,6 +66,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             target or shadow(log),
             against=None if target else logged,
             oracle=_untrained_oracle(log),
+            graphs=None if log.informed else weighing_graphs(log),
             loss_range=options.loss_range or (problem.range if problem else None),
             confidence=options.confidence,
         )
@@ -108,6 +109,17 @@ def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem |
         f"{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
         f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
     )
+    if found.weights == "learned":
+        print(
+            "reveal probabilities were learned, not known: the estimates with the graph and doubly "
+            "robust are as good as these; their intervals leave out the error in them, and none is "
+            "anytime-valid"
+        )
+    elif found.weights == "certain":
+        print(
+            "reveal probabilities are those of what is always revealed; what a hidden price "
+            f"reveals by chance depends on the {unit}, and was left out"
+        )
     if found.unseen_share > 0.0:
         print(
             f"{found.unseen_share:.1%} of this policy's play is on actions whose {unit} could not "
@@ -143,8 +155,9 @@ def _why_not_plain(found: "Evaluation", unit: str) -> str:
     unplayed = found.plain_unseen_share - silent
     parts = []
     if silent > 0.0:
-        parts.append(f"{silent:.1%} of this policy's play is on actions that do not reveal their "
-                     f"own {unit}")  # fmt: skip
+        when = "" if found.weights == "known" else "always "
+        parts.append(f"{silent:.1%} of this policy's play is on actions that do not {when}reveal "
+                     f"their own {unit}")  # fmt: skip
     if unplayed > 1e-12:
         parts.append(f"{unplayed:.1%} of this policy's play is on actions that the logged policy "
                      "never played")  # fmt: skip

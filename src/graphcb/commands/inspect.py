@@ -75,7 +75,9 @@ def _inspect(options: argparse.Namespace) -> None:
             facts += [] if problem is None else cost_of_limits(problem)
         print_table(name, facts)
         if graph is None:
-            print("no picture: there is no graph before a round comes")
+            known = problem is None or problem.informed
+            when = "before a round comes" if known else "beforehand"
+            print(f"no picture: there is no graph {when}")
         elif pictures:
             from graphcb.figures.curves import save
             from graphcb.figures.graph import draw_graph

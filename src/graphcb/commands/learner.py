@@ -90,8 +90,13 @@ def read_model(path: Path) -> Model:
     return Model.from_learner(found, str(path))
 
 
-def check_budgets(problem: Problem, path: Path) -> None:
-    """Refuse budgets by the clock, as the rows of a file have no time."""
+def check_runs(problem: Problem, path: Path) -> None:
+    """Refuse what the rows of a file cannot have: budgets by the clock, and a hidden graph."""
+    if not problem.informed:
+        raise ValueError(
+            f"{path}: must say what is revealed to be run on a file, whose rows do not say it; "
+            "got a graph that is learned, which a graphcb.Policy may have"
+        )
     for budget in problem.budgets:
         if budget.seconds is not None:
             raise ValueError(
@@ -144,7 +149,7 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, R
             f"{options.problem}: must have the names of its actions to be run on a file, "
             "got actions that come with each round"
         )
-    check_budgets(problem, options.problem)
+    check_runs(problem, options.problem)
     for budget in problem.budgets:
         if budget.features:
             raise ValueError(

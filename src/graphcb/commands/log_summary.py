@@ -70,9 +70,16 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     rows.append(("delay of feedback", _delays(found.delays)))
     if found.last_delays != found.delays:
         rows.append(("until its last part", _delays(found.last_delays)))
+    rate = found.answer_rate
+    if rate is not None and rate < 1.0:
+        rows.append(("promised outcomes that came", f"{rate:.1%} where there is feedback"))
     rows.append((f"mean {found.unit}", _value(found.mean)))
     rows.append((f"normal {sure}", _interval(found.interval)))
     print_table(f"log {Path(options.log).name}", rows)
+    if found.weights == "learned":
+        print("reveal probabilities were learned, not known: means are as good as these")
+    elif found.weights == "certain":
+        print("means are of what is always revealed, wherever the hidden price is")
     print_table(
         "over time",
         [
@@ -87,6 +94,8 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
         ],
         ("decisions", "from", "with feedback", f"mean {found.unit}", f"normal {sure}"),
     )
+    if found.weights != "known":
+        _print_answers(found)
     if found.kept is not None:
         print_table("what must hold", kept_facts(found.kept, found.unit))
     shares = list(found.shares.items())
@@ -95,6 +104,26 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
         rest = sum(share for _, share in shares[SHOWN:])
         shown.append((f"{len(shares) - SHOWN:,} others", f"{rest:.1%}"))
     print_table("actions", shown, ("action", "share"))
+
+
+def _print_answers(found: "LogSummary") -> None:
+    """How many outcomes came on average, and how many were promised and expected."""
+    rows = [
+        (
+            one.action,
+            f"{one.n:,}",
+            "-" if one.promised is None else f"{one.promised:.2f}",
+            f"{one.revealed:.2f}",
+            "-" if one.learned is None else f"{one.learned:.2f}",
+            "-" if one.rate is None else f"{one.rate:.1%}",
+        )
+        for one in found.answers[:SHOWN]
+    ]
+    print_table(
+        "outcomes revealed, on average",
+        rows,
+        ("played", "with feedback", "promised", "came", "learned", "share that came"),
+    )
 
 
 def _time(seconds: float) -> str:

@@ -12,6 +12,11 @@ from graphcb.files import atomic_write
 Answer = TypeVar("Answer")
 
 
+ANSWERS = """\
+# If feedback may not come, write answers = "learned" under [reveals]: how often it does is learned.
+"""
+
+
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
@@ -56,6 +61,8 @@ def _new(options: argparse.Namespace) -> None:
         "   own         its own outcome [own]\n"
         "   everything  the outcomes of all actions\n"
         "   each round  a graph that comes with each round\n"
+        "   unknown     nobody knows beforehand: it is learned; or bids, prices or stock if a\n"
+        "               hidden price decides it, whose levels are the actions in rising order\n"
         "   a family such as inventory (a level shows all lower ones), a graph file (g.csv), or\n"
         "   names, separated by commas: these reveal everything, and the others nothing",
         lambda text: _read_reveals(text, actions),
@@ -72,7 +79,12 @@ def _new(options: argparse.Namespace) -> None:
         actions, reveals=reveals, feedback=feedback, range=bounds, features=features, name=name
     )
     with atomic_write(options.file, text=True) as file:
-        file.write(f"{problem.to_toml()}\n{guardrails_to_fill_in(problem.actions)}")
+        comments = guardrails_to_fill_in(problem.actions)
+        if not problem.informed:  # where there can be no baseline
+            comments = comments.partition("#\n# [baseline]")[0]
+        elif problem.has_fixed_actions and not problem.reveals.each_round:
+            comments = f"{ANSWERS}\n{comments}"
+        file.write(f"{problem.to_toml()}\n{comments}")
     print(f"\nwritten: {options.file}\n\n{problem.to_toml()}")
     print("limits, budgets and a baseline stand in the file as comments, to be filled in")
     print(f"next: graphcb inspect {options.file}")
@@ -112,9 +124,12 @@ def _read_actions(text: str) -> Any:
 
 def _read_reveals(text: str, actions: Any) -> Any:
     from graphcb.problems import Problem
+    from graphcb.problems.reveals import HIDDEN_PRICES
 
     reveals: Any = {"own": "bandit", "": "bandit", "everything": "full-information"}.get(text, text)
     names = _names(text)
+    if text in HIDDEN_PRICES:
+        reveals = {"unknown": text}
     if actions != "each round" and names and set(names) <= set(actions):
         reveals = {"all": names}
     elif Path(text).suffix in (".csv", ".npy", ".npz", ".json"):

@@ -4,6 +4,7 @@ import numpy as np
 
 from graphcb.checks import listed
 from graphcb.commands.guardrail_facts import guardrail_facts
+from graphcb.graph_oracles.sides import STORIES
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 
@@ -13,8 +14,9 @@ Facts = list[tuple[str, str]]
 
 
 def graph_of(problem: Problem) -> FeedbackGraph | None:
-    """The graph of a problem, None if there is none before a round comes."""
-    is_known = problem.has_fixed_actions and not problem.reveals.each_round
+    """The graph of a problem, None if there is none before a round comes, or it is unknown."""
+    told = problem.reveals
+    is_known = problem.has_fixed_actions and not told.each_round and not told.unknown
     return problem.graph if is_known else None
 
 
@@ -49,12 +51,21 @@ def _in_words(kind: str) -> str:
 
 
 def _reveals(problem: Problem) -> Facts:
-    graph = graph_of(problem)
+    graph, unknown = graph_of(problem), problem.reveals.unknown
+    if unknown:
+        if isinstance(unknown, str):
+            return [
+                ("an action reveals", f"what a hidden price decides: {STORIES[unknown]}"),
+                ("the price", "is learned; its levels are the actions, in their order"),
+            ]
+        return [("an action reveals", "nobody knows beforehand: it is learned")]
     if graph is None or not isinstance(problem.actions, tuple):
         family = problem.reveals.family
         told = "what the graph of the round says" if family is None else f"as in {family}"
         return [("an action reveals", told)]
-    facts = []
+    facts: Facts = []
+    if not problem.informed:
+        facts.append(("feedback", "may not come: how often it does is learned"))
     for action, name in enumerate(problem.actions[:SHOWN]):
         row = graph.row(action)
         seen = [_seen(problem.actions[i], float(row[i])) for i in np.flatnonzero(row)]

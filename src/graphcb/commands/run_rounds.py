@@ -9,7 +9,7 @@ from typing import Any
 
 from graphcb.agents import SquareCBG
 from graphcb.commands.guardrail_facts import guardrail_facts, run_facts, run_results
-from graphcb.commands.learner import check_budgets, seed_of
+from graphcb.commands.learner import check_runs, seed_of
 from graphcb.commands.outputs import PREDICTIONS
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret, in_words, regret_bound
@@ -91,7 +91,7 @@ def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedR
     agent = SquareCBG(gamma=options.gamma, method=options.method or "auto", certify=certify)
     if options.problem is not None:
         problem = Problem.read(options.problem)
-        check_budgets(problem, options.problem)
+        check_runs(problem, options.problem)
         for name in ("graph", "loss_range"):
             if getattr(options, name) is not None:
                 raise ValueError(

@@ -23,7 +23,8 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     in `context_json`. Identifiers of actions, which may be numbers or texts, are in the columns
     that end in `_json`; `action_index` and `feedback_action_indices` are places in
     `probabilities`. In a log with a problem, `action` is the name of the action, rewards are in
-    `feedback_rewards`, and the file's metadata holds the problem as TOML.
+    `feedback_rewards`, and the file's metadata holds the problem as TOML. Where nobody knew
+    beforehand what would be revealed, `reveal_probabilities` is null, and `graph` what could be.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -113,7 +114,7 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "action_index": row.action_index,
         "probability": row.probabilities[row.action_index],
         "probabilities": row.probabilities,
-        "reveal_probabilities": row.graph.reveal_probabilities(row.probabilities),
+        "reveal_probabilities": _reveal_probabilities(row),
         "gamma": row.gamma,
         "model_version": row.model_version,
         "feedback_position": None if seen is None else seen.position,
@@ -122,6 +123,10 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "feedback_action_indices": None if seen is None else seen.action_indices,
         "feedback_losses": None if seen is None else seen.losses,
     }
+
+
+def _reveal_probabilities(row: LoggedDecision) -> Any:
+    return row.graph.reveal_probabilities(row.probabilities) if row.informed else None
 
 
 def _keys(actions: Any) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.identifiers import read_identifiers
-from graphcb.decisions.parts import merge, what_is_new
+from graphcb.decisions.parts import check_whole, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
@@ -82,6 +82,8 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     known = merge(parts, graph, pending.storage.location)
     earlier = {index: one.loss for index, one in known.items()}
     new, new_values = what_is_new(indices, values, known, identifiers, name, problem)
+    if not getattr(pending.state.agent, "informed", True):
+        check_whole(indices, known, identifiers, name, parts[0].position, problem)
     several = words_of(problem)[0]
     n_known = indices.size - new.size
     message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
-from graphcb.decisions.start import stored_problem, was_imported
+from graphcb.decisions.start import stored_problem, was_imported, was_informed
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
@@ -42,7 +43,9 @@ class LoggedDecision(NamedTuple):
 
     `actions` are the identifiers that `decide` was given, None for 0, 1, ..., a dict where they
     have features; in a log that was created with a problem they are names. `action` is the
-    identifier that was drawn, and `action_index` where it stands in the graph.
+    identifier that was drawn, and `action_index` where it stands in the graph. If `informed` is
+    False, nobody knew what would be revealed: `graph` only has an edge wherever something could
+    be, and says nothing of how likely it was.
     """
 
     position: int
@@ -57,6 +60,7 @@ class LoggedDecision(NamedTuple):
     gamma: float | None
     model_version: int
     feedback: LoggedFeedback | None
+    informed: bool = True
 
 
 class DecisionLog:
@@ -94,6 +98,11 @@ class DecisionLog:
     def problem(self) -> Problem | None:
         """The problem that the log was created with, if there is one."""
         return stored_problem(self.start.agent, self.storage.location)
+
+    @cached_property
+    def informed(self) -> bool:
+        """Whether it was known what would be revealed, rather than learned."""
+        return was_informed(self.start.agent, self.storage.location)
 
     @property
     def is_imported(self) -> bool:
@@ -141,6 +150,7 @@ class DecisionLog:
             row.gamma,
             row.model_version,
             _logged_feedback(parts, actions, graph, location) if parts else None,
+            self.informed,
         )
 
     def close(self) -> None:

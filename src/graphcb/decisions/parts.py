@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import listed
 from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
 from graphcb.decisions.identifiers import Identifiers
 from graphcb.decisions.revealed import words_of
@@ -87,3 +88,24 @@ def what_is_new(
                 )
             new[place] = False
     return indices[new], losses[new]
+
+
+def check_whole(
+    indices: Indices,
+    known: dict[int, Known],
+    identifiers: Identifiers,
+    text: str,
+    event: int,
+    problem: Problem | None = None,
+) -> None:
+    """Refuse another part where what is missing in a feedback counts as not revealed."""
+    if set(indices.tolist()) == set(known):
+        return
+    names = identifiers.values
+    seen = listed(repr(names[index]) for index in sorted(known)) if known else "nothing"
+    got = listed(repr(names[index]) for index in indices) if indices.size else "nothing"
+    raise ValueError(
+        f"`{words_of(problem)[0]}` must come in one part where the graph is not known beforehand: "
+        f"decision {text} already has its feedback (event {event}), which said that {seen} was "
+        f"revealed, and no other action; got {got}"
+    )

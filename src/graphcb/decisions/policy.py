@@ -39,7 +39,8 @@ class Policy:
 
     With a `problem`, the log is created with a `graphcb.Learner` for it, and `agent` may be the
     agent inside. Decisions, feedback and errors then use its names and its losses or rewards,
-    contexts may be dicts, and `graph` and `actions` are those of the problem.
+    contexts may be dicts, and `graph` and `actions` are those of the problem. If the problem says
+    that nobody knows the graph beforehand, the log has in its place what can be revealed.
 
     >>> import tempfile, pathlib, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
@@ -115,6 +116,9 @@ class Policy:
         range. The feedback is durable when this returns. It may come in parts: each action
         counts once. A part that was received before changes nothing, and the receipt says so; one
         that gives an action another loss is refused. {} means that nothing was seen.
+
+        Where the graph is not known beforehand, all other actions count as not revealed. So the
+        feedback of a decision must come in one part, and {} teaches that nothing was revealed.
         """
         return self.feedback_many({decision_id: losses})[0]
 

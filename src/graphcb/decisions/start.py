@@ -29,6 +29,17 @@ def stored_problem(agent: bytes, location: str) -> Problem | None:
     return found if isinstance(found, Problem) else None
 
 
+def was_informed(agent: bytes, location: str) -> bool:
+    """Whether a stored agent knew the graph of a round when it decided."""
+    try:
+        problem = stored_problem(agent, location)
+        if problem is not None:
+            return problem.informed
+        return bool(getattr(from_bytes(agent, where=location), "informed", True))
+    except ValueError:  # a class that is not part of graphcb
+        return True
+
+
 def was_imported(agent: bytes, location: str) -> bool:
     """Whether another program made the decisions of a log."""
     try:

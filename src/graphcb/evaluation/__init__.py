@@ -6,6 +6,7 @@ from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
+from graphcb.evaluation.weighing import weighing_graphs
 
 __all__ = [
     "BaselineKept",
@@ -26,4 +27,5 @@ __all__ = [
     "shadow",
     "summarize",
     "uniform",
+    "weighing_graphs",
 ]

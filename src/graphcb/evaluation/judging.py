@@ -18,6 +18,7 @@ from graphcb.estimates.intervals import (
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.rounds import FLOOR, JudgedRound, RoundTerms, terms_of
 from graphcb.evaluation.targets import Target
+from graphcb.evaluation.weighing import Graphs, Weights, weighed, weighing_graphs, weights_of
 from graphcb.oracles import Oracle
 
 # Rounds that are held in memory; of earlier ones only the terms are kept.
@@ -47,6 +48,11 @@ class Evaluation:
     the part of it on actions that never show their own loss. The doubly robust estimate relies
     on the oracle for the unseen share. `difference` is by how much the mean loss is larger than
     that of the policy it was compared with.
+
+    `weights` says where the reveal probabilities come from, see `weighing_graphs`. If they are
+    "learned", not "known", all estimates but `plain` are as good as these: they have no
+    anytime-valid interval, and the normal one leaves out the error of the probabilities. If they
+    are "certain", only what was revealed for certain is used.
     """
 
     n_decisions: int
@@ -59,6 +65,7 @@ class Evaluation:
     doubly_robust: Estimate | None
     silent_share: float = 0.0
     difference: Estimate | None = None
+    weights: Weights = "known"
 
     @property
     def n_used(self) -> int:
@@ -74,6 +81,7 @@ def evaluate(
     oracle: Oracle | None = None,
     loss_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
+    graphs: Graphs | None = None,
 ) -> Evaluation:
     """Estimate the mean loss of `target` from the decisions of a log.
 
@@ -87,6 +95,9 @@ def evaluate(
     those whose feedback lacks a loss that the graph always reveals. An action that reveals
     nothing needs no feedback. A policy that was trained on these rows looks better than it is:
     evaluate it on later ones.
+
+    Where nobody knew what would be revealed, `graphs` gives the graph by which a decision is
+    weighed; if `rows` is a whole log, it is `weighing_graphs(log)`.
 
     >>> import tempfile, pathlib, graphcb
     >>> from graphcb.evaluation import constant
@@ -107,8 +118,14 @@ def evaluate(
     judge = _Judge(target, copy.deepcopy(oracle), low, high)
     other = None if against is None else _Judge(against, copy.deepcopy(oracle), low, high)
     n_decisions = n_without_feedback = n_incomplete = 0
-    for row in rows:
+    if graphs is None and isinstance(rows, DecisionLog) and not rows.informed:
+        graphs = weighing_graphs(rows)
+    weights: Weights = "known"
+    for given in rows:
         n_decisions += 1
+        row = weighed(given, graphs)
+        if weights != "learned":
+            weights = weights_of(given, row)
         if row.feedback is None and row.graph.row(row.action_index).any():
             n_without_feedback += 1
         elif is_incomplete(row):
@@ -133,6 +150,11 @@ def evaluate(
         )
         if unseen > 0.0:  # the anytime-valid interval needs unbiased terms
             robust = replace(robust, anytime=None)
+    difference = None if other is None else judge.difference(terms, other.all_terms(), confidence)
+    if weights == "learned":  # nor does it hold for weights with an error of their own
+        graph = replace(graph, anytime=None)
+        robust = None if robust is None else replace(robust, anytime=None)
+        difference = None if difference is None else replace(difference, anytime=None)
     return Evaluation(
         n_decisions,
         n_without_feedback,
@@ -143,7 +165,8 @@ def evaluate(
         plain if plain_unseen == 0.0 else None,
         robust,
         float(terms.silent.mean()),
-        None if other is None else judge.difference(terms, other.all_terms(), confidence),
+        difference,
+        weights,
     )
 
 
@@ -173,6 +196,7 @@ class _Judge:
                 revealed,
                 losses,
                 self._predict_then_learn(row),
+                row.informed,
             )
         )
         if len(self.rounds) == AT_A_TIME:

@@ -21,7 +21,10 @@ LOOKED_AT = 512
 
 
 class JudgedRound(NamedTuple):
-    """One logged round; arrays over its actions. `predicted` is None without an oracle."""
+    """One logged round; arrays over its actions. `predicted` is None without an oracle.
+
+    If `informed` is False, the probabilities of the graph were learned and are not the true ones.
+    """
 
     graph: FeedbackGraph
     target: Floats
@@ -30,6 +33,7 @@ class JudgedRound(NamedTuple):
     revealed: Flags
     losses: Floats
     predicted: Floats | None
+    informed: bool = True
 
 
 class RoundTerms(NamedTuple):
@@ -37,7 +41,8 @@ class RoundTerms(NamedTuple):
 
     `unseen` is the share of the target's play whose loss could not have been revealed. Of
     `plain_unseen`, the share that could not have been played and revealed, `silent` is the part
-    on actions that never reveal their own loss.
+    on actions that never reveal their own loss. Where probabilities were learned, all actions
+    that do not always reveal it count as silent: plain terms never have learned weights.
     """
 
     graph: Floats
@@ -68,7 +73,10 @@ def _terms_on_one_graph(graph: FeedbackGraph, rounds: Sequence[JudgedRound]) -> 
     revealed, losses = _stack(rounds, "revealed"), _stack(rounds, "losses")
     reveal = np.array([graph.reveal_probabilities(row) for row in p])
     own = graph.remember("self reveal", _self_reveal)
+    if not rounds[0].informed:
+        own = (own == 1.0).astype(np.float64)
     alone = p * own
+    shown = revealed & (alone > 0.0)
     played = np.arange(graph.n_actions) == np.array([judged.action for judged in rounds])[:, None]
     robust = below = above = np.zeros(len(rounds))
     if rounds[0].predicted is not None:
@@ -81,8 +89,8 @@ def _terms_on_one_graph(graph: FeedbackGraph, rounds: Sequence[JudgedRound]) -> 
     return RoundTerms(
         graph_terms(target, reveal, revealed, losses),
         graph_terms(target, reveal, revealed, 1.0 - losses),
-        plain_terms(target, alone, played, revealed, losses),
-        plain_terms(target, alone, played, revealed, 1.0 - losses),
+        plain_terms(target, alone, played, shown, losses),
+        plain_terms(target, alone, played, shown, 1.0 - losses),
         robust,
         below,
         above,

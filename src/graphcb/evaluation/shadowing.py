@@ -1,13 +1,13 @@
 """The agent behind a baseline as a target: what it would have played, by a replay of its log."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from graphcb.agents import Agent, Conservative, Shadow
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.decisions.replaying import Step, steps
 from graphcb.decisions.transition import answer
 from graphcb.estimates.terms import Floats
+from graphcb.evaluation.replayed import agents_before
 from graphcb.problems import Learner
 
 
@@ -29,22 +29,11 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
     >>> round(found.difference.value, 3)
     -0.495
     """
-    kinds = tuple(classes)
-    replayed: Iterator[Step] = iter(())
-    at = 0
+    before = agents_before(log, classes=classes)
 
     def target(row: LoggedDecision) -> Floats:
-        nonlocal replayed, at
-        if at == 0 or row.position <= at:
-            replayed = steps(log, classes=kinds)
-        for step in replayed:
-            at = step.position
-            if at == row.position:
-                agent = _without_baseline(step.before.agent)
-                given = row.context, row.graph, row.actions
-                return answer(agent, *given, seconds=row.made_at)[0]
-        at = 0
-        raise ValueError(f"`row` must be a decision of {log!r}, got position {row.position}")
+        agent = _without_baseline(before(row))
+        return answer(agent, row.context, row.graph, row.actions, seconds=row.made_at)[0]
 
     return target
 

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.decisions import DecisionLog, LoggedDecision
+from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError
 from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
+from graphcb.evaluation.answering import Answered, Answering
 from graphcb.evaluation.judging import is_incomplete
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
+from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.evaluation.rounds import JudgedRound, terms_of
+from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
 from graphcb.problems import Problem
 
 AT_A_TIME = 1000
@@ -42,7 +45,9 @@ class LogSummary:
     `last_delays` those to the last part of it. A mean is that of the policy which wrote the log:
     each revealed outcome counts by how likely it was to be played, divided by how likely it was
     to be revealed. `n_used` decisions have all the feedback that takes. `kept` says whether the
-    limits, budgets and baseline of the problem were kept, if it has any.
+    limits, budgets and baseline of the problem were kept, if it has any. `answers` says how much
+    feedback came. `weights` says where the reveal probabilities of means come from, as in
+    `Evaluation`; where they are learned and the log cannot be replayed, there are no means.
     """
 
     unit: str
@@ -57,6 +62,15 @@ class LogSummary:
     shares: dict[str, float]
     windows: tuple[Window, ...]
     kept: GuardrailsKept | None = None
+    answers: tuple[Answered, ...] = ()
+    weights: Weights = "known"
+
+    @property
+    def answer_rate(self) -> float | None:
+        """The share of promised outcomes that came, of decisions with feedback."""
+        promised = sum(one.n * (one.promised or 0.0) for one in self.answers)
+        came = sum(one.n * one.revealed for one in self.answers)
+        return came / promised if promised > 0.0 else None
 
     @property
     def feedback_share(self) -> float:
@@ -68,6 +82,7 @@ class LogSummary:
         plain = asdict(self)
         plain["feedback_share"] = self.feedback_share
         plain["quantiles"] = QUANTILES
+        plain["answer_rate"] = self.answer_rate
         if self.kept is None:
             del plain["kept"]
         for part in (plain, *plain["windows"]):
@@ -90,16 +105,24 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
     0.5
     """
     check_confidence(confidence)
+    try:
+        return _summarize(log, n_windows, confidence, replays=not log.informed)
+    except ReplayError:  # made on another machine: nobody can say what was predicted
+        return _summarize(log, n_windows, confidence, replays=False)
+
+
+def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: bool) -> LogSummary:
     problem, n = log.problem, log.n_decisions
     if n == 0:
         raise ValueError(f"{log.storage.location}: must have decisions to sum up, got none")
     n_windows = min(as_count("n_windows", n_windows), n)
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
     rows, position, parts, keeping = iter(log), 0, [], Keeping(problem)
+    weighing = _Weighing(log, replays=replays)
     for end in ends:
         part = _Part(problem)
         while position < end and (row := next(rows, None)) is not None:
-            part.add(row)
+            part.add(row, weighing.of(row))
             keeping.add(row)
             position += 1
         parts.append(part)
@@ -128,7 +151,33 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
         _shares(total),
         tuple(windows),
         keeping.result(log, confidence),
+        weighing.answering.result(),
+        weighing.weights,
     )
+
+
+class _Weighing:
+    """The graphs by which decisions are weighed, and what they revealed."""
+
+    def __init__(self, log: DecisionLog, *, replays: bool) -> None:
+        problem = log.problem
+        self.answering = Answering(promises=problem is None or not problem.reveals.unknown)
+        self.predicted = predicted_graphs(log) if replays else None
+        self.certain = None
+        if problem is not None and isinstance(problem.reveals.unknown, str):
+            self.certain = weighing_graphs(log)
+        self.weights: Weights = "known"
+
+    def of(self, row: LoggedDecision) -> LoggedDecision | None:
+        """The decision as it is weighed; None if nobody can say how."""
+        graph = None if self.predicted is None else self.predicted(row)
+        self.answering.add(row, graph)
+        if row.informed:
+            return row
+        self.weights = "learned" if self.certain is None else "certain"
+        if self.certain is not None:
+            return weighed(row, self.certain)
+        return None if graph is None else weighed(row, lambda row: graph)
 
 
 class _Part:
@@ -144,7 +193,8 @@ class _Part:
         self.rounds: list[JudgedRound] = []
         self.found: list[Any] = []
 
-    def add(self, row: LoggedDecision) -> None:
+    def add(self, row: LoggedDecision, judged: LoggedDecision | None) -> None:
+        """One decision, and how it is weighed for the mean, if it can be."""
         self.n += 1
         self.times = [*self.times[:1], row.made_at]
         self.played[str(row.action)] += 1
@@ -154,6 +204,11 @@ class _Part:
             self.n_parts += len(parts)
             self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
             self.last_delays.append(max(seen.received_at - row.made_at, 0.0))
+        if judged is not None:
+            self._judge(judged)
+
+    def _judge(self, row: LoggedDecision) -> None:
+        seen = row.feedback
         if (seen is None and row.graph.row(row.action_index).any()) or is_incomplete(row):
             return
         n_actions = row.graph.n_actions

@@ -20,7 +20,7 @@ from graphcb.oracles.rows import Columns, Floats
 
 Kind = Literal["bids", "prices", "stock"]
 
-_STORIES = {
+STORIES = {
     "bids": "a lost auction shows every bid, a won one only the higher ones",
     "prices": "a sale shows all lower prices, no sale all higher ones",
     "stock": "stock left over shows every level, a sold-out shelf only the lower ones",
@@ -29,7 +29,7 @@ _STORIES = {
 
 def as_kind(kind: Any) -> Kind:
     """One of the three kinds."""
-    return as_one_of("kind", kind, tuple(_STORIES))  # type: ignore[return-value]
+    return as_one_of("kind", kind, tuple(STORIES))  # type: ignore[return-value]
 
 
 def graph_of(kind: Kind, above: Floats) -> FeedbackGraph:
@@ -38,6 +38,22 @@ def graph_of(kind: Kind, above: Floats) -> FeedbackGraph:
     left = certain if kind == "stock" else above.copy()
     right = certain.copy() if kind == "bids" else 1.0 - above
     return FeedbackGraph.from_structure(Threshold(left, right))
+
+
+def certain_graph(kind: Kind, n_levels: int) -> FeedbackGraph:
+    """What levels in rising order reveal wherever the hidden price is."""
+    always, never = np.ones(n_levels), np.zeros(n_levels)
+    left, right = (always if kind == "stock" else never), (always if kind == "bids" else never)
+    return FeedbackGraph.from_structure(Threshold(left.copy(), right.copy()))
+
+
+def certain_edges(graph: FeedbackGraph) -> FeedbackGraph:
+    """The edges with probability 1 alone."""
+    structure = graph.structure
+    if isinstance(structure, Threshold):
+        sides = ((side == 1.0).astype(np.float64) for side in (structure.left, structure.right))
+        return FeedbackGraph.from_structure(Threshold(*sides))
+    return FeedbackGraph((graph.matrix == 1.0).astype(np.float64))
 
 
 def side_of_row(kind: Kind, columns: Columns, index: int, row: Floats) -> float | None:
@@ -77,7 +93,7 @@ def _side_of_price(lower: str, higher: str) -> float | None:
     if bought == refused:
         raise ValueError(
             "`revealed` must hold the lower levels or the higher ones, and not both "
-            f"(kind='prices': {_STORIES['prices']}), got {lower} of the lower and {higher} of the "
+            f"(kind='prices': {STORIES['prices']}), got {lower} of the lower and {higher} of the "
             "higher ones"
         )
     return float(bought)
@@ -95,7 +111,7 @@ def _ruled_out(kind: Kind, must: str, there: Any, row: Floats) -> ValueError:
     missing = np.flatnonzero(there & (row == 0.0))[0]
     seen = np.flatnonzero(there & (row > 0.0))
     got = f"index {seen[0]} but not {missing}" if seen.size else f"none, not even index {missing}"
-    return ValueError(f"`revealed` must hold {must} (kind={kind!r}: {_STORIES[kind]}), got {got}")
+    return ValueError(f"`revealed` must hold {must} (kind={kind!r}: {STORIES[kind]}), got {got}")
 
 
 def sides_of_graph(kind: Kind, graph: FeedbackGraph) -> Floats:
@@ -142,5 +158,5 @@ def _left_and_right(graph: FeedbackGraph) -> tuple[Floats, Floats]:
 
 def _no_member(kind: Kind, action: int) -> ValueError:
     return ValueError(
-        f"`graph` must follow kind={kind!r} ({_STORIES[kind]}), which action {action} does not"
+        f"`graph` must follow kind={kind!r} ({STORIES[kind]}), which action {action} does not"
     )

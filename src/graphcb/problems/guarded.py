@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Budget, Conservative, Rules, Shadow
+from graphcb.agents import Agent, Budget, Conservative, Rules, Shadow, SquareCBUG
 from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
 from graphcb.problems.guardrails import with_costs, with_names
@@ -45,6 +45,12 @@ def guarded(agent: Any, problem: Problem) -> Any:
 def innermost(agent: Any) -> Any:
     """The agent that learns, without the baseline around it."""
     return agent.agent if isinstance(agent, Conservative | Shadow) else agent
+
+
+def explorer_of(agent: Any) -> Any:
+    """The agent whose oracle predicts the losses; it may explore a graph that another predicts."""
+    inner = innermost(agent)
+    return inner.explorer if isinstance(inner, SquareCBUG) else inner
 
 
 def around(outer: Any, inner: Any) -> Any:
@@ -94,7 +100,7 @@ def _with_rules(agent: Any, problem: Problem) -> Any:
             "`agent` must have no limits or budgets of its own: the problem has them; write them "
             "there"
         )
-    if getattr(agent, "method", "auto") == "closed-form":
+    if getattr(explorer_of(agent), "method", "auto") == "closed-form":
         raise ValueError(
             '`agent` must have method="auto" or "solver", as the problem has limits or budgets, '
             'got "closed-form": closed forms know none'

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Greedy, SquareCBG
-from graphcb.agents.protocol import Played, gamma_of, hook
-from graphcb.checks import listed
+from graphcb.agents import Agent, Greedy, SquareCBG, UninformedAgent
+from graphcb.agents.protocol import Played, act_on, gamma_of, hook, learn_from
+from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_kind
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
-from graphcb.problems.guarded import around, costs_in, guarded, innermost
+from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, innermost
 from graphcb.problems.problem import Floats, Problem
+from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -34,7 +35,9 @@ class Learner:
     Contexts are dicts, rows or texts, which an `Encoder` turns into what an oracle takes.
     Actions are names. What is learned are losses or rewards within the problem's range. The
     `agent` inside, `SquareCBG()` if left out, gets rows, column numbers and losses between 0
-    and 1.
+    and 1. Where the problem's graph is not known beforehand, it is a `SquareCBUG`, whose graph
+    oracle the problem chooses; edges then depend on the context if all features are declared to
+    be numbers.
 
     Where actions come with each round, `actions` is a list of names or a mapping from names to
     features, and the agent inside has an `oracles.ActionFeatureOracle`. What it knows of an
@@ -57,7 +60,11 @@ class Learner:
     progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
 
     def __init__(
-        self, problem: Problem, agent: Agent | None = None, *, features: Features | None = None
+        self,
+        problem: Problem,
+        agent: Agent | UninformedAgent | None = None,
+        *,
+        features: Features | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(
@@ -74,9 +81,12 @@ class Learner:
         self.encoder = Encoder(problem.features)
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
-        self.agent: Agent = guarded(
-            self._with_oracle(SquareCBG() if agent is None else agent), problem
-        )
+        if not problem.informed:
+            check_features(features)
+            self.agent: Any = guarded(uninformed(agent, problem, self.encoder), problem)
+        else:
+            agent = SquareCBG() if agent is None else agent
+            self.agent = guarded(self._with_oracle(agent), problem)
 
     __repr__ = describe
 
@@ -88,12 +98,24 @@ class Learner:
         graph = self.problem.graph_for(names, graph)
         given = self._guardrails(context, names)
         inner = self._inner(actions, names, self._described(context, actions, names))
-        agent: Any = self.agent  # `given` is not in the protocol: only agents with rules get it
-        probabilities: Floats = agent.act(self.encoder.encode(context), graph, inner, **given)
-        return probabilities
+        return act_on(self.agent, self.encoder.encode(context), graph, inner, **given)
 
-    def learn(self, context: Any, actions: Any, values: Any) -> None:
-        """Learn the losses or rewards revealed for these actions; there may be none."""
+    @property
+    def informed(self) -> bool:
+        """Whether the graph of a round is known when it is decided; see `UninformedAgent`."""
+        return self.problem.informed
+
+    def learn(
+        self, context: Any, actions: Any, values: Any, *, played: Any = None, among: Any = None
+    ) -> None:
+        """Learn the losses or rewards revealed for these actions; there may be none.
+
+        Where the graph is not known beforehand, `played` is needed: the action that revealed just
+        these, and none of the others `among` the actions of the round, which are all if left out.
+        """
+        if not self.informed:
+            self.learn_round(self._played(context, played, among), actions, values)
+            return
         names = self._names(actions)
         losses = self.problem.as_losses(self.problem.check_values(values, names))
         described = self._described(context, actions, names)
@@ -103,6 +125,16 @@ class Learner:
         if self.action_encoder is not None:
             for action in described:
                 self.action_encoder.count(action)
+
+    def learn_round(
+        self, played: Played, revealed: Any, values: Any, *, shown: FeedbackGraph | None = None
+    ) -> None:
+        """Learn what a round revealed, and what it did not; for graphs that are not known."""
+        names = self._names(revealed)
+        losses = self.problem.as_losses(self.problem.check_values(values, names))
+        inner = self._inner(revealed, names, [])
+        learn_from(self.agent, self._inside(played), inner, losses, shown=shown)
+        self.encoder.learn(played.context)
 
     @property
     def at_time(self) -> Callable[[float], None] | None:
@@ -128,12 +160,26 @@ class Learner:
         losses = self._oracle().predict(self.encoder.encode(context), inner)
         return self.problem.as_values(np.clip(losses, 0.0, 1.0))
 
-    update = learn  # with `predict`, a learner is an oracle in the problem's units
+    def update(self, context: Any, actions: Any, values: Any) -> None:
+        """Teach what predicts: with `predict`, a learner is an oracle in the problem's units."""
+        if self.informed:
+            self.learn(context, actions, values)
+            return
+        names = self._names(actions)
+        losses = self.problem.as_losses(self.problem.check_values(values, names))
+        encoded = self.encoder.encode(context)
+        explorer_of(self.agent).learn(encoded, self._inner(actions, names, []), losses)
+        self.encoder.learn(context)
+
+    def predicted_graph(self, context: Any, actions: Any = None) -> FeedbackGraph:
+        """What each action is thought to reveal, where the graph is not known beforehand."""
+        inner = self._inner(actions, self._names(actions), [])
+        return predicted_graph(innermost(self.agent), self.encoder.encode(context), inner)
 
     @property
     def oracle(self) -> "Learner | None":
         """The learner itself, which predicts and learns; None if its agent has no oracle."""
-        return self if hasattr(innermost(self.agent), "oracle") else None
+        return self if hasattr(explorer_of(self.agent), "oracle") else None
 
     @property
     def gamma(self) -> float | None:
@@ -172,7 +218,7 @@ class Learner:
             raise ValueError("a Learner whose agent does not keep what its problem promises")
         if twin.encoder.features != self.encoder.features:
             raise ValueError("a Learner whose encoder has other features than its problem")
-        oracle: Any = getattr(innermost(self.agent), "oracle", None)
+        oracle: Any = getattr(explorer_of(self.agent), "oracle", None)
         by_number = self.action_encoder is None and isinstance(oracle, DefaultOracle)
         if by_number and oracle.n_actions != len(self.problem.actions):
             raise ValueError("a Learner whose oracle has other actions than its problem")
@@ -205,6 +251,17 @@ class Learner:
             return np.arange(len(names), dtype=np.intp)
         return np.array([self.problem.index(name) for name in names], dtype=np.intp)
 
+    def _played(self, context: Any, played: Any, among: Any) -> Played:
+        """A round that somebody else drew."""
+        if played is None:
+            raise TypeError(
+                "`played` must be given, as the graph of this problem is not known beforehand: "
+                "what an action reveals is learned"
+            )
+        names = self._names(among)
+        action = names.index(as_one_of("played", self._names([played])[0], names))
+        return Played(context, self.problem.graph_for(names), among, np.empty(0), action)
+
     def _inside(self, played: Played) -> Played:
         """The round in the terms of the agent inside."""
         names = self._names(played.actions)
@@ -224,7 +281,7 @@ class Learner:
             inside = inside._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
         inner(inside, indices, losses)
 
-    def _with_oracle(self, agent: Agent) -> Agent:
+    def _with_oracle(self, agent: Any) -> Any:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
         inner = innermost(agent)
         if isinstance(inner, SquareCBG) and inner.oracle is None:
@@ -250,5 +307,5 @@ class Learner:
         if self.oracle is None:
             name = type(innermost(self.agent)).__name__
             raise TypeError(f"{name} has no oracle to predict with")
-        oracle: Oracle = innermost(self.agent).oracle
+        oracle: Oracle = explorer_of(self.agent).oracle
         return oracle

@@ -16,6 +16,7 @@ from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
+from graphcb.graph_oracles.sides import as_kind, certain_graph
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems.guardrails import (
     check_obeys,
@@ -25,12 +26,10 @@ from graphcb.problems.guardrails import (
     read_limits,
 )
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
-from graphcb.problems.reveals import Reveals, read_reveals
+from graphcb.problems.reveals import LATER, Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
 
 Floats = NDArray[np.float64]
-
-LATER = {"later": True}  # files of earlier versions do not hold it
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -41,7 +40,10 @@ class Problem:
     playing an action shows: the name of a family ("bandit": each action its own outcome), a
     `FeedbackGraph`, "each round" for a graph that comes with each round, or a mapping with
     names: {"all": ["review"]} for actions that show every outcome, {"own": True} for those that
-    show their own, {"edges": [("a", "b", 0.5)]} for single ones. `feedback` is "losses" or
+    show their own, {"edges": [("a", "b", 0.5)]} for single ones. "unknown" stands for a graph
+    that nobody knows beforehand, {"unknown": "bids"} (or "prices", "stock") for one that a hidden
+    price decides, and "answers": "learned" beside a known one for feedback that may not come;
+    what is revealed is then learned, by `SquareCBUG`. `feedback` is "losses" or
     "rewards", between the two numbers of `range`. `features` are kinds by name, such as
     {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
 
@@ -106,6 +108,11 @@ class Problem:
         self._check_observable()
         check_spending(self.budgets, self.limits, names)
         rule = read_baseline(baseline, names, self.unit, self.check_values)
+        if rule is not None and not self.informed:
+            raise ValueError(
+                "`baseline` must be left out where what is revealed is learned: nothing can be "
+                "proven of the learner without true reveal probabilities"
+            )
         object.__setattr__(self, "baseline", rule)
         if rule is not None and isinstance(names, tuple):
             check_obeys(rule["action"], names, self.limits, self.budgets)
@@ -170,9 +177,14 @@ class Problem:
         """Whether the actions are known beforehand, rather than coming with each round."""
         return self.actions != EACH_ROUND
 
+    @property
+    def informed(self) -> bool:
+        """Whether it is known beforehand what each action reveals, rather than learned."""
+        return self.reveals.informed
+
     @cached_property
     def graph(self) -> FeedbackGraph:
-        """The feedback graph among all actions."""
+        """The feedback graph among all actions; if it has to be learned, what can be revealed."""
         if not isinstance(self.actions, tuple) or self.reveals.each_round:
             what = "graph" if self.reveals.each_round else "actions"
             raise ValueError(
@@ -183,7 +195,14 @@ class Problem:
     def graph_for(
         self, actions: Sequence[str], graph: FeedbackGraph | None = None
     ) -> FeedbackGraph:
-        """The graph among the actions of a round; `graph` is the round's own, if it has one."""
+        """The graph among the actions of a round; `graph` is the round's own, if it has one.
+
+        If it has to be learned, the graph has an edge wherever something may be revealed.
+        """
+        if graph is not None and not self.informed:
+            raise ValueError(
+                "`graph` must not be given: in this problem it is not known beforehand, and learned"
+            )
         if graph is not None:
             if as_graph(graph).n_actions != len(actions):
                 raise ValueError(
@@ -198,6 +217,15 @@ class Problem:
         if tuple(actions) == self.actions:
             return self.graph
         return self.graph.subgraph([self.index(action) for action in actions])
+
+    def certain_graph_for(self, actions: Sequence[str]) -> FeedbackGraph | None:
+        """What is revealed wherever a hidden price is; None if the problem has none."""
+        if not isinstance(self.reveals.unknown, str):
+            return None
+        graph = certain_graph(as_kind(self.reveals.unknown), len(self.actions))
+        if tuple(actions) == self.actions:
+            return graph
+        return graph.subgraph([self.index(action) for action in actions])
 
     def names_of(self, actions: Any) -> tuple[str, ...]:
         """The names of a round's actions: names, places of fixed ones, or None for all of these."""

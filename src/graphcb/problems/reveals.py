@@ -1,28 +1,36 @@
-"""What each action reveals, in the words of a problem: by a family, by names, or each round."""
+"""What each action reveals, in a problem's words: a family, names, each round, or unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from graphcb.checks import as_one_of, listed
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, full_information
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.registry import FAMILIES, recognise
 from graphcb.problems.names import EACH_ROUND, as_names, first_twice
 
-WAYS = "family, file, each_round = true, or all, own and edges"
+WAYS = "family, file, each_round = true, unknown = true, or all, own and edges"
+HIDDEN_PRICES = ("bids", "prices", "stock")
+LATER = {"later": True}  # files of earlier versions do not hold it
+
+KEYS = ("family", "file", "each_round", "all", "own", "edges", "unknown", "answers")
 
 Edge = tuple[str, str, float]
 
 
 @dataclass(frozen=True)
 class Reveals:
-    """One of three: a `family` of graphs, a graph `each_round`, or names.
+    """One of four: a `family` of graphs, a graph `each_round`, names, or `unknown`.
 
     By names: those in `all` reveal everything, with `own` each action reveals itself, and
     `edges` are (played, revealed, probability). What none of these says is not revealed.
+
+    A graph that is `unknown` beforehand is learned; "bids", "prices" and "stock" say that a
+    hidden price among the actions, in their order, decides what is revealed. With `answers`,
+    "learned", the graph is known, but its feedback may not come: how often it does is learned.
     """
 
     family: str | None = None
@@ -30,9 +38,18 @@ class Reveals:
     all: tuple[str, ...] = ()
     own: bool = False
     edges: tuple[Edge, ...] = ()
+    unknown: bool | str = field(default=False, metadata=LATER)
+    answers: str | None = field(default=None, metadata=LATER)
+
+    @property
+    def informed(self) -> bool:
+        """Whether it is known beforehand, perhaps by its probabilities, what will be revealed."""
+        return not self.unknown and self.answers is None
 
     def graph(self, actions: Sequence[str]) -> FeedbackGraph:
-        """The graph among these actions, in their order."""
+        """The graph among these actions, in their order; if it is unknown, all that may be."""
+        if self.unknown:
+            return full_information(len(actions))
         if self.family is not None:
             return _family_graph(self.family, actions)
         index = {action: i for i, action in enumerate(actions)}
@@ -53,35 +70,44 @@ class Reveals:
     def as_table(self) -> dict[str, Any]:
         """The entries that differ from their defaults, as in the TOML table [reveals]."""
         table: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                table[field.name] = value
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if value != entry.default:
+                table[entry.name] = value
         if "edges" in table:
             table["edges"] = [edge[: 2 if edge[2] == 1.0 else 3] for edge in self.edges]
         return table
 
     def shortest(self) -> Any:
         """What `Problem(reveals=...)` can be given for this."""
+        if self.answers is not None:
+            return self.as_table()
+        if self.unknown is True:
+            return "unknown"
         return self.family or (EACH_ROUND if self.each_round else self.as_table())
 
 
 def read_reveals(reveals: Any, actions: tuple[str, ...] | str) -> Reveals:
-    """From a family's name, "each round", a graph, or a mapping as in the TOML table [reveals]."""
+    """From a family's name, "each round", "unknown", a graph, or a mapping as in [reveals]."""
     if isinstance(reveals, Reveals):
         reveals = reveals.as_table()
     elif isinstance(reveals, str):
-        reveals = {"each_round": True} if reveals == EACH_ROUND else {"family": reveals}
+        words = {EACH_ROUND: {"each_round": True}, "unknown": {"unknown": True}}
+        reveals = words.get(reveals, {"family": reveals})
     elif isinstance(reveals, FeedbackGraph):
         return _from_graph(reveals, actions)
     if not isinstance(reveals, Mapping):
         raise TypeError(
-            "`reveals` must be the name of a family, 'each round', a FeedbackGraph or a mapping "
-            f"with {WAYS}; got {type(reveals).__name__}"
+            "`reveals` must be the name of a family, 'each round', 'unknown', a FeedbackGraph or a "
+            f"mapping with {WAYS}; got {type(reveals).__name__}"
         )
     for key in reveals:
-        as_one_of("reveals", key, ("family", "file", "each_round", "all", "own", "edges"))
+        as_one_of("reveals", key, KEYS)
+    if "answers" in reveals:
+        return _read_answers(reveals, actions)
     _check_one_way(reveals)
+    if "unknown" in reveals:
+        return _read_unknown(reveals["unknown"], actions)
     if "file" in reveals:
         return _from_graph(_read_file(reveals["file"]), actions)
     if "family" in reveals:
@@ -93,7 +119,7 @@ def read_reveals(reveals: Any, actions: tuple[str, ...] | str) -> Reveals:
 
 def _check_one_way(reveals: Mapping[str, Any]) -> None:
     by_name = [key for key in ("all", "own", "edges") if key in reveals]
-    ways = [key for key in ("family", "file", "each_round") if key in reveals]
+    ways = [key for key in ("family", "file", "each_round", "unknown") if key in reveals]
     if not ways and not by_name:
         raise ValueError(f"`reveals` must say what is revealed by one of {WAYS}; got none of them")
     if len(ways) + bool(by_name) > 1:
@@ -106,6 +132,40 @@ def _check_one_way(reveals: Mapping[str, Any]) -> None:
             raise TypeError(f"`reveals.{key}` must be true or false, got {reveals[key]!r}")
     if reveals.get("each_round") is False:
         raise ValueError("`reveals.each_round` must be true or left out, got false")
+
+
+def _read_unknown(unknown: Any, actions: tuple[str, ...] | str) -> Reveals:
+    if isinstance(unknown, str):
+        as_one_of("reveals.unknown", unknown, HIDDEN_PRICES)
+    elif unknown is not True:
+        raise ValueError(
+            f"`reveals.unknown` must be true, {', '.join(map(repr, HIDDEN_PRICES))}, or left out, "
+            f"got {unknown!r}"
+        )
+    _check_fixed(actions, "unknown")
+    return Reveals(unknown=unknown)
+
+
+def _read_answers(reveals: Mapping[str, Any], actions: tuple[str, ...] | str) -> Reveals:
+    known = {key: value for key, value in reveals.items() if key != "answers"}
+    as_one_of("reveals.answers", reveals["answers"], ("learned",))
+    for key in ("unknown", "each_round"):
+        if key in known:
+            raise ValueError(
+                "`reveals.answers` must come with one known graph, whose feedback may not come, "
+                f"got {key}; leave one of them out"
+            )
+    found = read_reveals(known, actions)
+    _check_fixed(actions, 'answers = "learned"')
+    return replace(found, answers="learned")
+
+
+def _check_fixed(actions: tuple[str, ...] | str, shown: str) -> None:
+    if isinstance(actions, str):
+        raise ValueError(
+            f"`reveals` must not have {shown} if the actions come with each round: what is "
+            "revealed is learned for each action; give the names of the actions"
+        )
 
 
 def _read_names(reveals: Mapping[str, Any], actions: tuple[str, ...] | str) -> Reveals:
