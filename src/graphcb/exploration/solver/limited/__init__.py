@@ -7,6 +7,7 @@
       starting_point    between floors and caps, moved within the linear limits
       newton            the Newton system and its direction
     bandit          the bandit with floors and caps, in O(K)
+    full_information    the same where every action reveals everything
     points          where there is only one feasible point, and points to start from or fall back on
 
 `workspace` names the rows of the work arrays, `entry` is called with checked programs, `solve`

@@ -1,5 +1,6 @@
 """Programs with limits, from checked arguments to a row of outcomes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import solve_programs, solver_for, work_room
 from graphcb.exploration.solver.limited.bandit import solve_bandit_within
 from graphcb.exploration.solver.limited.entry import solve_limited
+from graphcb.exploration.solver.limited.full_information import solve_full_information_within
 from graphcb.exploration.solver.limited.points import (
     EXACT,
     NOT_CERTIFIED,
@@ -23,6 +25,7 @@ from graphcb.exploration.solver.outcomes import HIDDEN, REPAIR, STATUS
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families.bandit import Bandit
+from graphcb.graphs.families.full_information import FullInformation
 from graphcb.graphs.formulas import ExactSolution
 from graphcb.graphs.registry import recognise
 
@@ -94,10 +97,11 @@ def solve_within(
             outcomes[row, HIDDEN] = 0.0
             return
         scaled[row] = losses[row]
-        if isinstance(recognise(graph), Bandit) and not box.most.size and box.upper.all():
-            solve_bandit_within(
-                scaled[row], gammas[row], box.lower, box.upper, tolerance, p[row], outcomes[row]
-            )
+        exact = None if box.most.size else _exact_within(graph, box)
+        if exact is not None:
+            arguments = scaled[row], gammas[row], box.lower, box.upper, tolerance
+            exact(*arguments, p[row], outcomes[row])
+            outcomes[row, HIDDEN] = 0.0
             if outcomes[row, STATUS] == EXACT and not outcomes[row, REPAIR]:
                 return
             scaled[row] = losses[row]
@@ -125,6 +129,14 @@ def solve_within(
     if not facts.playable:
         seen = graph.structure.reveal_probabilities(np.ceil(box.upper))
         outcomes[row, HIDDEN] = not seen.all()
+
+
+def _exact_within(graph: FeedbackGraph, box: BoxAndRows) -> Callable[..., None] | None:
+    """What solves this graph with floors and caps alone, if something does."""
+    family = recognise(graph)
+    if isinstance(family, FullInformation):
+        return solve_full_information_within
+    return solve_bandit_within if isinstance(family, Bandit) and box.upper.all() else None
 
 
 @compiled
