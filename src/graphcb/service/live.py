@@ -199,8 +199,8 @@ class _Units:
         return self.low + self.width * mean if shown and mean is not None else None
 
     def value(self, name: str, one: Judged) -> ValueAnswer:
-        ends = (self.low + self.width * end for end in (one.lower, one.upper))
-        return ValueAnswer(name, self.at(one.mean), *ends, one.unseen)
+        lower, upper = (self.low + self.width * end for end in (one.lower, one.upper))
+        return ValueAnswer(name, self.at(one.mean), lower, upper, one.unseen)
 
     def gain(self, name: str, excess: Judged) -> ValueAnswer:
         sign = self.width if self.rewards else -self.width
@@ -248,7 +248,7 @@ def _actions(tally: Tally, units: _Units) -> list[ActionAnswer]:
 
 
 def _windows(tally: Tally) -> WindowsAnswer:
-    windows = list(tally.windows)
+    windows = tally.windows[:-1] if tally.last_is_short else tally.windows
     names = [name for name, _ in tally.played.most_common(NAMED)]
     fixed = tally.problem.actions
     if isinstance(fixed, tuple):  # the colours of actions stay as they are

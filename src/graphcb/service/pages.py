@@ -50,7 +50,9 @@ async def _show_file(call: Call) -> Answer:
     if call.name == CHARTS:
         path = chart_library()
         if path is None:
-            raise Refused(404, "the package dygraphs is not installed: pip install 'graphcb[serve]'")
+            raise Refused(
+                404, "the package dygraphs is not installed: pip install 'graphcb[serve]'"
+            )
         return Answer(200, path.read_bytes(), KINDS[".js"], HEADERS)
     if call.name not in FILES:
         raise Refused(404, "the page has no such file")

@@ -17,7 +17,9 @@ MOST_OPEN = 50_000  # decisions that are remembered until their feedback is comp
 MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
 MOST_WINDOWS = 120
 NAMED = 8  # actions with a line of their own in the windows
-DELAYS = tuple(10.0 ** (k / 10 - 3) for k in range(101))  # a millisecond to four months
+DELAYS: tuple[float, ...] = tuple(
+    10.0 ** (k / 10 - 3) for k in range(101)
+)  # a millisecond to four months
 
 
 class Open(NamedTuple):
@@ -70,6 +72,11 @@ class Tally:
     def n_open(self) -> int:
         """The number of decisions whose feedback is not complete."""
         return len(self._open)
+
+    @property
+    def last_is_short(self) -> bool:
+        """Whether the last of several windows is not half full."""
+        return len(self.windows) > 1 and 2 * self._in_last < self.per_window
 
     def decided(self, row: LoggedDecision) -> None:
         """Count a decision."""
@@ -132,7 +139,9 @@ class Tally:
         if self._in_last >= self.per_window:
             if len(self.windows) >= MOST_WINDOWS:
                 pairs = zip(self.windows[::2], self.windows[1::2], strict=True)
-                self.windows = [Window(a.played + b.played, a.explored + b.explored) for a, b in pairs]
+                self.windows = [
+                    Window(a.played + b.played, a.explored + b.explored) for a, b in pairs
+                ]
                 self.per_window *= 2
             self.windows.append(Window(Counter(), 0.0))
             self._in_last = 0

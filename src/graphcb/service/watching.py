@@ -89,7 +89,17 @@ class Watch:
 def _logged(row: DecisionRow, log: DecisionLog, graphs: StoredGraphs) -> LoggedDecision:
     graph = graphs.read(row.graph)
     context, actions = read_decision(row, graph, log.storage.location)
-    name = decision_id(log.start.name, row.position, row.token)
-    played = identifier_at(actions, row.action), row.action
-    rest = numbers(row.probabilities, FLOAT), row.gamma, row.model_version, None
-    return LoggedDecision(row.position, name, row.made_at, context, graph, actions, *played, *rest)
+    return LoggedDecision(
+        row.position,
+        decision_id(log.start.name, row.position, row.token),
+        row.made_at,
+        context,
+        graph,
+        actions,
+        identifier_at(actions, row.action),
+        row.action,
+        numbers(row.probabilities, FLOAT),
+        row.gamma,
+        row.model_version,
+        None,
+    )

@@ -2,8 +2,14 @@
 // Asks /v1/live every second and puts the answer into the page.
 
 const EVERY = 1000; // milliseconds
+const PATHS = {
+  "/v1/decisions": "decisions",
+  "/v1/decisions/{id}/feedback": "feedback",
+  "/personalizer/v1.0/rank": "rank",
+};
 const at = (id) => document.getElementById(id);
 let key = sessionStorage.getItem("graphcb-key") || "";
+const looks = [];
 let tables = 0; // when the long tables were last filled
 
 function number(x, digits = 4) {
@@ -13,7 +19,7 @@ function number(x, digits = 4) {
 }
 const fixed = (x) => (x === null || x === undefined ? "–" : x.toFixed(scale));
 let scale = 3; // digits after the point, by the width of the interval's range
-const percent = (x) => (100 * x).toFixed(1) + " %";
+const percent = (x) => (100 * x).toFixed(1) + "\u00a0%";
 const whole = (x) => x.toLocaleString("en");
 const signed = (x) => (x === null ? "–" : (x > 0 ? "+" : x < 0 ? "−" : "") + fixed(Math.abs(x)));
 const between = (v, show = fixed) => show(v.lower) + " to " + show(v.upper);
@@ -101,7 +107,16 @@ function showTiles(live) {
   const best = live.gain_on_best;
   showGain("best", best ? `Gain on the best action, ${best.name}` : "Gain on the best action", best, live);
   at("decisions").textContent = whole(live.n_decisions);
-  at("decisions-more").textContent = `${whole(live.n_settled)} judged; model version ${whole(live.model_version)}`;
+  at("decisions-more").textContent = `${rate(live)}${whole(live.n_settled)} judged; model version ${whole(live.model_version)}`;
+}
+
+// Decisions per second over the last few looks.
+function rate(live) {
+  looks.push([live.now, live.n_decisions]);
+  if (looks.length > 6) looks.shift();
+  const [then, before] = looks[0];
+  const passed = live.now - then;
+  return passed > 1 ? `${number((live.n_decisions - before) / passed, 2)} per second; ` : "";
 }
 
 function showCurve(live) {
@@ -219,7 +234,7 @@ function showFeedback(live) {
     ["delay, nine in ten within", seconds(f.delay_p90)],
   ]);
   at("feedback-meter").setAttribute("aria-label", `${percent(share)} have feedback`);
-  at("feedback-meter").firstElementChild.style.width = percent(share).replace(" ", "");
+  at("feedback-meter").firstElementChild.style.width = `${100 * share}%`;
 }
 
 function showGraph(live) {
@@ -230,7 +245,7 @@ function showGraph(live) {
   }
   fill(
     "graph",
-    "Rows are played, columns are revealed",
+    "Playing a row reveals the columns",
     ["played", ...g.actions],
     g.matrix.map((row, i) => [
       g.actions[i],
@@ -242,10 +257,10 @@ function showGraph(live) {
 function showService(live) {
   fill(
     "requests",
-    "Since the start",
-    ["path", "requests", "refused", "failed", "half within", "99 % within"],
+    "Since the start; half of the requests are answered within p50",
+    ["path", "asked", "refused", "failed", "p50", "p99"],
     live.requests.map((r) => [
-      r.path, whole(r.requests), whole(r.refused), [whole(r.failed), r.failed ? "bad" : ""], seconds(r.p50), r.p99 === null ? "over 5 s" : seconds(r.p99),
+      PATHS[r.path] || r.path, whole(r.requests), whole(r.refused), [whole(r.failed), r.failed ? "bad" : ""], seconds(r.p50), r.p99 === null ? "over 5 s" : seconds(r.p99),
     ])
   );
   pairs("service", [
