@@ -65,10 +65,14 @@ class LowerEnds:
     psi(b) = -log(1 - b) - b. The product over decisions stays below 1 / (alpha w) at all times
     with probability 1 - alpha w (Ville), which is solved for the mean. The bets 1/2, 1/4, ...
     share alpha by weights w that add up to 1, and the best of their ends is taken.
+
+    The mean is that of the decisions so far. If it is `steady`, the same at all times, an end
+    that was once reached stays; that of a policy that learns is not.
     """
 
-    def __init__(self, alpha: float, floor: float = 0.0) -> None:
+    def __init__(self, alpha: float, floor: float = 0.0, *, steady: bool = True) -> None:
         self.n = 0
+        self.steady = steady
         self._alpha, self._floor = alpha, floor
         self._total: Floats | float = 0.0
         self._squares: Floats | float = 0.0
@@ -91,7 +95,8 @@ class LowerEnds:
             psi = -math.log1p(-bet) - bet
             end = (bet * total - psi * squares + math.log(self._alpha * weight)) / (bet * n)
             ends = np.maximum(ends, (1.0 + self._floor) * end)
-        ends = np.maximum(self._best, np.maximum.accumulate(ends, axis=-1))
+        if self.steady:
+            ends = np.maximum(self._best, np.maximum.accumulate(ends, axis=-1))
         self.n = int(n[-1])
         self._total, self._squares, self._best = total[..., -1:], squares[..., -1:], ends[..., -1:]
         return np.asarray(ends)

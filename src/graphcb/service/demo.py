@@ -22,7 +22,7 @@ PROBLEM = Problem(
     reveals={"all": ["review"]},
     features={"text": "text"},
     name="demo: spam review",
-    limits={"floors": {"review": 0.05}},
+    limits={"floors": {"review": 0.1}},
     budgets={"blocked": {"costs": {"block": 1}, "at_most": 0.2}},
     baseline={"action": "review", "loss": PRICE, "epsilon": 0.2},
 )

@@ -153,7 +153,8 @@ class _Ends:
 
     def __init__(self, last: Floats, alpha: float) -> None:
         self.last = last + np.array([0.0, 1.0])
-        self._lower, self._upper = LowerEnds(alpha), LowerEnds(alpha)
+        self._lower = LowerEnds(alpha, steady=False)  # the policy learns, contexts change
+        self._upper = LowerEnds(alpha, steady=False)
 
     def add(self, below: Floats, above: Floats) -> Floats:
         """The ends after each decision: (rows, decisions, 2)."""

@@ -173,7 +173,7 @@ def live_of(problem: Problem, watch: Watch, desk: Desk, metrics: Metrics) -> Liv
         FeedbackShown(
             tally.n_expected, tally.n_answered, tally.n_open, tally.delay(0.5), tally.delay(0.9)
         ),
-        _rules(problem, tally),
+        _rules(problem, tally, units, rule),
         _graph(problem),
         _requests(metrics),
         status.waiting,
@@ -275,7 +275,7 @@ def _exploration(tally: Tally, units: _Units) -> ExplorationAnswer:
     return ExplorationAnswer(tally.explored / max(1, tally.n), recent, shown)
 
 
-def _rules(problem: Problem, tally: Tally) -> list[RuleAnswer]:
+def _rules(problem: Problem, tally: Tally, units: _Units, rule: str | None) -> list[RuleAnswer]:
     keeping, rules = tally.keeping, []
     if problem.limits is not None:
         n = keeping.n_broken
@@ -295,9 +295,20 @@ def _rules(problem: Problem, tally: Tally) -> list[RuleAnswer]:
         says = f"{action} is always played" if mode == "shadow" else f"not to fall behind {action}"
         left = keeping.n_deviations / max(1, keeping.n)
         stands = f"left in {100 * left:.1f} % of the decisions"
-        held = mode != "shadow" or keeping.n_deviations == 0
+        held = keeping.n_deviations == 0 if mode == "shadow" else _keeps_up(tally, units, rule)
         rules.append(RuleAnswer("baseline", says, stands, held))
     return rules
+
+
+def _keeps_up(tally: Tally, units: _Units, rule: str | None) -> bool:
+    """Whether nothing proves that more is lost than (1 + epsilon) times the baseline's loss."""
+    baseline = tally.problem.baseline
+    if rule is None or baseline is None:
+        return True
+    known, excess = tally.judge.constant(rule), tally.judge.excess(rule)
+    if units.rewards:
+        return -excess.upper <= baseline["epsilon"] * (1.0 - known.lower)
+    return bool(excess.lower <= baseline["epsilon"] * known.upper)
 
 
 def _limits(table: Mapping[str, Any]) -> str:

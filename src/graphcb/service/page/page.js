@@ -112,11 +112,12 @@ function showTiles(live) {
 
 // Decisions per second over the last few looks.
 function rate(live) {
-  looks.push([live.now, live.n_decisions]);
+  const made = live.n_events - live.model_version; // all decisions of the log
+  looks.push([live.now, made]);
   if (looks.length > 6) looks.shift();
   const [then, before] = looks[0];
   const passed = live.now - then;
-  return passed > 1 ? `${number((live.n_decisions - before) / passed, 2)} per second; ` : "";
+  return passed > 1 ? `${number((made - before) / passed, 2)} per second; ` : "";
 }
 
 function showCurve(live) {
@@ -171,13 +172,12 @@ function showActions(live) {
   fill(
     "actions",
     `What was played, and the mean ${live.unit} if it were always played`,
-    ["action", "of all", "of late", `mean ${live.unit}`, "interval"],
+    ["action", "of all", "of late", `mean ${live.unit}`],
     live.actions.map((a) => [
       a.name,
       percent(a.share),
       percent(a.recent),
-      a.value ? (a.value.mean === null ? "cannot be seen" : fixed(a.value.mean)) : "–",
-      a.value ? between(a.value) : "–",
+      [a.value ? `${a.value.mean === null ? "not seen" : fixed(a.value.mean)} (${between(a.value)})` : "–", "wraps"],
     ])
   );
 }
@@ -215,12 +215,13 @@ function showLongTables(live) {
 }
 
 function showRules(live) {
-  fill(
-    "rules",
-    live.rules.length ? "What must hold, and how it stands" : "The problem has none.",
-    ["rule", ["says", "text"], ["stands", "text"], "held"],
-    live.rules.map((r) => [r.name, [r.says, "text"], [r.stands, "text"], [r.held ? "yes" : "no", r.held ? "good" : "bad"]])
-  );
+  const lines = live.rules.map((r) => {
+    const line = element("li");
+    const held = element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
+    line.append(element("b", r.name), held, element("div", r.says), element("div", r.stands, "small"));
+    return line;
+  });
+  at("rules").replaceChildren(...(lines.length ? lines : [element("li", "The problem has none.", "small")]));
 }
 
 function showFeedback(live) {
@@ -257,8 +258,8 @@ function showGraph(live) {
 function showService(live) {
   fill(
     "requests",
-    "Since the start; half of the requests are answered within p50",
-    ["path", "asked", "refused", "failed", "p50", "p99"],
+    "Since the start: 4xx were refused, 5xx failed",
+    ["path", "asked", "4xx", "5xx", "p50", "p99"],
     live.requests.map((r) => [
       PATHS[r.path] || r.path, whole(r.requests), whole(r.refused), [whole(r.failed), r.failed ? "bad" : ""], seconds(r.p50), r.p99 === null ? "over 5 s" : seconds(r.p99),
     ])
