@@ -3,6 +3,10 @@
 
 const Charts = (() => {
   const made = new Map();
+  if (typeof Dygraph !== "undefined") {
+    // The page has legends of its own, and that of the library writes inline styles.
+    Dygraph.PLUGINS = [Dygraph.Plugins.Axes, Dygraph.Plugins.Grid];
+  }
 
   function colour(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -35,11 +39,9 @@ const Charts = (() => {
     const { file, ...rest } = look;
     const chart = new Dygraph(holder, file, {
       labels,
-      legend: "never",
       showLabelsOnHighlight: false,
       highlightCircleSize: 0,
       interactionModel: {},
-      labelsDiv: document.createElement("div"),
       strokeWidth: 2,
       axisLabelFontSize: 12,
       axes: {
