@@ -13,7 +13,8 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.service.judged import Judge, Settled
 
-MOST_OPEN = 50_000  # decisions that are remembered until their feedback is complete
+MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
+MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
 MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
 MOST_WINDOWS = 120
 NAMED = 8  # actions with a line of their own in the windows
@@ -33,6 +34,11 @@ class Open(NamedTuple):
     revealed: Flags
     losses: Floats
     silent: list[Settled]
+
+    @property
+    def n_cells(self) -> int:
+        """How much memory it takes."""
+        return len(self.names) * (1 + len(self.silent))
 
 
 class Window(NamedTuple):
@@ -63,6 +69,7 @@ class Tally:
         self.windows: list[Window] = []
         self._in_last = self.per_window  # so that the first decision opens a window
         self._open: dict[int, Open] = {}
+        self._cells = 0
         self._silent: list[Settled] = []
         self._settled: list[Settled] = []
         low, high = problem.range
@@ -98,8 +105,9 @@ class Tally:
             )  # fmt: skip
             self._silent = []
             self._open[row.position] = one
-            if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
+            self._cells += one.n_cells
+            while len(self._open) > MOST_OPEN or self._cells > MOST_CELLS:
+                self._cells -= self._open.pop(next(iter(self._open))).n_cells
         else:
             self._silent.append(Settled(graph, names, p, nothing, np.zeros(graph.n_actions)))
             if len(self._silent) > MOST_SILENT:
@@ -118,6 +126,7 @@ class Tally:
         one.losses[indices] = (losses - self._low) / self._width
         if not (one.certain & ~one.revealed).any():
             del self._open[decision]
+            self._cells -= one.n_cells
             self._settled += one.silent
             self._settled.append(Settled(one.graph, one.names, one.probabilities, *one[5:7]))
 
