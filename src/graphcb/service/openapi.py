@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from graphcb.problems import Problem
-from graphcb.service import answers, live, personalizer_requests, requests
+from graphcb.service import answers, live_answers, personalizer_requests, requests
 
 _REF = "#/components/schemas/{name}"
 _PROBLEMS = {
@@ -40,7 +40,7 @@ def description(problem: Problem) -> dict[str, Any]:
         ("get", "/v1/status", "How the service does", "read",
          None, None, answers.StatusAnswer, 200),
         ("get", "/v1/live", "What the page shows", "read",
-         None, None, live.LiveAnswer, 200),
+         None, None, live_answers.LiveAnswer, 200),
         ("post", "/personalizer/v1.0/rank", "Personalizer: rank", "decide",
          personalizer_requests.RankRequest, _rank_example(problem), dict[str, Any], 201),
         ("post", "/personalizer/v1.0/events/{id}/reward", "Personalizer: reward", "feedback",
