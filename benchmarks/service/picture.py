@@ -59,7 +59,7 @@ def take(address: str, file: Path, *, every: bool) -> None:
             page.wait_for_selector("#curve canvas")
             page.wait_for_timeout(4000.0)
             path = file.with_stem(file.stem + name)
-            page.screenshot(path=path, full_page=bool(name) or every)
+            page.screenshot(path=path, full_page=bool(name))
         browser.close()
 
 

@@ -59,7 +59,7 @@ class Judge:
     Rows are the policy, its favourite (the most likely action of each round), and each of the
     `actions`. Terms are importance-weighted, as in `estimates.terms`, plain and doubly robust; an
     action's loss is guessed to be the mean of those that were revealed before. Means are of the
-    latter, and intervals the better of both, which share the confidence. A part of play that
+    latter, kept inside the intervals, which are the better of both. A part of play that
     could not have been revealed counts as loss 0 in the lower end and as loss 1 in the upper end,
     so that intervals stay valid. Those of the actions hold for all of them together.
     """
@@ -96,6 +96,7 @@ class Judge:
             n = self.n + place + 1
             if n % self.stride == 0:
                 means = _means(sums[:, place], missed[:, place], n)
+                means[0] = np.clip(means[0], *curve[place])
                 self.points.append((n, means, curve[place]))
                 if len(self.points) > MOST_POINTS:
                     self.stride *= 2
@@ -131,7 +132,7 @@ class Judge:
     def _judged(self, row: int, ends: Floats) -> Judged:
         n = max(self.n, 1)
         mean = _means(self._totals, self._unseen, n)[row]
-        seen = float(mean) if np.isfinite(mean) and self.n else None
+        seen = float(np.clip(mean, *ends)) if np.isfinite(mean) and self.n else None
         return Judged(seen, float(ends[0]), float(ends[1]), float(self._unseen[row] / n))
 
     def _difference(self, row: int, ends: Floats) -> Judged:
@@ -140,7 +141,8 @@ class Judge:
         mean = float(means[0] - means[row])
         unseen = float(max(self._unseen[0], self._unseen[row]) / n)
         lower, upper = (2.0 * float(end) - 1.0 for end in ends)
-        return Judged(mean if np.isfinite(mean) and self.n else None, lower, upper, unseen)
+        seen = float(np.clip(mean, lower, upper)) if np.isfinite(mean) and self.n else None
+        return Judged(seen, lower, upper, unseen)
 
     def _terms(self, settled: Sequence[Settled]) -> tuple[_Terms, _Terms, Floats]:
         """Plain terms, doubly robust ones, and what could not be seen: (rows, decisions) each."""
