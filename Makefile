@@ -11,10 +11,11 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help demo docs test test-slow test-oldest test-extras check bench clean
+.PHONY: help demo demo-service docs test test-slow test-oldest test-extras check bench clean
 
 help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
+	@echo "make demo-service  the decision service with simulated clients, and a page to watch it"
 	@echo "make test   all tests but the slow ones"
 	@echo "make test-slow  tests that start servers, many processes or benchmarks, and test-oldest"
 	@echo "make test-oldest  the kernels with the oldest numba that is allowed"
@@ -33,6 +34,9 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/graphcb reproduce inventory-fixed --quick --out results
+
+demo-service: $(READY)
+	$(BIN)/graphcb serve --demo
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto -m "not slow"

@@ -1,6 +1,7 @@
 """`graphcb serve`: the decision service for a problem file. `graphcb serve-keys`: its keys."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from graphcb.commands.packages import need
 def add_to(commands: Commands) -> None:
     """Add both commands to the parser."""
     serve = commands.add_parser("serve", help="decide over HTTP, with every decision in a log")
-    serve.add_argument("problem", type=Path, metavar="PROBLEM", help="a problem file (TOML)")
+    serve.add_argument(
+        "problem", type=Path, metavar="PROBLEM", nargs="?", help="a problem file (TOML)"
+    )
+    serve.add_argument(
+        "--demo", action="store_true",
+        help="a problem of our own with simulated clients, to watch in a browser",
+    )  # fmt: skip
     serve.add_argument(
         "--log", metavar="LOG", help="a file, or postgresql://user@host/database (PROBLEM.db)"
     )
@@ -58,14 +65,55 @@ def _add_keys(commands: Commands) -> None:
 def _serve(options: argparse.Namespace) -> None:
     for package in ("msgspec", "uvicorn", "prometheus_client"):
         need(package, "`graphcb serve`")
-    from graphcb.decisions import Policy
     from graphcb.problems import Problem
+
+    if options.demo:
+        _serve_demo(options)
+    elif options.problem is None:
+        raise ValueError("`PROBLEM` must be a problem file (TOML); or try graphcb serve --demo")
+    else:
+        log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
+        _serve_problem(Problem.read(options.problem), log, options)
+
+
+def _serve_demo(options: argparse.Namespace) -> None:
+    """The demo's problem; its log is gone afterwards unless one was given."""
+    from tempfile import TemporaryDirectory
+
+    from graphcb.service.demo import PROBLEM, Simulator
+
+    if options.problem is not None or options.keys is not None:
+        given = "a problem file" if options.problem is not None else "--keys"
+        raise ValueError(f"`--demo` must be given without {given}: it has a problem of its own")
+    simulators: list[Simulator] = []
+
+    def simulate(address: str) -> None:
+        print(f"graphcb: open {address} in a browser; Ctrl-C stops", flush=True)
+        simulators.append(Simulator(address))
+        simulators[0].start()
+
+    with TemporaryDirectory(prefix="graphcb-demo-") as folder:
+        log = str(Path(folder) / "demo.db") if options.log is None else options.log
+        try:
+            _serve_problem(PROBLEM, log, options, simulate)
+        finally:
+            for one in simulators:
+                one.stop()
+
+
+def _serve_problem(
+    problem: Any,
+    log: str,
+    options: argparse.Namespace,
+    begin: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve until a signal; `begin` is called with the address once requests are taken."""
+    from graphcb.decisions import Policy
     from graphcb.service.app import Service
     from graphcb.service.guards import RequestLimits
     from graphcb.service.keys import Keys
     from graphcb.service.server import address_of, check_address, listen, new_server, run
 
-    problem = Problem.read(options.problem)
     keys = None
     if options.keys is not None:
         keys = Keys(options.keys)
@@ -77,14 +125,18 @@ def _serve(options: argparse.Namespace) -> None:
     check_address(options.host, has_keys=keys is not None)
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
-    log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
     settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
     socket = listen(options.host, options.port)
     with socket, Policy(log, problem=problem, **settings) as policy:
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
-        run(new_server(service), socket, lambda: print(greeting, flush=True))
+
+        def greet() -> None:
+            print(greeting, flush=True)
+            begin(address_of(socket))
+
+        run(new_server(service), socket, greet)
     print("graphcb: stopped; what was answered is in the log")
 
 

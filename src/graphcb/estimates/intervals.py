@@ -52,32 +52,59 @@ def confidence_sequence(
 
 
 def _lower_ends(terms: Floats, alpha: float, floor: float) -> Floats:
+    return LowerEnds(alpha, floor).add(terms)
+
+
+class LowerEnds:
     """Lower ends for the mean of terms that are at least -floor, their mean being in [0, 1].
+
+    Terms are added a piece at a time, (..., n) each, and the ends do not depend on the pieces.
 
     In units z = term / (1 + floor): with a guess g made before z is seen, z - g >= -1, and for
     any bet b in [0, 1) exp(b (z - mean) - psi(b) (z - g)^2) has expectation at most 1, where
     psi(b) = -log(1 - b) - b. The product over decisions stays below 1 / (alpha w) at all times
     with probability 1 - alpha w (Ville), which is solved for the mean. The bets 1/2, 1/4, ...
     share alpha by weights w that add up to 1, and the best of their ends is taken.
+
+    The mean is that of the decisions so far. If it is `steady`, the same at all times, an end
+    that was once reached stays; that of a policy that learns is not.
     """
-    z = terms / (1.0 + floor)
-    n = np.arange(1, z.shape[-1] + 1)
-    middle = 0.5 / (1.0 + floor)
-    guess = _before((middle + np.cumsum(z, axis=-1)) / (n + 1), middle)
-    guess = np.clip(guess, 0.0, 1.0 / (1.0 + floor))
-    total, squares = np.cumsum(z, axis=-1), np.cumsum((z - guess) ** 2, axis=-1)
-    ends = np.zeros(z.shape)
-    for number in range(1, N_BETS + 1):
-        bet, weight = 0.5**number, 1.0 / (number * (number + 1))
-        psi = -math.log1p(-bet) - bet
-        end = (bet * total - psi * squares + math.log(alpha * weight)) / (bet * n)
-        ends = np.maximum(ends, (1.0 + floor) * end)
-    return np.asarray(np.maximum.accumulate(ends, axis=-1))
+
+    def __init__(self, alpha: float, floor: float = 0.0, *, steady: bool = True) -> None:
+        self.n = 0
+        self.steady = steady
+        self._alpha, self._floor = alpha, floor
+        self._total: Floats | float = 0.0
+        self._squares: Floats | float = 0.0
+        self._best: Floats | float = 0.0
+
+    def add(self, terms: Floats) -> Floats:
+        """The ends after each of some more terms."""
+        if terms.shape[-1] == 0:
+            return np.zeros(terms.shape)
+        z = terms / (1.0 + self._floor)
+        n = np.arange(self.n + 1, self.n + z.shape[-1] + 1)
+        middle = 0.5 / (1.0 + self._floor)
+        total = self._total + np.cumsum(z, axis=-1)
+        guess = _before((middle + total) / (n + 1), (middle + self._total) / (self.n + 1))
+        guess = np.clip(guess, 0.0, 1.0 / (1.0 + self._floor))
+        squares = self._squares + np.cumsum((z - guess) ** 2, axis=-1)
+        ends = np.zeros(z.shape)
+        for number in range(1, N_BETS + 1):
+            bet, weight = 0.5**number, 1.0 / (number * (number + 1))
+            psi = -math.log1p(-bet) - bet
+            end = (bet * total - psi * squares + math.log(self._alpha * weight)) / (bet * n)
+            ends = np.maximum(ends, (1.0 + self._floor) * end)
+        if self.steady:
+            ends = np.maximum(self._best, np.maximum.accumulate(ends, axis=-1))
+        self.n = int(n[-1])
+        self._total, self._squares, self._best = total[..., -1:], squares[..., -1:], ends[..., -1:]
+        return np.asarray(ends)
 
 
-def _before(values: Floats, first: float) -> Floats:
+def _before(values: Floats, first: Floats | float) -> Floats:
     """The value before each decision."""
-    start = np.full((*values.shape[:-1], 1), first)
+    start = np.broadcast_to(first, (*values.shape[:-1], 1))
     return np.concatenate([start, values[..., :-1]], axis=-1)
 
 

@@ -1,5 +1,6 @@
 """The ASGI application: who asks, for what, and what is answered."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -10,17 +11,19 @@ import msgspec
 from graphcb.decisions import Policy
 from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem
-from graphcb.service import answers, personalizer
+from graphcb.service import answers, pages, personalizer
 from graphcb.service.desk import Desk
 from graphcb.service.doors import Doors
 from graphcb.service.errors import Refused, as_refusal
 from graphcb.service.guards import ClientGone, RequestLimits, read_body
 from graphcb.service.keys import Keys
+from graphcb.service.live import live_of
 from graphcb.service.metrics import Metrics
 from graphcb.service.openapi import description
 from graphcb.service.requests import as_rounds, read_decisions, read_feedback
 from graphcb.service.routes import Answer, Call, Route, Routes
 from graphcb.service.status import status_of
+from graphcb.service.watching import Watch
 
 Send = Callable[[Any], Awaitable[None]]
 _WRITE = msgspec.json.Encoder().encode
@@ -47,6 +50,7 @@ class Service:
         self.problem: Problem = policy.problem
         self.limits = RequestLimits() if limits is None else limits
         self.desk, self.metrics = Desk(policy), Metrics()
+        self._watch = Watch(policy.location, self.problem)
         self._doors = Doors(keys, self.limits.per_second)
         routes = [
             Route("POST", "/v1/decisions", "decide", self._decide, has_body=True),
@@ -54,9 +58,11 @@ class Service:
             Route("POST", "/v1/decisions/{id}/feedback", "feedback", self._learn, has_body=True),
             Route("GET", "/v1/problem", "read", self._show_problem),
             Route("GET", "/v1/status", "read", self._show_status),
+            Route("GET", "/v1/live", "read", self._show_live),
             Route("GET", "/metrics", "read", self._show_metrics),
             Route("GET", "/healthz", "", self._health),
             Route("GET", "/openapi.json", "", self._describe),
+            *pages.routes(),
             *personalizer.routes(self.desk, self.problem, self.limits),
         ]
         if echo:
@@ -77,13 +83,15 @@ class Service:
             await send({"type": "websocket.close", "code": 1000})
 
     async def _answer(self, scope: Any, receive: Any, send: Send) -> None:
-        start, path, headers, takes_input = time.perf_counter(), "other", (), False
+        start, path, takes_input = time.perf_counter(), "other", False
+        headers: tuple[Any, ...] = ()
         try:
             route, name = self._routes.find(scope["method"], scope["raw_path"])
             path, takes_input = route.path, route.has_body or bool(name)
             self._doors.admit(scope["headers"], route)
             body = await read_body(receive, self.limits) if route.has_body else b""
             answer = await route.handler(Call(name, body))
+            headers = answer.headers
         except ClientGone:
             return
         except Exception as problem:
@@ -100,6 +108,7 @@ class Service:
                 await send({"type": "lifespan.startup.complete"})
             else:
                 await self.desk.stop()
+                self._watch.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -130,6 +139,13 @@ class Service:
 
     async def _show_status(self, call: Call) -> Answer:
         return Answer(200, _WRITE(status_of(self.desk, self.metrics)))
+
+    async def _show_live(self, call: Call) -> Answer:
+        return Answer(200, await asyncio.to_thread(self._live_now))
+
+    def _live_now(self) -> bytes:
+        with self._watch.looking():
+            return _WRITE(live_of(self.problem, self._watch, self.desk, self.metrics))
 
     async def _show_metrics(self, call: Call) -> Answer:
         kind = b"text/plain; version=0.0.4; charset=utf-8"

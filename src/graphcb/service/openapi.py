@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from graphcb.problems import Problem
-from graphcb.service import answers, personalizer_requests, requests
+from graphcb.service import answers, live_answers, personalizer_requests, requests
 
 _REF = "#/components/schemas/{name}"
 _PROBLEMS = {
@@ -19,6 +19,7 @@ _PROBLEMS = {
     429: "Too many requests for this key.",
     503: "The log cannot be written at the moment.",
 }
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 _SAMPLES = {"number": 1.5, "category": "red", "text": "a few words of text"}
 
 
@@ -38,6 +39,8 @@ def description(problem: Problem) -> dict[str, Any]:
          None, None, answers.ProblemAnswer, 200),
         ("get", "/v1/status", "How the service does", "read",
          None, None, answers.StatusAnswer, 200),
+        ("get", "/v1/live", "What the page shows", "read",
+         None, None, live_answers.LiveAnswer, 200),
         ("post", "/personalizer/v1.0/rank", "Personalizer: rank", "decide",
          personalizer_requests.RankRequest, _rank_example(problem), dict[str, Any], 201),
         ("post", "/personalizer/v1.0/events/{id}/reward", "Personalizer: reward", "feedback",
@@ -73,12 +76,15 @@ def description(problem: Problem) -> dict[str, Any]:
                 "content": _json(schema_of[asks], example),
             }
         if "{id}" in path:
-            operation["parameters"] = [
-                {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-            ]
+            operation["parameters"] = [_ID]
         paths.setdefault(path, {})[method] = operation
-    for path, summary in (("/healthz", "Whether it works"), ("/openapi.json", "This document")):
+    for path, summary in (
+        ("/healthz", "Whether it works"), ("/openapi.json", "This document"),
+        ("/", "A page on which people see all this"), ("/page/{id}", "A file of the page"),
+    ):  # fmt: skip
         paths[path] = {"get": {"summary": summary, "responses": {"200": {"description": summary}}}}
+        if "{id}" in path:
+            paths[path]["get"]["parameters"] = [_ID]
     text = {"200": {"description": "Prometheus' text format"}}
     paths["/metrics"] = {"get": {"summary": "Numbers for Prometheus", "responses": text}}
     return {

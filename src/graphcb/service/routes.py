@@ -8,11 +8,12 @@ from graphcb.service.errors import Refused
 
 
 class Answer(NamedTuple):
-    """A status, a body, and what kind of body it is."""
+    """A status, a body, what kind of body it is, and headers beside these."""
 
     status: int
     content: bytes
     kind: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Call(NamedTuple):

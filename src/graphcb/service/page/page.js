@@ -1,0 +1,342 @@
+"use strict";
+// Asks /v1/live every second and puts the answer into the page.
+
+const EVERY = 1000; // milliseconds
+const PATHS = {
+  "/v1/decisions": "decisions",
+  "/v1/decisions/{id}/feedback": "feedback",
+  "/personalizer/v1.0/rank": "rank",
+};
+const at = (id) => document.getElementById(id);
+let key = sessionStorage.getItem("graphcb-key") || "";
+const looks = [];
+let tables = 0; // when the long tables were last filled
+
+function number(x, digits = 4) {
+  if (x === null || x === undefined) return "–";
+  if (x !== 0 && Math.abs(x) < 1e-3) return x.toExponential(1);
+  return String(Number(x.toPrecision(digits)));
+}
+const fixed = (x) => (x === null || x === undefined ? "–" : x.toFixed(scale));
+let scale = 3; // digits after the point, by the width of the interval's range
+const percent = (x) => (100 * x).toFixed(1) + "\u00a0%";
+const whole = (x) => x.toLocaleString("en");
+const signed = (x) => (x === null ? "–" : (x > 0 ? "+" : x < 0 ? "−" : "") + fixed(Math.abs(x)));
+const between = (v, show = fixed) => show(v.lower) + " to " + show(v.upper);
+
+function seconds(x) {
+  if (x === null || x === undefined) return "–";
+  if (x < 1) return Math.round(1000 * x) + " ms";
+  if (x < 120) return number(x, 2) + " s";
+  if (x < 7200) return Math.round(x / 60) + " min";
+  return x < 172800 ? Math.round(x / 3600) + " h" : Math.round(x / 86400) + " days";
+}
+
+function element(tag, text, kind) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+// A table with a caption; the first cell of a row heads it. A cell is a text, or [text, class].
+function fill(id, caption, heads, rows) {
+  const table = at(id);
+  const said = element("caption", caption);
+  const head = element("thead");
+  const top = element("tr");
+  for (const one of heads) {
+    const [text, kind] = Array.isArray(one) ? one : [one, ""];
+    const cell = element("th", text, kind);
+    cell.scope = "col";
+    top.append(cell);
+  }
+  head.append(top);
+  const body = element("tbody");
+  for (const row of rows) {
+    const line = element("tr");
+    row.forEach((one, place) => {
+      const [text, kind] = Array.isArray(one) ? one : [one, ""];
+      const cell = element(place ? "td" : "th", text, kind);
+      if (!place) cell.scope = "row";
+      line.append(cell);
+    });
+    body.append(line);
+  }
+  table.replaceChildren(said, head, body);
+}
+
+function pairs(id, list) {
+  at(id).replaceChildren(...list.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
+}
+
+function legend(id, list) {
+  at(id).replaceChildren(
+    ...list.map(([name, colour, dash]) => {
+      const one = element("span");
+      const mark = element("i", undefined, dash ? "dash" : "");
+      mark.style.backgroundColor = `var(${colour})`;
+      one.append(mark, name);
+      return one;
+    })
+  );
+}
+
+function showGain(id, title, gain, live) {
+  at(id + "-title").textContent = title;
+  if (!gain) {
+    at(id).textContent = "–";
+    at(id + "-interval").textContent =
+      id === "baseline" ? "the problem has no baseline" : "no action can be judged yet";
+    return;
+  }
+  const sure = gain.lower > 0 ? "better" : gain.upper < 0 ? "worse" : "";
+  at(id).textContent = gain.mean === null ? "not known" : signed(gain.mean);
+  at(id).className = "big " + (sure === "better" ? "good" : sure === "worse" ? "bad" : "");
+  const verdict = sure ? `proven ${sure}` : "not decided yet";
+  at(id + "-interval").textContent = `${between(gain, signed)}: ${verdict}`;
+}
+
+function showTiles(live) {
+  at("policy-title").textContent = `Mean ${live.unit}`;
+  at("policy").textContent = live.policy.mean === null ? "not known" : fixed(live.policy.mean);
+  at("policy-interval").textContent =
+    between(live.policy) + (live.policy.unseen > 0 ? `; ${percent(live.policy.unseen)} cannot be seen` : "");
+  const rule = live.gain_on_baseline;
+  showGain("baseline", rule ? `Gain on the baseline, ${rule.name}` : "Gain on the baseline", rule, live);
+  const best = live.gain_on_best;
+  showGain("best", best ? `Gain on the best action, ${best.name}` : "Gain on the best action", best, live);
+  at("decisions").textContent = whole(live.n_decisions);
+  at("decisions-more").textContent = `${rate(live)}${whole(live.n_settled)} judged; model version ${whole(live.model_version)}`;
+}
+
+// Decisions per second over the last few looks.
+function rate(live) {
+  const made = live.n_events - live.model_version; // all decisions of the log
+  looks.push([live.now, made]);
+  if (looks.length > 6) looks.shift();
+  const [then, before] = looks[0];
+  const passed = live.now - then;
+  return passed > 1 ? `${number((made - before) / passed, 2)} per second; ` : "";
+}
+
+function showCurve(live) {
+  const c = live.curve;
+  at("curve-title").textContent = `Mean ${live.unit} over decisions`;
+  const rows = c.decisions.map((n, i) => [
+    n,
+    c.mean[i] === null ? [c.lower[i], null, c.upper[i]] : [c.lower[i], c.mean[i], c.upper[i]],
+    [c.baseline[i], c.baseline[i], c.baseline[i]],
+    [c.best[i], c.best[i], c.best[i]],
+  ]);
+  const same = live.baseline && live.best && live.baseline.name === live.best.name;
+  const keys = [["this policy, with its interval", "--policy"]];
+  if (live.baseline) keys.push([(same ? "baseline and best action: " : "baseline: ") + live.baseline.name, "--baseline", true]);
+  if (live.best && !same) keys.push(["best action: " + live.best.name, "--best", true]);
+  legend("curve-keys", keys);
+  Charts.show("curve", rows, ["decisions", "policy", "baseline", "best"], ["--policy", "--baseline", "--best"], {
+    customBars: true,
+    fillAlpha: 0.18,
+    valueRange: range(c),
+    visibility: [true, !!live.baseline, !!live.best && !same],
+    series: { baseline: { strokePattern: [6, 4] }, best: { strokePattern: [2, 3] } },
+  });
+  const n = c.decisions.length;
+  at("curve-text").textContent = n
+    ? `After ${whole(c.decisions[n - 1])} decisions: ${fixed(c.mean[n - 1])} (${fixed(c.lower[n - 1])} to ${fixed(c.upper[n - 1])}).`
+    : "The curve begins with the first ten decisions whose feedback is known.";
+}
+
+// The interval is wide at first: what is drawn is where it is later, and all the lines.
+function range(c) {
+  const from = Math.min(c.decisions.length - 1, Math.floor(c.decisions.length / 5));
+  const seen = [c.mean, c.baseline, c.best].flat().concat(c.lower.slice(from), c.upper.slice(from));
+  const known = seen.filter((x) => x !== null && x !== undefined);
+  if (!known.length) return null;
+  const low = Math.min(...known), high = Math.max(...known), room = 0.05 * (high - low || 1);
+  return [low - room, high + room];
+}
+
+function showActions(live) {
+  const names = Object.keys(live.windows.shares);
+  const colours = names.map((_, i) => `--a${i}`);
+  legend("shares-keys", names.map((name, i) => [name, colours[i]]));
+  // dygraphs stacks the first series on top
+  const rows = live.windows.decisions.map((n, i) => [n, ...names.map((name) => live.windows.shares[name][i])]);
+  Charts.show("shares", rows, ["decisions", ...names], colours, {
+    stackedGraph: true,
+    fillAlpha: 0.55,
+    strokeWidth: 1,
+    valueRange: [0, 1.001],
+  });
+  fill(
+    "actions",
+    `What was played, and the mean ${live.unit} if it were always played`,
+    ["action", "of all", "of late", `mean ${live.unit}`],
+    live.actions.map((a) => [
+      a.name,
+      percent(a.share),
+      percent(a.recent),
+      [a.value ? `${a.value.mean === null ? "not seen" : fixed(a.value.mean)} (${between(a.value)})` : "–", "wraps"],
+    ])
+  );
+}
+
+function showExploration(live) {
+  const e = live.exploration;
+  pairs("exploration", [
+    ["of late", percent(e.recent)],
+    ["of all decisions", percent(e.share)],
+    [`cost per decision`, e.cost.mean === null ? "not known" : `${signed(e.cost.mean)} ${live.unit}`],
+    ["interval of the cost", between(e.cost, signed)],
+  ]);
+  const rows = live.windows.decisions.map((n, i) => [n, live.windows.explored[i]]);
+  const most = Math.max(0.05, ...live.windows.explored);
+  Charts.show("explored", rows, ["decisions", "explored"], ["--policy"], { fillGraph: true, valueRange: [0, 1.1 * most] });
+}
+
+function showLongTables(live) {
+  const c = live.curve;
+  const every = Math.max(1, Math.ceil(c.decisions.length / 24));
+  const some = c.decisions.map((_, i) => i).filter((i) => (c.decisions.length - 1 - i) % every === 0).reverse();
+  fill(
+    "curve-table",
+    `Mean ${live.unit}, newest first`,
+    ["decisions", "policy", "lower end", "upper end", "baseline", "best action"],
+    some.map((i) => [whole(c.decisions[i]), ...[c.mean, c.lower, c.upper, c.baseline, c.best].map((x) => fixed(x[i]))])
+  );
+  const w = live.windows;
+  fill(
+    "explored-table",
+    "Exploration and shares, newest first",
+    ["up to decision", "explored", ...Object.keys(w.shares)],
+    w.decisions.map((n, i) => [whole(n), percent(w.explored[i]), ...Object.values(w.shares).map((x) => percent(x[i]))]).reverse().slice(0, 24)
+  );
+}
+
+function showRules(live) {
+  const lines = live.rules.map((r) => {
+    const line = element("li");
+    const held = element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
+    line.append(element("b", r.name), held, element("div", r.says), element("div", r.stands, "small"));
+    return line;
+  });
+  at("rules").replaceChildren(...(lines.length ? lines : [element("li", "The problem has none.", "small")]));
+}
+
+function showFeedback(live) {
+  const f = live.feedback;
+  const share = f.expected ? f.answered / f.expected : 0;
+  pairs("feedback", [
+    ["decisions that reveal something", whole(f.expected)],
+    ["of these, with feedback", f.expected ? `${whole(f.answered)} (${percent(share)})` : "–"],
+    ["not complete yet", whole(f.waiting)],
+    ["delay, half of them within", seconds(f.delay_p50)],
+    ["delay, nine in ten within", seconds(f.delay_p90)],
+  ]);
+  at("feedback-meter").setAttribute("aria-label", `${percent(share)} have feedback`);
+  at("feedback-meter").firstElementChild.style.width = `${100 * share}%`;
+}
+
+function showGraph(live) {
+  const g = live.graph;
+  if (!g) {
+    fill("graph", "It comes with each round, or has too many actions to be drawn.", [], []);
+    return;
+  }
+  fill(
+    "graph",
+    "Playing a row reveals the columns",
+    ["played", ...g.actions],
+    g.matrix.map((row, i) => [
+      g.actions[i],
+      ...row.map((p) => [p === 1 ? "yes" : p === 0 ? "no" : number(p, 2), p > 0 ? "yes" : "no"]),
+    ])
+  );
+}
+
+function showService(live) {
+  fill(
+    "requests",
+    "Since the start: 4xx were refused, 5xx failed",
+    ["path", "asked", "4xx", "5xx", "p50", "p99"],
+    live.requests.map((r) => [
+      PATHS[r.path] || r.path, whole(r.requests), whole(r.refused), [whole(r.failed), r.failed ? "bad" : ""], seconds(r.p50), r.p99 === null ? "over 5 s" : seconds(r.p99),
+    ])
+  );
+  pairs("service", [
+    ["running for", seconds(live.uptime)],
+    ["waiting now", whole(live.waiting)],
+    ["requests per commit", number(live.jobs_per_commit, 2)],
+    ["events in the log", whole(live.n_events)],
+  ]);
+  at("version").textContent = `graphcb ${live.version}.`;
+}
+
+function show(live) {
+  const name = live.name || "graphcb";
+  at("name").textContent = name;
+  document.title = `${name} · graphcb`;
+  const width = Math.abs(live.policy.upper - live.policy.lower) || 1;
+  scale = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(width))));
+  at("main").hidden = false;
+  showTiles(live);
+  showCurve(live);
+  showActions(live);
+  showExploration(live);
+  showRules(live);
+  showFeedback(live);
+  showGraph(live);
+  showService(live);
+  if (Date.now() - tables > 5000) {
+    showLongTables(live);
+    tables = Date.now();
+  }
+  const behind = live.n_events - live.seen_event;
+  const since = live.first_event ? `, counted from event ${whole(live.first_event)} on` : "";
+  state(behind > 2000 ? `reading the log: ${whole(behind)} events to go` : `live${since}`, true);
+}
+
+function state(text, on) {
+  at("dot").className = on ? "dot on" : "dot off";
+  if (at("state").textContent !== text) at("state").textContent = text; // said aloud if it changes
+}
+
+function askForKey(text) {
+  at("ask").hidden = false;
+  at("main").hidden = true;
+  at("ask-error").textContent = key ? text : "";
+  state("a key is needed", false);
+}
+
+async function look() {
+  let wait = EVERY;
+  try {
+    const headers = key ? { Authorization: `Bearer ${key}` } : {};
+    const answer = await fetch("/v1/live", { headers, cache: "no-store" });
+    const content = await answer.json();
+    if (answer.ok) {
+      at("ask").hidden = true;
+      show(content);
+    } else if (answer.status === 401 || answer.status === 403) {
+      askForKey(content.error.message);
+      return; // until a key is given
+    } else {
+      state(content.error.message, false);
+      wait = 3 * EVERY;
+    }
+  } catch (problem) {
+    if (!(problem instanceof TypeError)) throw problem;
+    state("the service does not answer", false);
+    wait = 3 * EVERY;
+  }
+  setTimeout(look, wait);
+}
+
+at("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  key = at("key").value.trim();
+  sessionStorage.setItem("graphcb-key", key);
+  look();
+});
+look();

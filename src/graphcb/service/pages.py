@@ -1,0 +1,64 @@
+"""The page at /: its own files, and the chart library from its package."""
+
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from graphcb.service.errors import Refused
+from graphcb.service.routes import Answer, Call, Route
+
+KINDS = {
+    ".html": b"text/html; charset=utf-8",
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+FILES = ("page.css", "page.js", "charts.js", "icon.svg")
+CHARTS = "dygraph.js"  # the name under which the library is served
+
+HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),
+)
+
+
+def routes() -> list[Route]:
+    """The page and its files, which need no key: what they show does."""
+    return [Route("GET", "/", "", _show_page), Route("GET", "/page/{id}", "", _show_file)]
+
+
+def chart_library() -> Path | None:
+    """Where the installed package dygraphs keeps its JavaScript."""
+    found = find_spec("dygraphs")
+    if found is None or found.origin is None:
+        return None
+    path = Path(found.origin).parent / "assets" / "dygraph-combined.js"
+    return path if path.is_file() else None
+
+
+async def _show_page(call: Call) -> Answer:
+    return _own("index.html")
+
+
+async def _show_file(call: Call) -> Answer:
+    if call.name == CHARTS:
+        path = chart_library()
+        if path is None:
+            raise Refused(
+                404, "the package dygraphs is not installed: pip install 'graphcb[serve]'"
+            )
+        return Answer(200, path.read_bytes(), KINDS[".js"], HEADERS)
+    if call.name not in FILES:
+        raise Refused(404, "the page has no such file")
+    return _own(call.name)
+
+
+def _own(name: str) -> Answer:
+    content = (files("graphcb.service") / "page" / name).read_bytes()
+    return Answer(200, content, KINDS[Path(name).suffix], HEADERS)

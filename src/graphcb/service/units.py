@@ -1,0 +1,40 @@
+"""Estimates in the units of a problem."""
+
+import math
+from collections.abc import Mapping
+
+from graphcb.problems import Problem
+from graphcb.service.judged import Judged
+from graphcb.service.live_answers import ValueAnswer
+
+
+class Units:
+    """From the scale of 0 to 1 to the problem's own units."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.low, high = problem.range
+        self.width = high - self.low
+        self.rewards = problem.feedback == "rewards"
+
+    def best(self, means: Mapping[str, float]) -> str | None:
+        """The action that looks best."""
+        if not means:
+            return None
+        return (max if self.rewards else min)(means, key=lambda name: means[name])
+
+    def at(self, mean: float | None) -> float | None:
+        """A mean, if it is known."""
+        shown = mean is not None and math.isfinite(mean)
+        return self.low + self.width * mean if shown and mean is not None else None
+
+    def value(self, name: str, one: Judged) -> ValueAnswer:
+        """A mean with its interval."""
+        lower, upper = (self.low + self.width * end for end in (one.lower, one.upper))
+        return ValueAnswer(name, self.at(one.mean), lower, upper, one.unseen)
+
+    def gain(self, name: str, excess: Judged) -> ValueAnswer:
+        """How much better the policy is, from how much more it loses."""
+        sign = self.width if self.rewards else -self.width
+        mean = None if excess.mean is None else sign * excess.mean
+        lower, upper = sorted((sign * excess.lower, sign * excess.upper))
+        return ValueAnswer(name, mean, lower, upper, excess.unseen)

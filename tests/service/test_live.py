@@ -1,0 +1,205 @@
+"""/v1/live, and the files of the page."""
+
+import pytest
+
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
+import msgspec
+import numpy as np
+
+from graphcb import Problem
+from graphcb.graphs import full_information
+from graphcb.service import pages
+from graphcb.service.judged import Settled
+from graphcb.service.keys import Keys
+from graphcb.service.live_answers import LiveAnswer
+from graphcb.service.standing import keeps_up
+from graphcb.service.tally import Tally
+from graphcb.service.units import Units
+
+from .conftest import FRAUD, ITEMS
+
+GUARDED = Problem(
+    ["approve", "review"],
+    reveals={"all": ["review"], "own": True},
+    feedback="rewards",
+    range=(-50.0, 20.0),
+    name="fraud review",
+    limits={
+        "floors": {"review": 0.1},
+        "linear": [{"actions": ["approve", "review"], "at_least": 0.5, "name": "team"}],
+    },
+    budgets={"reviews": {"costs": {"review": 1}, "at_most": 1.0}},
+)  # fmt: skip
+REWARDS = {"approve": 6.0, "review": -1.0}
+
+
+def live(service):
+    status, content = service.call("GET", "/v1/live")
+    assert status == 200
+    return msgspec.convert(content, LiveAnswer)
+
+
+def decide(service, n, problem=GUARDED):
+    """Decisions with feedback; what was played."""
+    played = []
+    for _ in range(n):
+        made = service.call("POST", "/v1/decisions", {"context": {"amount": 1.0}})[1]
+        played.append(made["action"])
+        shown = REWARDS if made["action"] == "review" else {"approve": REWARDS["approve"]}
+        path = f"/v1/decisions/{made['decision_id']}/feedback"
+        assert service.call("POST", path, {problem.feedback: shown})[0] == 200
+    return played
+
+
+def test_a_new_service_says_that_nothing_is_known(start):
+    shown = live(start(GUARDED))
+    assert (shown.n_events, shown.n_decisions, shown.n_settled) == (0, 0, 0)
+    assert shown.policy.mean is None
+    assert (shown.policy.lower, shown.policy.upper) == (-50.0, 20.0)
+    assert shown.best is None
+    assert shown.curve.decisions == []
+    assert shown.feedback.delay_p50 is None
+    assert shown.requests == []
+
+
+def test_what_was_decided_is_shown(start):
+    service = start(GUARDED)
+    service.service._watch._pause = 0.0
+    played = decide(service, 40)
+    service.call("POST", "/v1/decisions", {"context": 5})
+    shown = live(service)
+    assert (shown.name, shown.unit) == ("fraud review", "reward")
+    assert (shown.n_events, shown.seen_event, shown.model_version) == (80, 80, 40)
+    assert (shown.n_decisions, shown.n_settled) == (40, 40)
+    shares = {one.name: one.share for one in shown.actions}
+    assert shares == {name: pytest.approx(played.count(name) / 40) for name in REWARDS}
+    assert {name: one[-1] for name, one in shown.windows.shares.items()}.keys() == REWARDS.keys()
+    assert shown.windows.decisions == [20, 40]
+    assert shown.best.name == "approve"
+    assert shown.best.mean == pytest.approx(6.0)  # every decision shows it
+    assert shown.baseline is None
+    assert shown.policy.lower < shown.policy.mean < shown.policy.upper
+    assert shown.gain_on_best.mean == pytest.approx(shown.policy.mean - 6.0)
+    assert shown.curve.decisions == [10, 20, 30, 40]
+    assert shown.curve.mean[-1] == pytest.approx(shown.policy.mean)
+    assert shown.curve.best[-1] == pytest.approx(6.0)
+    assert shown.feedback.answered == shown.feedback.expected == 40
+    assert shown.feedback.delay_p50 > 0.0
+    assert shown.graph.matrix == [[1.0, 0.0], [1.0, 1.0]]
+    decisions, feedback = shown.requests
+    assert (decisions.path, decisions.requests, decisions.refused) == ("/v1/decisions", 41, 1)
+    assert (feedback.requests, feedback.failed) == (40, 0)
+
+
+def test_rules_are_shown_with_how_they_stand(start):
+    service = start(GUARDED)
+    decide(service, 10)
+    limits, budget = live(service).rules
+    assert limits.says == "probability of review at least 0.1; team: approve + review at least 0.5"
+    assert (limits.stands, limits.held) == ("held in all 10 decisions", True)
+    assert budget.name == "budget reviews"
+    assert budget.says == "at most 1 per round"
+    assert "spent" in budget.stands
+    assert budget.held
+
+
+def test_the_baseline_is_a_rule_and_a_line(start):
+    problem = Problem(["a", "b"], range=(0.0, 2.0), baseline={"action": "b", "mode": "shadow"})
+    service = start(problem)
+    for _ in range(20):
+        made = service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1]
+        path = f"/v1/decisions/{made['decision_id']}/feedback"
+        service.call("POST", path, {"losses": {made["action"]: 0.5}})
+    shown = live(service)
+    (rule,) = shown.rules
+    assert (rule.says, rule.held) == ("b is always played", True)
+    assert rule.stands == "left in 0.0 % of the decisions"
+    assert (shown.baseline.name, shown.baseline.mean) == ("b", 0.5)
+    assert shown.gain_on_baseline.mean == 0.0
+    assert shown.curve.baseline == [0.5, 0.5]
+    unseen = {one.name: one.value for one in shown.actions}["a"]
+    assert (unseen.mean, unseen.unseen) == (None, 1.0)
+    assert (unseen.lower, unseen.upper) == (0.0, 2.0)
+
+
+def test_a_policy_that_loses_far_more_than_its_baseline_has_not_kept_up():
+    for feedback, bad in (("losses", 1.0), ("rewards", 0.0)):
+        problem = Problem(["a", "b"], reveals="full-information", feedback=feedback, baseline="a")
+        for p, kept in (([1.0, 0.0], True), ([0.0, 1.0], False)):
+            tally = Tally(problem)
+            losses = np.array([0.5, bad])
+            one = Settled(full_information(2), ("a", "b"), np.array(p), np.ones(2, bool), losses)
+            tally.judge.add([one] * 500)
+            assert keeps_up(tally, Units(problem), "a") is kept
+
+
+def test_actions_that_come_with_each_round(start):
+    service = start(ITEMS)
+    for n in range(12):
+        items = {f"item {n % 3}": {"price": 1.0}, f"item {n}": {"price": 2.0}, "x": {"price": 0.0}}
+        request = {"context": {"y": 1.0}, "actions": items}
+        made = service.call("POST", "/v1/decisions", request)[1]
+        path = f"/v1/decisions/{made['decision_id']}/feedback"
+        service.call("POST", path, {"rewards": {made["action"]: 0.5}})
+    shown = live(service)
+    assert shown.graph is None
+    assert shown.best is None
+    assert shown.policy.mean is not None
+    assert "others" in shown.windows.shares or len(shown.windows.shares) <= 8
+    assert sum(one[0] for one in shown.windows.shares.values()) == pytest.approx(1.0)
+    assert all(one.value is None for one in shown.actions)
+
+
+def test_the_page_and_its_files(start):
+    service = start()
+    status, headers, body = service.ask("GET", "/")
+    assert status == 200
+    assert headers["content-type"] == "text/html; charset=utf-8"
+    assert headers["x-content-type-options"] == "nosniff"
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert b"http://" not in body
+    assert b"https://" not in body
+    assert b"style=" not in body
+    for name in pages.FILES:
+        status, headers, body = service.ask("GET", f"/page/{name}")
+        assert status == 200
+        assert len(body) > 100
+        assert "content-security-policy" in headers
+        if not name.endswith(".svg"):  # whose namespace is an address
+            assert b"://" not in body
+    for wrong in ("nothing.js", "..%2Fapp.py", "index.html", "%2e%2e"):
+        status, answer = service.call("GET", f"/page/{wrong}")
+        assert (status, answer["error"]["message"]) == (404, "the page has no such file")
+
+
+def test_the_chart_library_comes_from_its_package(start, monkeypatch):
+    pytest.importorskip("dygraphs", reason="needs the extra `serve`")
+    service = start()
+    status, headers, body = service.ask("GET", f"/page/{pages.CHARTS}")
+    assert status == 200
+    assert headers["content-type"].startswith("text/javascript")
+    assert b"Dygraph" in body
+    assert len(body) < 200_000
+    monkeypatch.setattr(pages, "chart_library", lambda: None)
+    status, answer = service.call("GET", f"/page/{pages.CHARTS}")
+    assert status == 404
+    assert answer["error"]["message"] == (
+        "the package dygraphs is not installed: pip install 'graphcb[serve]'"
+    )
+
+
+def test_with_keys_the_page_is_open_and_its_numbers_are_not(start, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    reader, decider = keys.add("page", ["read"]), keys.add("shop", ["decide"])
+    service = start(FRAUD, keys=keys)
+    assert service.ask("GET", "/")[0] == 200
+    assert service.ask("GET", "/page/page.js")[0] == 200
+    assert service.call("GET", "/v1/live")[0] == 401
+    for key, status in ((reader, 200), (decider, 403)):
+        found = service.call("GET", "/v1/live", headers={"Authorization": f"Bearer {key}"})
+        assert found[0] == status

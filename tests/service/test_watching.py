@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+
+from graphcb import Policy, Problem
+from graphcb.service import tally as tallies
+from graphcb.service import watching
+from graphcb.service.tally import Tally
+from graphcb.service.watching import Watch
+
+PROBLEM = Problem(
+    ["skip", "look"],
+    reveals={"all": ["look"]},
+    limits={"floors": {"look": 0.3}},
+    budgets={"looks": {"costs": {"look": 1}, "at_most": 0.5}},
+)
+
+
+def play(policy, n, answered=True):
+    looks = 0
+    for _ in range(n):
+        made = policy.decide({"x": 1.0})
+        if made.action == "look":
+            looks += 1
+            if answered:
+                policy.feedback(made.decision_id, {"skip": 0.0, "look": 0.5})
+    return looks
+
+
+@pytest.fixture
+def policy(tmp_path):
+    with Policy(tmp_path / "log.db", problem=PROBLEM, seed=0) as policy:
+        yield policy
+
+
+def test_it_follows_the_log_as_it_grows(policy):
+    watch = Watch(policy.location, PROBLEM, pause=0.0)
+    with watch.looking():
+        assert watch.tally.n == 0
+    first = play(policy, 50)
+    with watch.looking():
+        assert (watch.tally.n, watch.position) == (50, policy.n_events)
+        assert watch.tally.n_expected == watch.tally.n_answered == first
+        assert watch.tally.played == {"skip": 50 - first, "look": first}
+    second = play(policy, 50, answered=False)
+    with watch.looking():
+        assert (watch.tally.n, watch.tally.n_open) == (100, second)
+        assert watch.tally.n_answered == first
+        assert watch.tally.keeping.n == 100
+        assert watch.tally.keeping.n_broken == 0
+    watch.close()
+
+
+def test_a_look_is_bounded_and_the_next_one_continues(policy, monkeypatch):
+    monkeypatch.setattr(watching, "AT_A_TIME", 10)
+    monkeypatch.setattr(watching, "SECONDS", -1.0)
+    play(policy, 30)
+    watch = Watch(policy.location, PROBLEM, pause=0.0)
+    for n in (10, 20, 30):
+        with watch.looking():
+            assert watch.position == n
+    watch.close()
+
+
+def test_it_reads_no_more_often_than_the_pause_allows(policy):
+    play(policy, 5)
+    watch = Watch(policy.location, PROBLEM, pause=1000.0)
+    with watch.looking():
+        assert watch.tally.n == 5
+    play(policy, 5)
+    with watch.looking():
+        assert watch.tally.n == 5
+    watch.close()
+
+
+def test_a_long_log_is_read_from_its_end(policy):
+    play(policy, 60)
+    n_events = policy.n_events
+    watch = Watch(policy.location, PROBLEM, look_back=20, pause=0.0)
+    with watch.looking():
+        assert (watch.first, watch.position) == (n_events - 20, n_events)
+        assert 0 < watch.tally.n <= 20
+    watch.close()
+
+
+def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monkeypatch):
+    play(policy, 5)
+    watch = Watch(policy.location, PROBLEM, pause=0.0)
+    with watch.looking():
+        pass
+
+    def fails(*given):
+        raise OSError("gone")
+        yield
+
+    play(policy, 5)
+    with monkeypatch.context() as broken:
+        broken.setattr(watching, "read_events", fails)
+        with pytest.raises(OSError, match="gone"), watch.looking():
+            pass
+    with watch.looking():
+        assert watch.tally.n == 10
+    watch.close()
+    with watch.looking():  # closed: what is known stays
+        assert watch.tally.n == 10
+
+
+def row(position, action, p=(0.5, 0.5)):
+    from graphcb.decisions import LoggedDecision
+
+    names = ["skip", "look"]
+    return LoggedDecision(
+        position, str(position), float(position), {"x": 1.0}, PROBLEM.graph, names, names[action],
+        action, np.array(p), None, 0, None,
+    )  # fmt: skip
+
+
+def feedback(tally, decision, at, losses=(0.0, 1.0)):
+    tally.answered(decision, at, np.array([0, 1]), np.array(losses))
+    tally.settle()
+
+
+def test_a_decision_that_shows_nothing_waits_for_the_next_that_does():
+    tally = Tally(PROBLEM)
+    for position, action in enumerate((0, 0, 1, 0, 1), start=1):
+        tally.decided(row(position, action))
+    tally.settle()
+    assert tally.judge.n == 0
+    feedback(tally, 5, 6.5)  # with event 4
+    assert tally.judge.n == 2
+    feedback(tally, 3, 7.0)  # with events 1 and 2
+    assert tally.judge.n == 5
+    assert (tally.n_expected, tally.n_answered, tally.n_open) == (3 - 1, 2, 0)
+
+
+def test_feedback_that_never_comes_does_not_make_losses_look_small():
+    """Half of the looks get no answer; both actions lose 0.5."""
+    rng, tally = np.random.default_rng(0), Tally(PROBLEM)
+    for position in range(1, 20_001):
+        action = int(rng.random() < 0.5)
+        tally.decided(row(position, action))
+        if action and rng.random() < 0.5:
+            tally.answered(position, position + 1.0, np.array([0, 1]), np.array([0.5, 0.5]))
+    tally.settle()
+    assert tally.judge.policy().mean == pytest.approx(0.5, abs=0.02)
+    # were decisions that show nothing settled at once, it would be 0.33
+
+
+def test_parts_are_settled_once_they_are_complete():
+    tally = Tally(PROBLEM)
+    tally.decided(row(1, 1, p=(0.0, 1.0)))
+    tally.answered(1, 2.0, np.array([0]), np.array([0.25]))
+    tally.settle()
+    assert (tally.n_answered, tally.judge.n) == (1, 0)
+    tally.answered(1, 9.0, np.array([1]), np.array([0.75]))
+    tally.settle()
+    assert (tally.n_answered, tally.judge.n) == (1, 1)
+    assert tally.judge.constant("look").mean == 0.75
+    assert tally.delay(0.5) == pytest.approx(1.0)
+    tally.answered(77, 9.0, np.array([1]), np.array([0.75]))  # of a decision that was not seen
+    assert tally.n_answered == 1
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(tallies, "MOST_OPEN", 50)
+    monkeypatch.setattr(tallies, "MOST_SILENT", 30)
+    tally = Tally(PROBLEM)
+    for position in range(1, 10_001):
+        tally.decided(row(position, int(position % 100 == 0)))
+        tally.settle()
+    assert tally.n_open == 50
+    assert tally._cells == sum(one.n_cells for one in tally._open.values())
+    assert len(tally.windows) <= tallies.MOST_WINDOWS
+    assert sum(sum(one.played.values()) for one in tally.windows) == 10_000
+    sizes = {sum(one.played.values()) for one in tally.windows[:-1]}
+    assert sizes == {tally.per_window}
+    assert tally.judge.n > 5000
+    assert tally.delay(0.5) is None
+    monkeypatch.setattr(tallies, "MOST_CELLS", 100)
+    tally.decided(row(10_001, 1))
+    assert 0 < tally._cells <= 100
