@@ -26,12 +26,13 @@ def test_no_terms_change_nothing():
     assert ends.n == 0
 
 
-def test_a_mean_that_falls_is_covered_only_if_it_is_not_taken_for_steady():
+def test_a_mean_that_falls_is_covered_at_all_times():
     rng = np.random.default_rng(0)
     means = np.where(np.arange(20_000) < 4000, 0.9, 0.1)
     losses = (rng.random(means.size) < means).astype(float)
     truth = np.cumsum(means) / np.arange(1, means.size + 1)
-    moving = LowerEnds(0.025, steady=False).add(losses)
-    assert (moving <= truth).all()
-    assert moving[-1] > 0.2
-    assert LowerEnds(0.025).add(losses)[-1] > truth[-1]  # 0.26 in the end, 0.9 for long
+    lower, upper = confidence_sequence(losses, 1.0 - losses)
+    assert (lower <= truth).all()
+    assert (truth <= upper).all()
+    assert lower[-1] > 0.2
+    assert lower.max() > truth[-1]  # 0.26 in the end, 0.9 for long: earlier ends do not stay

@@ -44,7 +44,8 @@ def confidence_sequence(
     You may look after every decision and stop at any time: the probability that any of the
     intervals misses is at most `1 - confidence`; see decision note 0015. `below` are terms of
     losses scaled to [0, 1], and `above` are terms of 1 - loss; neither may be less than -floor.
-    They need no upper bound, which importance weights do not have.
+    They need no upper bound, which importance weights do not have. Each interval is for the mean
+    over the decisions up to it, which may move.
     """
     check_confidence(confidence)
     alpha = 0.5 * (1.0 - confidence)
@@ -66,17 +67,15 @@ class LowerEnds:
     with probability 1 - alpha w (Ville), which is solved for the mean. The bets 1/2, 1/4, ...
     share alpha by weights w that add up to 1, and the best of their ends is taken.
 
-    The mean is that of the decisions so far. If it is `steady`, the same at all times, an end
-    that was once reached stays; that of a policy that learns is not.
+    The mean is that of the decisions so far. It moves, as that of a policy that learns does, so
+    an end that was once reached need not hold for later means.
     """
 
-    def __init__(self, alpha: float, floor: float = 0.0, *, steady: bool = True) -> None:
+    def __init__(self, alpha: float, floor: float = 0.0) -> None:
         self.n = 0
-        self.steady = steady
         self._alpha, self._floor = alpha, floor
         self._total: Floats | float = 0.0
         self._squares: Floats | float = 0.0
-        self._best: Floats | float = 0.0
 
     def add(self, terms: Floats) -> Floats:
         """The ends after each of some more terms."""
@@ -95,10 +94,8 @@ class LowerEnds:
             psi = -math.log1p(-bet) - bet
             end = (bet * total - psi * squares + math.log(self._alpha * weight)) / (bet * n)
             ends = np.maximum(ends, (1.0 + self._floor) * end)
-        if self.steady:
-            ends = np.maximum(self._best, np.maximum.accumulate(ends, axis=-1))
         self.n = int(n[-1])
-        self._total, self._squares, self._best = total[..., -1:], squares[..., -1:], ends[..., -1:]
+        self._total, self._squares = total[..., -1:], squares[..., -1:]
         return np.asarray(ends)
 
 

@@ -203,9 +203,9 @@ class _Ends:
     def __init__(self, last: Floats, alpha: float) -> None:
         self.last = last + np.array([0.0, 1.0])
         self._ends = [
-            [LowerEnds(0.5 * alpha, floor, steady=False) for _ in range(2)]
+            [LowerEnds(0.5 * alpha, floor) for _ in range(2)]
             for floor in (0.0, FLOOR)
-        ]  # not steady: the policy learns, and contexts change
+        ]
 
     def add(self, plain: _Terms, robust: _Terms) -> Floats:
         """The ends after each decision: (rows, decisions, 2)."""
