@@ -94,7 +94,8 @@ def solve_scaled(
         steps += taken
         passes += 1
         # PRICE
-        found = price(ft, edges, active, inside, box, work, best, revealed, reduced, line)
+        slack = 0.25 * max(best.upper - best.lower, 0.0)
+        found = price(ft, edges, active, inside, box, work, best, slack, revealed, reduced, line)
         if found.upper < upper:
             value, upper = found.value, found.upper
             publish(work, active, box, p_out)
@@ -104,7 +105,6 @@ def solve_scaled(
             return Outcome(value, upper, lower, steps, start == CAREFULLY, size)
         # ENLARGE
         stuck = not is_within(best.value, best.upper, best.lower, goal)
-        slack = 0.25 * max(best.upper - best.lower, 0.0)
         helpers, settled = 0, False
         if not stuck:
             if size < n:

@@ -17,6 +17,7 @@ import numpy as np
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import UNBALANCED
+from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.workspace import Floats
@@ -90,12 +91,22 @@ def _reveal(work: Work) -> None:
         d_i, row = d[i], graph[i]
         for j in range(d.size):
             w_others[j] += row[j] * d_i
-    for b in range(passive.shape[1]):
-        total, row = passive[more.PASSIVE_BASE, b], work.seen[b]
-        for j in range(d.size):
-            total += row[j] * d[j]
-        passive[more.PASSIVE_W, b] = total
-        passive[more.PASSIVE_T, b] = passive[more.PASSIVE_L, b] / total
+    seen, floor, w, t = (
+        work.seen,
+        passive[more.PASSIVE_L],
+        passive[more.PASSIVE_W],
+        passive[more.PASSIVE_T],
+    )
+    h, base = passive[more.PASSIVE_H], passive[more.PASSIVE_BASE]
+    for b in range(w.size):
+        w[b] = base[b]
+    for i in range(d.size):
+        d_i, row = d[i], seen[i]
+        for b in range(w.size):
+            w[b] += row[b] * d_i
+    for b in range(w.size):
+        t[b] = floor[b] / w[b]
+        h[b] = t[b] * t[b]
 
 
 @inner
@@ -120,19 +131,16 @@ def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
     seen_by = work.a[at.SEEN_BY]
     n = q.size
     for i in range(n):
-        g[i] = loops[i] * h[i]
+        g[i] = loops[i] * h[i] + dot(work.seen[i], passive[more.PASSIVE_H])
     for j in range(n):
         h_j, row = h[j], seen_by[j]
         for i in range(n):
             g[i] += row[i] * h_j
     price = size = 0.0
     for b in range(passive.shape[1]):
-        t, row = passive[more.PASSIVE_T, b], work.seen[b]
-        h_b = t * t
-        for i in range(n):
-            g[i] += row[i] * h_b
+        t = passive[more.PASSIVE_T, b]
         paid = passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + 2.0 * t)
-        worth = h_b * passive[more.PASSIVE_BASE, b]
+        worth = passive[more.PASSIVE_H, b] * passive[more.PASSIVE_BASE, b]
         price += paid - worth
         size += paid + worth
     for i in range(n):

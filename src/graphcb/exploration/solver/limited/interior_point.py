@@ -49,7 +49,7 @@ def advance(
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1
-        system = assemble(work)
+        system = assemble(work, not caution.skip_zeros)
         mu = _aim_at_zero(work, pairs)
         solve_direction(work, system, int(0))  # predictor
         left = _mean_product_after(work, pairs, min(1.0, _to_boundary(work))) / mu

@@ -21,6 +21,7 @@ from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.workspace import Floats, squares
 
+SLIGHT = 1e-3  # share of the matrix below which the curvature of passive terms is left out
 WEIGHT = 1e6  # of an equation, relative to the rest of the matrix
 
 
@@ -31,17 +32,18 @@ class LimitedSystem(NamedTuple):
     anchor: int
     total: float  # sum of q / s
     shared: float  # curvature along the sum of all steps, from the term of the pivot
+    bent: bool  # whether the curvature of passive terms is in the matrix
 
 
 @inner
-def assemble(work: Work) -> LimitedSystem:
+def assemble(work: Work, careful: bool) -> LimitedSystem:
     """Build the matrix at the iterate where `certificate.evaluate` was called; factorise it."""
     v, a = work.v, work.a
     n = v.shape[1]
     pivot = find_pivot(v)
     anchor, total = _weigh(work)
     _fill_slopes(v, a, pivot, anchor)
-    _fill_curves(work, pivot)
+    _fill_curves(v, a, pivot)
     x, mean, flat = v[more.X], v[at.MEAN], v[at.FLAT]
     d, e, m, c = v[more.D], v[more.E], v[at.M], v[more.N]
     w, u, k = v[at.W], v[at.U], v[at.K]
@@ -60,7 +62,10 @@ def assemble(work: Work) -> LimitedSystem:
             matrix[i, j] = along * x[j] - down * mean[j]
         matrix[i, i] += flat[i] + x[i] * m[i] + x[i] * x[i] * (c[i] / e[i])
     add_squares(1.0, squares(a, n), int(0), n, matrix)
-    add_squares(1.0, work.bends, int(0), n, matrix)
+    bent = _is_bent(work, pivot, careful)
+    if bent:
+        _fill_bends(work, pivot)
+        add_squares(1.0, work.bends, int(0), n, matrix)
     _fill_tilts(work, pivot)
     add_squares(1.0, work.tilts, int(0), n, matrix)
     for i in range(n):  # y = 0 for the pivot and for fixed actions
@@ -69,7 +74,7 @@ def assemble(work: Work) -> LimitedSystem:
                 matrix[min(i, j), max(i, j)] = 0.0
             matrix[i, i] = 1.0
     factorise(matrix)
-    return LimitedSystem(pivot, anchor, total, shared)
+    return LimitedSystem(pivot, anchor, total, shared, bent)
 
 
 @inner
@@ -136,13 +141,11 @@ def _fill_slopes(v: Floats, a: Floats, pivot: int, anchor: int) -> None:
 
 
 @inner
-def _fill_curves(work: Work, pivot: int) -> None:
+def _fill_curves(v: Floats, a: Floats, pivot: int) -> None:
     """The curvature of the terms: squares of rows, and a diagonal rest in FLAT.
 
-    See `newton_system._fill_curves`. The term l^2 / W of a passive action has the row
-    (2 l^2 / W^3)^(1/2) G_.i alone.
+    See `newton_system._fill_curves`.
     """
-    v, a, passive = work.v, work.a, work.passive
     n = v.shape[1]
     x, q, loops, flat = v[more.X], v[at.Q], v[at.LOOPS], v[at.FLAT]
     w, w_others, u, k = v[at.W], v[at.W_OTHERS], v[at.U], v[at.K]
@@ -165,12 +168,30 @@ def _fill_curves(work: Work, pivot: int) -> None:
                 row[j] = factor * x[j] * (seen[j] - base)
             row[i] = factor * x[i] * (share_k * (loops[i] - base) - share_u * (own + u[i] * base))
             flat[i] = 2.0 * share_k / w[i] * x[i] * x[i]
+
+
+@inner
+def _is_bent(work: Work, pivot: int, careful: bool) -> bool:
+    """Whether the curvature of passive terms counts beside that of the active ones."""
+    x, passive, matrix = work.v[more.X], work.passive, work.a[at.NEWTON]
+    most = 0.0
     for b in range(passive.shape[1]):
-        w_b, t = passive[more.PASSIVE_W, b], passive[more.PASSIVE_T, b]
-        factor = np.sqrt(2.0 / w_b) * t
-        seen, row = work.seen[b], work.bends[b]
-        for j in range(n):
-            row[j] = factor * x[j] * (seen[j] - seen[pivot])
+        most += 2.0 * passive[more.PASSIVE_H, b] / passive[more.PASSIVE_W, b]
+    share = 0.0 if careful else SLIGHT
+    for j in range(x.size):
+        if j != pivot and x[j] * x[j] * most > share * matrix[j, j]:
+            return True
+    return False
+
+
+@inner
+def _fill_bends(work: Work, pivot: int) -> None:
+    """The term l^2 / W of a passive action has the row (2 l^2 / W^3)^(1/2) G_.i alone."""
+    x, passive, seen, bends = work.v[more.X], work.passive, work.seen, work.bends
+    for b in range(passive.shape[1]):
+        factor = np.sqrt(2.0 / passive[more.PASSIVE_W, b]) * passive[more.PASSIVE_T, b]
+        for j in range(x.size):
+            bends[b, j] = factor * x[j] * (seen[j, b] - seen[pivot, b])
 
 
 @inner
@@ -313,7 +334,7 @@ def _stationarity_residual(work: Work, system: LimitedSystem) -> None:
         slope, pull = a[at.SLOPES, i], -dq[i] / root[i]
         for j in range(n):
             right[j] += factor * row[j] + pull * slope[j]
-    for b in range(work.bends.shape[0]):
+    for b in range(work.bends.shape[0] if system.bent else 0):
         row = work.bends[b]
         factor = -dot(row, dp)
         for j in range(n):

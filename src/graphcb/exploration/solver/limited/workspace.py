@@ -40,13 +40,14 @@ LIMIT_VECTORS = 8
     MISSED,  # row @ D + Z - BOUND
 ) = range(LIMIT_VECTORS)
 
-PASSIVE_VECTORS = 6
+PASSIVE_VECTORS = 7
 (
     PASSIVE_L,
     PASSIVE_FT,
     PASSIVE_BASE,  # what all floors reveal of it
     PASSIVE_W,
     PASSIVE_T,  # L / W
+    PASSIVE_H,  # (L / W)^2
     BEST_PASSIVE_T,
 ) = range(PASSIVE_VECTORS)
 
@@ -59,6 +60,7 @@ class Box(NamedTuple):
     """The limits of one program over all actions, and what the floors alone reveal."""
 
     lower: Floats  # (n,)
+    upper: Floats  # (n,)
     span: Floats  # (n,) cap - floor, infinite without a cap
     rows: Floats  # (r, n)
     bound: Floats  # (r,) most - rows @ lower
@@ -67,6 +69,7 @@ class Box(NamedTuple):
     others: Floats  # (n,) revealed by the floors of the others
     base: Floats  # (n,) revealed by all floors
     inner: Floats  # (n,) p - floor of a point well within the linear limits
+    left_out: Flags  # (n,) never revealed and never played
 
 
 class Work(NamedTuple):
@@ -80,8 +83,8 @@ class Work(NamedTuple):
     inner: Floats  # (n,) a point well within the linear limits
     best_y: Floats  # (r,) multipliers of the best bound so far
     passive: Floats  # (PASSIVE_VECTORS, m) actions outside the set with a positive floor
-    seen: Floats  # (m, n) the probability that an active action reveals a passive one
-    bends: Floats  # (m, n) the curvature of their terms
+    seen: Floats  # (n, m) the probability that an active action reveals a passive one
+    bends: Floats  # (m, n) the curvature of their terms, where it counts
     outside: Indices  # (m,) which actions they are
     mass: float  # sum of D
     idle: float  # sum of the floors of the passive actions
@@ -110,9 +113,9 @@ def lay_out_limited(
     work = Work(
         v, a, np.empty((r, size)), np.empty((r, size)),
         np.empty((LIMIT_VECTORS, r)), np.empty(size), np.zeros(r),
-        np.empty((PASSIVE_VECTORS, m)), np.empty((m, size)), np.empty((m, size)),
+        np.empty((PASSIVE_VECTORS, m)), np.empty((size, m)), np.empty((m, size)),
         np.empty(m, dtype=np.int64), box.mass, _fill_passive_floors(box, inside),
-        (n + r + 16) * 2.0**-53,
+        (2 * n + r + 16) * 2.0**-53,
     )  # fmt: skip
     for k in range(size):
         v[L, k], v[SPAN, k] = box.lower[active.actions[k]], box.span[active.actions[k]]
@@ -129,9 +132,10 @@ def lay_out_limited(
             work.outside[i] = b
             work.passive[PASSIVE_L, i], work.passive[PASSIVE_FT, i] = box.lower[b], ft[b]
             work.passive[PASSIVE_BASE, i] = box.base[b]
-            for k in range(size):
-                work.seen[i, k] = active.reveal[k, b]
             i += 1
+    for k in range(size):
+        for i in range(m):
+            work.seen[k, i] = active.reveal[k, work.outside[i]]
     return work
 
 
