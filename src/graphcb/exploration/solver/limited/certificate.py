@@ -19,6 +19,7 @@ from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import UNBALANCED
 from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.limited import workspace as more
+from graphcb.exploration.solver.limited.products import add_combination, add_products
 from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LEAST_SEEN
@@ -40,8 +41,8 @@ class LimitedBounds(NamedTuple):
 @inner
 def evaluate(work: Work) -> LimitedBounds:
     """Fill W_OTHERS, W, U, K, H, C, G, REDUCED and the passive rows; return what they prove."""
-    v, passive = work.v, work.passive
-    n, m = v.shape[1], passive.shape[1]
+    v = work.v
+    n = v.shape[1]
     ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
     w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
     h, c = v[at.H], v[at.C]
@@ -52,13 +53,12 @@ def evaluate(work: Work) -> LimitedBounds:
     rest_p = work.idle
     rest_u = -work.idle
     rest_q = 0.0
-    sound = True
     for i in range(n):
         if i != top:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
-    _reveal(work)
+    sound = _reveal(work)
     for i in range(n):
         w[i] = w_others[i] + loops[i] * p[i]
         u_i = rest_u if i == top else p[i] - q[i]
@@ -68,8 +68,6 @@ def evaluate(work: Work) -> LimitedBounds:
         h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
         c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
         sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
-    for b in range(m):
-        sound = sound and passive[more.PASSIVE_W, b] >= LEAST_SEEN
     off_p, off_q = abs(rest_p + p[top] - 1.0), abs(rest_q + q[top] - 1.0)
     price, level, below = _bound_below(work, work.error + 4.0 * off_q)
     value, upper, worst = _bound_above(work, top, rest_p, work.error + 4.0 * off_p)
@@ -81,8 +79,8 @@ def evaluate(work: Work) -> LimitedBounds:
 
 
 @inlined
-def _reveal(work: Work) -> None:
-    """W without the action's own part for active actions, W and L / W for passive ones."""
+def _reveal(work: Work) -> bool:
+    """W without the own part for active actions, W and L / W for passive ones; are these seen?"""
     v, passive, graph = work.v, work.passive, work.a[at.GRAPH]
     d, w_others, base = v[more.D], v[at.W_OTHERS], v[more.BASE]
     for i in range(d.size):
@@ -91,22 +89,19 @@ def _reveal(work: Work) -> None:
         d_i, row = d[i], graph[i]
         for j in range(d.size):
             w_others[j] += row[j] * d_i
-    seen, floor, w, t = (
-        work.seen,
-        passive[more.PASSIVE_L],
-        passive[more.PASSIVE_W],
-        passive[more.PASSIVE_T],
-    )
-    h, base = passive[more.PASSIVE_H], passive[more.PASSIVE_BASE]
+    w, t, h = passive[more.PASSIVE_W], passive[more.PASSIVE_T], passive[more.PASSIVE_H]
+    floor, base = passive[more.PASSIVE_L], passive[more.PASSIVE_BASE]
     for b in range(w.size):
         w[b] = base[b]
-    for i in range(d.size):
-        d_i, row = d[i], seen[i]
-        for b in range(w.size):
-            w[b] += row[b] * d_i
+    add_combination(d, work.seen, w)
+    unseen = 0
     for b in range(w.size):
-        t[b] = floor[b] / w[b]
-        h[b] = t[b] * t[b]
+        ratio = floor[b] / w[b]
+        t[b] = ratio
+        h[b] = ratio * ratio
+    for b in range(w.size):
+        unseen += not w[b] >= LEAST_SEEN
+    return unseen == 0
 
 
 @inner
@@ -131,18 +126,15 @@ def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
     seen_by = work.a[at.SEEN_BY]
     n = q.size
     for i in range(n):
-        g[i] = loops[i] * h[i] + dot(work.seen[i], passive[more.PASSIVE_H])
+        g[i] = loops[i] * h[i]
+    add_products(work.seen, passive[more.PASSIVE_H], g)
     for j in range(n):
         h_j, row = h[j], seen_by[j]
         for i in range(n):
             g[i] += row[i] * h_j
-    price = size = 0.0
-    for b in range(passive.shape[1]):
-        t = passive[more.PASSIVE_T, b]
-        paid = passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + 2.0 * t)
-        worth = passive[more.PASSIVE_H, b] * passive[more.PASSIVE_BASE, b]
-        price += paid - worth
-        size += paid + worth
+    paid = work.paid + 2.0 * dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
+    kept = dot(passive[more.PASSIVE_H], passive[more.PASSIVE_BASE])
+    price, size = paid - kept, paid + kept
     for i in range(n):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
         worth = g[i]
@@ -211,10 +203,7 @@ def _bound_above(work: Work, top: int, rest_p: float, error: float) -> tuple[flo
     """F(p), the same rounded up, and the largest constraint; see `certificate._bound_above`."""
     v, passive = work.v, work.passive
     ft, p, w, c = v[at.FT], v[at.P], v[at.W], v[at.C]
-    common = 0.0
-    for b in range(passive.shape[1]):
-        t = passive[more.PASSIVE_T, b]
-        common += passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + t)
+    common = work.paid + dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
     for i in range(p.size):
         common += p[i] * (ft[i] if i == top else ft[i] + p[i] / w[i])
     top_square = p[top] * (p[top] / w[top])

@@ -45,7 +45,10 @@ def advance(
     while True:
         bounds = evaluate(work)
         best = _improve(work, best, bounds)
-        reached = is_within(best.value, best.upper, best.lower, goal)
+        share = goal
+        if goal > tolerance and work.limit.shape[1] > 0 and best.value > 9.0:
+            share = max(tolerance, goal * (10.0 / (1.0 + best.value)))
+        reached = is_within(best.value, best.upper, best.lower, share)
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1

@@ -40,10 +40,9 @@ LIMIT_VECTORS = 8
     MISSED,  # row @ D + Z - BOUND
 ) = range(LIMIT_VECTORS)
 
-PASSIVE_VECTORS = 7
+PASSIVE_VECTORS = 6
 (
     PASSIVE_L,
-    PASSIVE_FT,
     PASSIVE_BASE,  # what all floors reveal of it
     PASSIVE_W,
     PASSIVE_T,  # L / W
@@ -88,6 +87,7 @@ class Work(NamedTuple):
     outside: Indices  # (m,) which actions they are
     mass: float  # sum of D
     idle: float  # sum of the floors of the passive actions
+    paid: float  # sum of their floors times their gaps
     error: float  # relative rounding of a sum
 
 
@@ -114,7 +114,7 @@ def lay_out_limited(
         v, a, np.empty((r, size)), np.empty((r, size)),
         np.empty((LIMIT_VECTORS, r)), np.empty(size), np.zeros(r),
         np.empty((PASSIVE_VECTORS, m)), np.empty((size, m)), np.empty((m, size)),
-        np.empty(m, dtype=np.int64), box.mass, _fill_passive_floors(box, inside),
+        np.empty(m, dtype=np.int64), box.mass, *_add_up_floors(ft, box, inside),
         (2 * n + r + 16) * 2.0**-53,
     )  # fmt: skip
     for k in range(size):
@@ -130,7 +130,7 @@ def lay_out_limited(
     for b in range(n):
         if not inside[b] and box.lower[b] > 0.0:
             work.outside[i] = b
-            work.passive[PASSIVE_L, i], work.passive[PASSIVE_FT, i] = box.lower[b], ft[b]
+            work.passive[PASSIVE_L, i] = box.lower[b]
             work.passive[PASSIVE_BASE, i] = box.base[b]
             i += 1
     for k in range(size):
@@ -140,9 +140,11 @@ def lay_out_limited(
 
 
 @inner
-def _fill_passive_floors(box: Box, inside: Flags) -> float:
-    idle = 0.0
+def _add_up_floors(ft: Floats, box: Box, inside: Flags) -> tuple[float, float]:
+    """The sum of the floors of passive actions, and of what they cost."""
+    idle = paid = 0.0
     for b in range(inside.size):
         if not inside[b]:
             idle += box.lower[b]
-    return idle
+            paid += box.lower[b] * ft[b]
+    return idle, paid
