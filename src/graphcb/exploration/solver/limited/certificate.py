@@ -21,6 +21,7 @@ from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.products import add_combination, add_products
 from graphcb.exploration.solver.limited.workspace import Work
+from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LEAST_SEEN
 
@@ -39,7 +40,7 @@ class LimitedBounds(NamedTuple):
 
 
 @inner
-def evaluate(work: Work) -> LimitedBounds:
+def evaluate(work: Work, pattern: Pattern) -> LimitedBounds:
     """Fill W_OTHERS, W, U, K, H, C, G, REDUCED and the passive rows; return what they prove."""
     v = work.v
     n = v.shape[1]
@@ -58,7 +59,7 @@ def evaluate(work: Work) -> LimitedBounds:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
-    sound = _reveal(work)
+    sound = _reveal(work, pattern)
     for i in range(n):
         w[i] = w_others[i] + loops[i] * p[i]
         u_i = rest_u if i == top else p[i] - q[i]
@@ -69,7 +70,7 @@ def evaluate(work: Work) -> LimitedBounds:
         c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
         sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
     off_p, off_q = abs(rest_p + p[top] - 1.0), abs(rest_q + q[top] - 1.0)
-    price, level, below = _bound_below(work, work.error + 4.0 * off_q)
+    price, level, below = _bound_below(work, pattern, work.error + 4.0 * off_q)
     value, upper, worst = _bound_above(work, top, rest_p, work.error + 4.0 * off_p)
     if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
         return LimitedBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
@@ -79,16 +80,21 @@ def evaluate(work: Work) -> LimitedBounds:
 
 
 @inlined
-def _reveal(work: Work) -> bool:
+def _reveal(work: Work, pattern: Pattern) -> bool:
     """W without the own part for active actions, W and L / W for passive ones; are these seen?"""
-    v, passive, graph = work.v, work.passive, work.a[at.GRAPH]
-    d, w_others, base = v[more.D], v[at.W_OTHERS], v[more.BASE]
+    v, passive, graph, seen_by = work.v, work.passive, work.a[at.GRAPH], work.a[at.SEEN_BY]
+    d, w_others, others = v[more.D], v[at.W_OTHERS], v[more.BASE]
+    start, action = pattern.start, pattern.action
     for i in range(d.size):
-        w_others[i] = base[i]
+        w_others[i] = others[i]
     for i in range(d.size):
-        d_i, row = d[i], graph[i]
-        for j in range(d.size):
-            w_others[j] += row[j] * d_i
+        if start.size > 0:
+            for e in range(start[i], start[i + 1]):
+                w_others[i] += seen_by[i, action[e]] * d[action[e]]
+        else:
+            d_i, row = d[i], graph[i]
+            for j in range(d.size):
+                w_others[j] += row[j] * d_i
     w, t, h = passive[more.PASSIVE_W], passive[more.PASSIVE_T], passive[more.PASSIVE_H]
     floor, base = passive[more.PASSIVE_L], passive[more.PASSIVE_BASE]
     for b in range(w.size):
@@ -117,21 +123,25 @@ def most_missed(work: Work) -> float:
 
 
 @inlined
-def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
+def _bound_below(work: Work, pattern: Pattern, error: float) -> tuple[float, float, float]:
     """The price, the level and the minimum of the reduced gradient over d, rounded down."""
     v, passive, limit = work.v, work.passive, work.limit
     ft, loops, q, w = v[at.FT], v[at.LOOPS], v[at.Q], v[at.W]
     u, k, h, g = v[at.U], v[at.K], v[at.H], v[at.G]
     floor, base, reduced = v[more.L], v[more.BASE], v[more.REDUCED]
-    seen_by = work.a[at.SEEN_BY]
+    seen_by, start, action = work.a[at.SEEN_BY], pattern.start, pattern.action
     n = q.size
     for i in range(n):
         g[i] = loops[i] * h[i]
     add_products(work.seen, passive[more.PASSIVE_H], g)
     for j in range(n):
         h_j, row = h[j], seen_by[j]
-        for i in range(n):
-            g[i] += row[i] * h_j
+        if start.size > 0:
+            for e in range(start[j], start[j + 1]):
+                g[action[e]] += row[action[e]] * h_j
+        else:
+            for i in range(n):
+                g[i] += row[i] * h_j
     paid = work.paid + 2.0 * dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
     kept = dot(passive[more.PASSIVE_H], passive[more.PASSIVE_BASE])
     price, size = paid - kept, paid + kept

@@ -15,6 +15,7 @@ from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.certificate import evaluate
 from graphcb.exploration.solver.limited.newton import find_pivot
 from graphcb.exploration.solver.limited.workspace import Box, Work
+from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats, Indices
 
 LEAST_SLACK = 1e-3  # of a linear limit that cannot be met with room to spare, at a cold start
@@ -38,7 +39,7 @@ class LimitedIterate(NamedTuple):
 
 
 @inner
-def cold_start(work: Work, careful: bool) -> None:
+def cold_start(work: Work, pattern: Pattern, careful: bool) -> None:
     """Fill the iterate: choose p, set slacks below a level, and make all products equal."""
     v, limit = work.v, work.limit
     value = _estimate_value(v, work.a) if careful else 1.0
@@ -47,7 +48,7 @@ def cold_start(work: Work, careful: bool) -> None:
     _move_within(work)
     for r in range(limit.shape[1]):
         limit[more.Y, r] = 0.0
-    bounds = evaluate(work)
+    bounds = evaluate(work, pattern)
     room = 0.5 * (1.0 + bounds.value)
     q, s, m, c = v[at.Q], v[at.S], v[at.M], v[at.C]
     x, d, e, span = v[more.X], v[more.D], v[more.E], v[more.SPAN]
