@@ -181,7 +181,7 @@ def admit_cheapest(ft: Floats, box: Box, inside: Flags) -> None:
                 less = False
                 for r in range(n_limits):
                     change = box.rows[r, b] - box.rows[r, best]
-                    less = less or change < 0.0 or (box.equal[r] and change != 0.0)
+                    less = less or change < 0.0 or (box.equal[r] != 0.0 and change != 0.0)
                 replaced[b] = not less
 
 

@@ -10,23 +10,25 @@ import numpy as np
 from graphcb.compilation import compiled, inlined, inner
 from graphcb.exploration.limits import BoxAndRows
 from graphcb.exploration.solver.edges import LIST, MATRIX, SIDES, Edges
-from graphcb.exploration.solver.limited.workspace import NO_WIDTH, Box
-from graphcb.exploration.solver.workspace import Flags, Floats
+from graphcb.exploration.solver.limited.workspace import NO_WIDTH, PackedBox
+from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
 
 KNOWN = 1e30  # how often an action is taken to be seen that can be played and is never revealed
 MOST_KEPT = 16  # limits that a graph remembers
 
-Kept = dict[int, tuple[BoxAndRows, Box]]
+Kept = dict[int, tuple[BoxAndRows, PackedBox]]
 
 
-def box_on(graph: FeedbackGraph, edges: Edges, limits: BoxAndRows, inner_point: Floats) -> Box:
+def box_on(
+    graph: FeedbackGraph, edges: Edges, limits: BoxAndRows, inner_point: Floats
+) -> PackedBox:
     """The limits on this graph, remembered for arrays that come again."""
     kept = graph.remember("limits", _nothing)
     known = kept.get(id(limits))
     if known is not None and known[0] is limits:
         return known[1]
-    made: Box = make_box(edges, *limits, inner_point)
+    made: PackedBox = make_box(edges, *limits, inner_point)
     if len(kept) >= MOST_KEPT:
         kept.clear()
     kept[id(limits)] = (limits, made)
@@ -40,12 +42,15 @@ def _nothing(_: FeedbackGraph) -> Kept:
 @compiled
 def make_box(
     edges: Edges, lower: Floats, upper: Floats, rows: Floats, most: Floats, inner_point: Floats
-) -> Box:
+) -> PackedBox:
     """The limits, what the floors reveal, and which actions no action reveals that is played."""
     n = lower.size
     one = Edges(edges.form, edges.flat[0], edges.start, edges.action, edges.chance)
-    left_out = np.zeros(n, dtype=np.bool_)
-    span, others, base = np.empty(n), np.zeros(n), np.zeros(n)
+    of_actions = np.zeros((7, n))
+    of_actions[0], of_actions[1] = lower, upper
+    span, others, base, inner, left_out = (
+        of_actions[2], of_actions[3], of_actions[4], of_actions[5], of_actions[6],
+    )  # fmt: skip
     mass, lost, floors = 1.0, 0.0, False
     for i in range(n):
         span[i] = upper[i] - lower[i] if upper[i] < 1.0 else np.inf
@@ -59,22 +64,18 @@ def make_box(
         seen, own = np.zeros(n), np.zeros(n)
         _reveal(one, np.ceil(upper), seen, own)
         for i in range(n):
-            hidden = seen[i] + own[i] == 0.0
-            others[i] = KNOWN if hidden else others[i]
-            left_out[i] = hidden and upper[i] == 0.0
+            if seen[i] + own[i] == 0.0:
+                others[i] = KNOWN
+                left_out[i] = 1.0 if upper[i] == 0.0 else 0.0
     for i in range(n):
         base[i] += others[i]
-    rows, bound, equal = _merge_pairs(rows, most)
-    for r in range(bound.size):
-        for i in range(n):
-            bound[r] -= rows[r, i] * lower[i]
-    room = np.zeros(n)
     for i in range(inner_point.size):
-        room[i] = max(0.0, inner_point[i] - lower[i])
-    return Box(
-        lower.copy(), upper.copy(), span, rows, bound, equal, mass + lost, others, base, room,
-        left_out,
-    )  # fmt: skip
+        inner[i] = max(0.0, inner_point[i] - lower[i])
+    merged, of_rows = _merge_pairs(rows, most)
+    for r in range(of_rows.shape[1]):
+        for i in range(n):
+            of_rows[0, r] -= merged[r, i] * lower[i]
+    return PackedBox(of_actions, merged, of_rows, mass + lost)
 
 
 @inner
@@ -161,27 +162,30 @@ def _add_between(tree: Floats, first: int, stop: int, value: float) -> None:
 
 
 @inner
-def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats, Flags]:
-    """The rows, with two that say at least and at most the same made one equation."""
+def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats]:
+    """The rows, with two that say at least and at most the same made one equation.
+
+    The second array holds what they add up to at most, and 1 for equations.
+    """
     n_rows, n = rows.shape
-    merged, bound = np.empty((n_rows, n)), np.empty(n_rows)
-    equal = np.zeros(n_rows, dtype=np.bool_)
+    merged, of_rows = np.empty((n_rows, n)), np.zeros((2, n_rows))
+    bound, equal = of_rows[0], of_rows[1]
     size = 0
     for r in range(n_rows):
-        twin = False
+        twin = -1
         for k in range(size):
             if abs(bound[k] + most[r]) <= NO_WIDTH:
                 same = True
                 for i in range(n):
-                    if merged[k, i] != -rows[r, i]:
-                        same = False
-                        break
+                    same = same and merged[k, i] == -rows[r, i]
                 if same:
-                    twin = equal[k] = True
+                    twin = k
                     break
-        if not twin:
+        if twin >= 0:
+            equal[twin] = 1.0
+        else:
             bound[size] = most[r]
             for i in range(n):
                 merged[size, i] = rows[r, i]
             size += 1
-    return merged[:size], bound[:size], equal[:size]
+    return merged[:size].copy(), of_rows[:, :size].copy()

@@ -95,6 +95,8 @@ def _reveal(work: Work, pattern: Pattern) -> bool:
             d_i, row = d[i], graph[i]
             for j in range(d.size):
                 w_others[j] += row[j] * d_i
+    if passive.shape[1] == 0:
+        return True
     w, t, h = passive[more.PASSIVE_W], passive[more.PASSIVE_T], passive[more.PASSIVE_H]
     floor, base = passive[more.PASSIVE_L], passive[more.PASSIVE_BASE]
     for b in range(w.size):
@@ -133,7 +135,11 @@ def _bound_below(work: Work, pattern: Pattern, error: float) -> tuple[float, flo
     n = q.size
     for i in range(n):
         g[i] = loops[i] * h[i]
-    add_products(work.seen, passive[more.PASSIVE_H], g)
+    paid = kept = 0.0
+    if passive.shape[1] > 0:
+        add_products(work.seen, passive[more.PASSIVE_H], g)
+        paid = work.paid + 2.0 * dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
+        kept = dot(passive[more.PASSIVE_H], passive[more.PASSIVE_BASE])
     for j in range(n):
         h_j, row = h[j], seen_by[j]
         if start.size > 0:
@@ -142,8 +148,6 @@ def _bound_below(work: Work, pattern: Pattern, error: float) -> tuple[float, flo
         else:
             for i in range(n):
                 g[i] += row[i] * h_j
-    paid = work.paid + 2.0 * dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
-    kept = dot(passive[more.PASSIVE_H], passive[more.PASSIVE_BASE])
     price, size = paid - kept, paid + kept
     for i in range(n):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
@@ -213,7 +217,9 @@ def _bound_above(work: Work, top: int, rest_p: float, error: float) -> tuple[flo
     """F(p), the same rounded up, and the largest constraint; see `certificate._bound_above`."""
     v, passive = work.v, work.passive
     ft, p, w, c = v[at.FT], v[at.P], v[at.W], v[at.C]
-    common = work.paid + dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
+    common = 0.0
+    if passive.shape[1] > 0:
+        common = work.paid + dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
     for i in range(p.size):
         common += p[i] * (ft[i] if i == top else ft[i] + p[i] / w[i])
     top_square = p[top] * (p[top] / w[top])

@@ -3,9 +3,9 @@
 from graphcb.compilation import compiled, inlined
 from graphcb.exploration.solver.edges import Edges
 from graphcb.exploration.solver.limited.active_set import solve_scaled
-from graphcb.exploration.solver.limited.workspace import Box
+from graphcb.exploration.solver.limited.workspace import PackedBox, unpack
 from graphcb.exploration.solver.outcomes import settle
-from graphcb.exploration.solver.workspace import Flags, Floats
+from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LARGEST_GAP, record, scale
 
 
@@ -14,7 +14,7 @@ def solve_limited(
     losses: Floats,
     gammas: Floats,
     edges: Edges,
-    box: Box,
+    packed: PackedBox,
     tolerance: float,
     max_steps: int,
     block: Floats,
@@ -24,6 +24,7 @@ def solve_limited(
 ) -> None:
     """`entry.solve_general` for the program in one row, with limits."""
     one = Edges(edges.form, edges.flat[0], edges.start, edges.action, edges.chance)
+    box = unpack(packed)
     _leave_out(box.left_out, losses[row].max(), losses[row])
     cut = scale(losses[row], gammas[row], LARGEST_GAP)
     _leave_out(box.left_out, LARGEST_GAP, losses[row])
@@ -35,8 +36,8 @@ def solve_limited(
 
 
 @inlined
-def _leave_out(left_out: Flags, loss: float, losses: Floats) -> None:
+def _leave_out(left_out: Floats, loss: float, losses: Floats) -> None:
     """Give the actions that are neither seen nor played a loss with which they do not matter."""
     for b in range(left_out.size):
-        if left_out[b]:
+        if left_out[b] != 0.0:
             losses[b] = loss

@@ -63,12 +63,28 @@ class Box(NamedTuple):
     span: Floats  # (n,) cap - floor, infinite without a cap
     rows: Floats  # (r, n)
     bound: Floats  # (r,) most - rows @ lower
-    equal: Flags  # (r,) which are equations
+    equal: Floats  # (r,) 1 for equations
     mass: float  # 1 - sum of the floors
     others: Floats  # (n,) revealed by the floors of the others
     base: Floats  # (n,) revealed by all floors
     inner: Floats  # (n,) p - floor of a point well within the linear limits
-    left_out: Flags  # (n,) never revealed and never played
+    left_out: Floats  # (n,) 1 for actions that are never revealed and never played
+
+
+class PackedBox(NamedTuple):
+    """A `Box` in few arrays, which are quick to hand over."""
+
+    of_actions: Floats  # (7, n) lower, upper, span, others, base, inner and left_out
+    rows: Floats
+    of_rows: Floats  # (2, r) bound and equal
+    mass: float
+
+
+@inlined
+def unpack(packed: PackedBox) -> Box:
+    """The box."""
+    a, r = packed.of_actions, packed.of_rows
+    return Box(a[0], a[1], a[2], packed.rows, r[0], r[1], packed.mass, a[3], a[4], a[5], a[6])
 
 
 class Work(NamedTuple):
@@ -124,8 +140,7 @@ def lay_out_limited(
         for i in range(r):
             work.rows[i, k] = box.rows[i, active.actions[k]]
     for i in range(r):
-        work.limit[BOUND, i] = box.bound[i]
-        work.limit[EQUAL, i] = 1.0 if box.equal[i] else 0.0
+        work.limit[BOUND, i], work.limit[EQUAL, i] = box.bound[i], box.equal[i]
     i = 0
     for b in range(n):
         if not inside[b] and box.lower[b] > 0.0:
