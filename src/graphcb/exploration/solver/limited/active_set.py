@@ -45,7 +45,7 @@ from graphcb.graphs.formulas import Outcome, is_within
 
 AMPLE = 2.0  # room below the caps of the active actions, relative to what they must hold
 
-LESS_NEAR = 1e4
+LESS_NEAR = 1e4  # NEARBY with linear limits, where a cold start takes many steps
 
 SOME = 1e-12  # probability from which an action of the inner point counts
 

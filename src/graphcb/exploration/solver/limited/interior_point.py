@@ -15,6 +15,8 @@ from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.sparsity import find_pattern
 from graphcb.graphs.formulas import is_within
 
+DEAR = 10.0  # 1 + value up to which a rough goal is relative to it
+
 
 class LimitedIncumbent(NamedTuple):
     """The best value and the best bound so far, perhaps of two iterates; see `LimitedBounds`."""
@@ -47,10 +49,7 @@ def advance(
     while True:
         bounds = evaluate(work, pattern)
         best = _improve(work, best, bounds)
-        share = goal
-        if goal > tolerance and work.limit.shape[1] > 0 and best.value > 9.0:
-            share = max(tolerance, goal * (10.0 / (1.0 + best.value)))
-        reached = is_within(best.value, best.upper, best.lower, share)
+        reached = is_within(best.value, best.upper, best.lower, _share(work, best, goal, tolerance))
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1
@@ -68,6 +67,17 @@ def advance(
         far = pairs * mu > caution.near * (1.0 + bounds.value)
         stride = caution.stride if far else 0.995
         _step(work, min(1.0, stride * _to_boundary(work)))
+
+
+@inlined
+def _share(work: Work, best: LimitedIncumbent, goal: float, tolerance: float) -> float:
+    """The goal; a rough one counts for at most DEAR if linear limits are dear to meet.
+
+    What they cost is most of the value then, and says nothing of how well the rest is known.
+    """
+    if goal > tolerance and work.limit.shape[1] > 0 and 1.0 + best.value > DEAR:
+        return max(tolerance, goal * (DEAR / (1.0 + best.value)))
+    return goal
 
 
 @inlined
