@@ -63,7 +63,7 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
 
 def main() -> None:
     given = part_arguments(__doc__)
-    programs, repeats = (2, 1) if given.quick else (6, 3)
+    programs, repeats = (2, 1) if given.quick else (6, 9)
     sizes = (10,) if given.quick else SIZES
     print(
         "`solve_dec` with limits, relative to the same program without: the median over "

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from scipy import sparse
 
 import graphcb
 from graphcb import FeedbackGraph, Limits, Status, graphs, solve_dec, solve_dec_batch
 from graphcb.exploration import BoxAndRows, InfeasibleLimits
 from graphcb.exploration.solver.edges import edges_of
+from graphcb.exploration.solver.limited.box import make_box
 from graphcb.exploration.solver.limited.entry import solve_limited
 from graphcb.exploration.solver.limited.points import inner_point
 from graphcb.exploration.solver.outcomes import LOWER, N_NUMBERS, VALUE
@@ -18,8 +20,9 @@ GROUP = {"actions": [1, 2], "at_least": 0.25, "at_most": 0.25}
 def by_the_general_method(losses, graph, gamma, box, tolerance=1e-6):
     p, numbers = np.empty((1, losses.size)), np.empty((1, N_NUMBERS))
     scaled, gammas = losses.reshape(1, -1).copy(), np.array([gamma])
-    rest = (inner_point(box), tolerance, 200, np.empty(0), 0, 1, p, numbers)
-    solve_limited(scaled, gammas, edges_of(graph), *box, *rest)
+    edges = edges_of(graph)
+    packed = make_box(edges, *box, inner_point(box))
+    solve_limited(scaled, gammas, edges, packed, tolerance, 200, np.empty(0), 0, p, numbers)
     return p[0], numbers[0]
 
 
@@ -230,3 +233,37 @@ def test_bad_limits_are_refused(limits, error, text):
         solve_dec(LOSSES, RING, 10.0, limits=limits)
     with pytest.raises(error, match=text):
         solve_dec_batch([LOSSES], RING, 10.0, limits=limits if error is TypeError else [limits])
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        graphs.inventory(150),
+        graphs.cops_and_robbers(150),
+        graphs.cops_and_robbers(7),
+        graphs.threshold(np.linspace(0.1, 0.9, 40), np.linspace(0.5, 0.2, 40)),
+        FeedbackGraph(sparse.eye(30, format="csr") + 0.5 * sparse.eye(30, k=3, format="csr")),
+        graphs.random_self_aware(30, 0.3, np.random.default_rng(0)),
+    ],
+)
+def test_what_floors_reveal_is_added_up_by_every_form_of_edges(graph):
+    n = graph.n_actions
+    rng = np.random.default_rng(n)
+    lower = rng.random(n) * 10.0 ** rng.uniform(-12.0, 0.0, n) / (2 * n)
+    lower[rng.random(n) < 0.3] = 0.0
+    matrix = graph.matrix
+    empty = (np.zeros((0, n)), np.zeros(0))
+    of_actions = make_box(edges_of(graph), lower, np.ones(n), *empty, np.zeros(0)).of_actions
+    np.testing.assert_allclose(of_actions[4], matrix.T @ lower, rtol=1e-13)
+    others = matrix - np.diag(np.diag(matrix))
+    np.testing.assert_allclose(of_actions[3], others.T @ lower, rtol=1e-13)
+
+
+@pytest.mark.parametrize("family", ["inventory", "cops_and_robbers"])
+def test_a_floor_on_every_action_keeps_a_large_family_large(family):
+    n = 20_000
+    losses = np.random.default_rng(1).random(n)
+    graph = getattr(graphs, family)(n)
+    solution = solve_dec(losses, graph, 100.0, limits=Limits(floors=0.1 / n))
+    assert solution.is_certified
+    assert solution.probabilities.min() >= 0.1 / n

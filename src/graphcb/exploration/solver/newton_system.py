@@ -61,7 +61,7 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
     matrix = a[at.NEWTON]
     factors = squares(a, n)
     if sparse:
-        factors = _add_sparse_squares(factors, pattern, n_full, matrix)
+        factors = add_sparse_squares(factors, pattern, n_full, matrix)
     add_squares(1.0, factors, int(0), n, matrix)
     for j in range(n):  # y_head = 0
         matrix[min(j, head), max(j, head)] = 0.0
@@ -103,7 +103,7 @@ def _fill_remainder(v: Floats, a: Floats, head: int, total: float) -> float:
 
 
 @inner
-def _add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: Floats) -> Floats:
+def add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: Floats) -> Floats:
     """Add the squares of the rows with few entries, and return the full rows in one block."""
     n = matrix.shape[0]
     full = np.empty((2 * n_full, n))

@@ -45,6 +45,8 @@ from graphcb.graphs.formulas import Outcome, is_within
 
 AMPLE = 2.0  # room below the caps of the active actions, relative to what they must hold
 
+LESS_NEAR = 1e4  # NEARBY with linear limits, where a cold start takes many steps
+
 SOME = 1e-12  # probability from which an action of the inner point counts
 
 
@@ -68,11 +70,14 @@ def solve_scaled(
     lower = 0.0
     size = steps = passes = int(0)
     start, goal = COLD, max(tolerance, ROUGH)
+    nearby = NEARBY if box.bound.size == 0 else LESS_NEAR
     complete = _start_with_all(ft)
     while True:
         # START, or ENLARGE
         if not complete:
             cover(ft, edges, box, covered, inside, line)
+            if passes == 0 and box.bound.size > 0:
+                admit_cheapest(ft, box, inside)
             admit_room(ft, box, inside)
             complete = _continue_with_all(passes, covered, inside)
         if complete:
@@ -94,7 +99,8 @@ def solve_scaled(
         steps += taken
         passes += 1
         # PRICE
-        found = price(ft, edges, active, inside, box, work, best, revealed, reduced, line)
+        slack = 0.25 * max(best.upper - best.lower, 0.0)
+        found = price(ft, edges, active, inside, box, work, best, slack, revealed, reduced, line)
         if found.upper < upper:
             value, upper = found.value, found.upper
             publish(work, active, box, p_out)
@@ -104,7 +110,6 @@ def solve_scaled(
             return Outcome(value, upper, lower, steps, start == CAREFULLY, size)
         # ENLARGE
         stuck = not is_within(best.value, best.upper, best.lower, goal)
-        slack = 0.25 * max(best.upper - best.lower, 0.0)
         helpers, settled = 0, False
         if not stuck:
             if size < n:
@@ -113,7 +118,7 @@ def solve_scaled(
             else:
                 covered[:] = True
             settled = helpers == 0 and count(covered) == n
-        far = not is_within(best.value, found.upper, found.lower, NEARBY)
+        far = not is_within(best.value, found.upper, found.lower, nearby)
         start = COLD if far else WARM
         if stuck or (settled and goal == tolerance):  # RESTART
             start = CAREFULLY if complete or n > LARGEST_SYSTEM else COLD
@@ -151,6 +156,33 @@ def cover(ft: Floats, edges: Edges, box: Box, covered: Flags, inside: Flags, lin
                 covered[b] = covered[b] or line[b] > COVERED
             size += not inside[observer]
             inside[observer] = True
+
+
+@inner
+def admit_cheapest(ft: Floats, box: Box, inside: Flags) -> None:
+    """Admit the cheapest actions that others do not replace: no cheaper one fills the limits less.
+
+    At a large gamma the answer is mostly a linear program, and these are where it is solved.
+    """
+    n, n_limits = box.rows.shape[1], box.bound.size
+    replaced = np.zeros(n, dtype=np.bool_)
+    for b in range(n):
+        replaced[b] = not box.span[b] > 0.0
+    for _ in range(2 * (n_limits + 1)):
+        best = -1
+        for b in range(n):
+            if not replaced[b] and (best < 0 or ft[b] < ft[best]):
+                best = b
+        if best < 0:
+            return
+        inside[best] = True
+        for b in range(n):
+            if not replaced[b]:
+                less = False
+                for r in range(n_limits):
+                    change = box.rows[r, b] - box.rows[r, best]
+                    less = less or change < 0.0 or (box.equal[r] != 0.0 and change != 0.0)
+                replaced[b] = not less
 
 
 @inner

@@ -17,8 +17,11 @@ import numpy as np
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import UNBALANCED
+from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.limited import workspace as more
+from graphcb.exploration.solver.limited.products import add_combination, add_products
 from graphcb.exploration.solver.limited.workspace import Work
+from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LEAST_SEEN
 
@@ -37,10 +40,10 @@ class LimitedBounds(NamedTuple):
 
 
 @inner
-def evaluate(work: Work) -> LimitedBounds:
+def evaluate(work: Work, pattern: Pattern) -> LimitedBounds:
     """Fill W_OTHERS, W, U, K, H, C, G, REDUCED and the passive rows; return what they prove."""
-    v, passive = work.v, work.passive
-    n, m = v.shape[1], passive.shape[1]
+    v = work.v
+    n = v.shape[1]
     ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
     w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
     h, c = v[at.H], v[at.C]
@@ -51,13 +54,12 @@ def evaluate(work: Work) -> LimitedBounds:
     rest_p = work.idle
     rest_u = -work.idle
     rest_q = 0.0
-    sound = True
     for i in range(n):
         if i != top:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
-    _reveal(work)
+    sound = _reveal(work, pattern)
     for i in range(n):
         w[i] = w_others[i] + loops[i] * p[i]
         u_i = rest_u if i == top else p[i] - q[i]
@@ -67,10 +69,8 @@ def evaluate(work: Work) -> LimitedBounds:
         h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
         c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
         sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
-    for b in range(m):
-        sound = sound and passive[more.PASSIVE_W, b] >= LEAST_SEEN
     off_p, off_q = abs(rest_p + p[top] - 1.0), abs(rest_q + q[top] - 1.0)
-    price, level, below = _bound_below(work, work.error + 4.0 * off_q)
+    price, level, below = _bound_below(work, pattern, work.error + 4.0 * off_q)
     value, upper, worst = _bound_above(work, top, rest_p, work.error + 4.0 * off_p)
     if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
         return LimitedBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
@@ -80,22 +80,36 @@ def evaluate(work: Work) -> LimitedBounds:
 
 
 @inlined
-def _reveal(work: Work) -> None:
-    """W without the action's own part for active actions, W and L / W for passive ones."""
-    v, passive, graph = work.v, work.passive, work.a[at.GRAPH]
-    d, w_others, base = v[more.D], v[at.W_OTHERS], v[more.BASE]
+def _reveal(work: Work, pattern: Pattern) -> bool:
+    """W without the own part for active actions, W and L / W for passive ones; are these seen?"""
+    v, passive, graph, seen_by = work.v, work.passive, work.a[at.GRAPH], work.a[at.SEEN_BY]
+    d, w_others, others = v[more.D], v[at.W_OTHERS], v[more.BASE]
+    start, action = pattern.start, pattern.action
     for i in range(d.size):
-        w_others[i] = base[i]
+        w_others[i] = others[i]
     for i in range(d.size):
-        d_i, row = d[i], graph[i]
-        for j in range(d.size):
-            w_others[j] += row[j] * d_i
-    for b in range(passive.shape[1]):
-        total, row = passive[more.PASSIVE_BASE, b], work.seen[b]
-        for j in range(d.size):
-            total += row[j] * d[j]
-        passive[more.PASSIVE_W, b] = total
-        passive[more.PASSIVE_T, b] = passive[more.PASSIVE_L, b] / total
+        if start.size > 0:
+            for e in range(start[i], start[i + 1]):
+                w_others[i] += seen_by[i, action[e]] * d[action[e]]
+        else:
+            d_i, row = d[i], graph[i]
+            for j in range(d.size):
+                w_others[j] += row[j] * d_i
+    if passive.shape[1] == 0:
+        return True
+    w, t, h = passive[more.PASSIVE_W], passive[more.PASSIVE_T], passive[more.PASSIVE_H]
+    floor, base = passive[more.PASSIVE_L], passive[more.PASSIVE_BASE]
+    for b in range(w.size):
+        w[b] = base[b]
+    add_combination(d, work.seen, w)
+    unseen = 0
+    for b in range(w.size):
+        ratio = floor[b] / w[b]
+        t[b] = ratio
+        h[b] = ratio * ratio
+    for b in range(w.size):
+        unseen += not w[b] >= LEAST_SEEN
+    return unseen == 0
 
 
 @inner
@@ -111,30 +125,30 @@ def most_missed(work: Work) -> float:
 
 
 @inlined
-def _bound_below(work: Work, error: float) -> tuple[float, float, float]:
+def _bound_below(work: Work, pattern: Pattern, error: float) -> tuple[float, float, float]:
     """The price, the level and the minimum of the reduced gradient over d, rounded down."""
     v, passive, limit = work.v, work.passive, work.limit
     ft, loops, q, w = v[at.FT], v[at.LOOPS], v[at.Q], v[at.W]
     u, k, h, g = v[at.U], v[at.K], v[at.H], v[at.G]
     floor, base, reduced = v[more.L], v[more.BASE], v[more.REDUCED]
-    seen_by = work.a[at.SEEN_BY]
+    seen_by, start, action = work.a[at.SEEN_BY], pattern.start, pattern.action
     n = q.size
     for i in range(n):
         g[i] = loops[i] * h[i]
+    paid = kept = 0.0
+    if passive.shape[1] > 0:
+        add_products(work.seen, passive[more.PASSIVE_H], g)
+        paid = work.paid + 2.0 * dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
+        kept = dot(passive[more.PASSIVE_H], passive[more.PASSIVE_BASE])
     for j in range(n):
         h_j, row = h[j], seen_by[j]
-        for i in range(n):
-            g[i] += row[i] * h_j
-    price = size = 0.0
-    for b in range(passive.shape[1]):
-        t, row = passive[more.PASSIVE_T, b], work.seen[b]
-        h_b = t * t
-        for i in range(n):
-            g[i] += row[i] * h_b
-        paid = passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + 2.0 * t)
-        worth = h_b * passive[more.PASSIVE_BASE, b]
-        price += paid - worth
-        size += paid + worth
+        if start.size > 0:
+            for e in range(start[j], start[j + 1]):
+                g[action[e]] += row[action[e]] * h_j
+        else:
+            for i in range(n):
+                g[i] += row[i] * h_j
+    price, size = paid - kept, paid + kept
     for i in range(n):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
         worth = g[i]
@@ -204,9 +218,8 @@ def _bound_above(work: Work, top: int, rest_p: float, error: float) -> tuple[flo
     v, passive = work.v, work.passive
     ft, p, w, c = v[at.FT], v[at.P], v[at.W], v[at.C]
     common = 0.0
-    for b in range(passive.shape[1]):
-        t = passive[more.PASSIVE_T, b]
-        common += passive[more.PASSIVE_L, b] * (passive[more.PASSIVE_FT, b] + t)
+    if passive.shape[1] > 0:
+        common = work.paid + dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
     for i in range(p.size):
         common += p[i] * (ft[i] if i == top else ft[i] + p[i] / w[i])
     top_square = p[top] * (p[top] / w[top])

@@ -12,7 +12,10 @@ from graphcb.exploration.solver.limited.certificate import LimitedBounds, evalua
 from graphcb.exploration.solver.limited.newton import assemble, solve_direction
 from graphcb.exploration.solver.limited.starting_point import cold_start
 from graphcb.exploration.solver.limited.workspace import Work
+from graphcb.exploration.solver.sparsity import find_pattern
 from graphcb.graphs.formulas import is_within
+
+DEAR = 10.0  # 1 + value up to which a rough goal is relative to it
 
 
 class LimitedIncumbent(NamedTuple):
@@ -34,24 +37,25 @@ def advance(
 
     The p, h, reduced gradients and multipliers of the result are in the BEST rows.
     """
-    v = work.v
+    v, careful = work.v, not caution.skip_zeros
+    pattern = find_pattern(work.a[at.SEEN_BY], not careful)
     if cold:
-        cold_start(work, not caution.skip_zeros)
+        cold_start(work, pattern, careful)
     best = LimitedIncumbent(np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf)
     for i in range(v.shape[1]):
         v[at.BEST_P, i] = v[at.P, i]
     steps = 0
     pairs = _count_pairs(work)
     while True:
-        bounds = evaluate(work)
+        bounds = evaluate(work, pattern)
         best = _improve(work, best, bounds)
-        reached = is_within(best.value, best.upper, best.lower, goal)
+        reached = is_within(best.value, best.upper, best.lower, _share(work, best, goal, tolerance))
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1
-        system = assemble(work)
+        system = assemble(work, pattern, careful)
         mu = _aim_at_zero(work, pairs)
-        solve_direction(work, system, int(0))  # predictor
+        solve_direction(work, system, int(0), pattern)  # predictor
         left = _mean_product_after(work, pairs, min(1.0, _to_boundary(work))) / mu
         target = mu * max(left * left * left, caution.least)  # centring
         residuals = _residuals(work, system.pivot)
@@ -59,10 +63,21 @@ def advance(
         value = min(best.value, bounds.value)
         target = max(target, min(10.0 * mu, 0.1 * tolerance * (1.0 + value) / pairs))
         _aim_at(work, target, caution.limit * mu)
-        solve_direction(work, system, caution.refinements)  # corrector
+        solve_direction(work, system, caution.refinements, pattern)  # corrector
         far = pairs * mu > caution.near * (1.0 + bounds.value)
         stride = caution.stride if far else 0.995
         _step(work, min(1.0, stride * _to_boundary(work)))
+
+
+@inlined
+def _share(work: Work, best: LimitedIncumbent, goal: float, tolerance: float) -> float:
+    """The goal; a rough one counts for at most DEAR if linear limits are dear to meet.
+
+    What they cost is most of the value then, and says nothing of how well the rest is known.
+    """
+    if goal > tolerance and work.limit.shape[1] > 0 and 1.0 + best.value > DEAR:
+        return max(tolerance, goal * (DEAR / (1.0 + best.value)))
+    return goal
 
 
 @inlined

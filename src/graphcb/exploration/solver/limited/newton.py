@@ -19,8 +19,16 @@ from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import add_squares, dot, factorise, solve_in_place
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.workspace import Work
+from graphcb.exploration.solver.newton_system import add_sparse_squares
+from graphcb.exploration.solver.sparsity import (
+    Pattern,
+    add_transposed_product,
+    fill_in,
+    multiply,
+)
 from graphcb.exploration.solver.workspace import Floats, squares
 
+SLIGHT = 1e-3  # share of the matrix below which the curvature of passive terms is left out
 WEIGHT = 1e6  # of an equation, relative to the rest of the matrix
 
 
@@ -31,24 +39,24 @@ class LimitedSystem(NamedTuple):
     anchor: int
     total: float  # sum of q / s
     shared: float  # curvature along the sum of all steps, from the term of the pivot
+    bent: bool  # whether the curvature of passive terms is in the matrix
 
 
 @inner
-def assemble(work: Work) -> LimitedSystem:
+def assemble(work: Work, pattern: Pattern, careful: bool) -> LimitedSystem:
     """Build the matrix at the iterate where `certificate.evaluate` was called; factorise it."""
     v, a = work.v, work.a
     n = v.shape[1]
     pivot = find_pivot(v)
     anchor, total = _weigh(work)
-    _fill_slopes(v, a, pivot, anchor)
-    _fill_curves(work, pivot)
+    n_full = fill_in(pivot, a[at.SEEN_BY], pattern)
+    sparse = n_full < n
+    _fill_slopes(v, a, pivot, anchor, sparse, pattern)
+    _fill_curves(v, a, pivot, pattern)
+    add_transposed_product(a[at.SLOPES], v[at.ROOT], pattern, v[at.MEAN])
     x, mean, flat = v[more.X], v[at.MEAN], v[at.FLAT]
     d, e, m, c = v[more.D], v[more.E], v[at.M], v[more.N]
     w, u, k = v[at.W], v[at.U], v[at.K]
-    for b in range(n):
-        root, row = v[at.ROOT, b], a[at.SLOPES, b]
-        for j in range(n):
-            mean[j] += root * row[j]
     matrix = a[at.NEWTON]
     shared: float = 2.0 * k[pivot] / (w[pivot] * (u[pivot] * u[pivot] + k[pivot]))
     stiff = shared
@@ -59,8 +67,14 @@ def assemble(work: Work) -> LimitedSystem:
         for j in range(i, n):
             matrix[i, j] = along * x[j] - down * mean[j]
         matrix[i, i] += flat[i] + x[i] * m[i] + x[i] * x[i] * (c[i] / e[i])
-    add_squares(1.0, squares(a, n), int(0), n, matrix)
-    add_squares(1.0, work.bends, int(0), n, matrix)
+    factors = squares(a, n)
+    if sparse:
+        factors = add_sparse_squares(factors, pattern, n_full, matrix)
+    add_squares(1.0, factors, int(0), n, matrix)
+    bent = _is_bent(work, pivot, careful)
+    if bent:
+        _fill_bends(work, pivot)
+        add_squares(1.0, work.bends, int(0), n, matrix)
     _fill_tilts(work, pivot)
     add_squares(1.0, work.tilts, int(0), n, matrix)
     for i in range(n):  # y = 0 for the pivot and for fixed actions
@@ -69,7 +83,7 @@ def assemble(work: Work) -> LimitedSystem:
                 matrix[min(i, j), max(i, j)] = 0.0
             matrix[i, i] = 1.0
     factorise(matrix)
-    return LimitedSystem(pivot, anchor, total, shared)
+    return LimitedSystem(pivot, anchor, total, shared, bent)
 
 
 @inner
@@ -110,43 +124,53 @@ def _weigh(work: Work) -> tuple[int, float]:
 
 
 @inner
-def _fill_slopes(v: Floats, a: Floats, pivot: int, anchor: int) -> None:
-    """Row b: root_b x_j (d_j - d_pivot), d the gradient of constraint b minus the anchor's."""
+def _fill_slopes(
+    v: Floats, a: Floats, pivot: int, anchor: int, sparse: bool, pattern: Pattern
+) -> None:
+    """Row b: root_b x_j (d_j - d_pivot), d the gradient of constraint b minus the anchor's.
+
+    In a sparse graph the gradient of the anchor is not subtracted; see `newton_system.assemble`.
+    """
     n = v.shape[1]
     x, p, loops, w, w_others = v[more.X], v[at.P], v[at.LOOPS], v[at.W], v[at.W_OTHERS]
     roots, seen_by, slopes = v[at.ROOT], a[at.SEEN_BY], a[at.SLOPES]
+    start, action, length = pattern.start, pattern.action, pattern.length
     anchor_row = slopes[anchor]
-    for turn in range(n + 1):  # the anchor first: the others subtract it
+    for turn in range(1 if sparse else 0, n + 1):  # the anchor first: the others subtract it
         b = anchor if turn == 0 else turn - 1
-        if turn > 0 and b == anchor:
+        if turn > 0 and b == anchor and not sparse:
             continue
         own = -(2.0 * (w_others[b] / w[b]) + loops[b] / w[b]) / w[b]
         others = -(1.0 - 2.0 * p[b]) / w[b] / w[b]
-        seen, row = seen_by[b], slopes[b]
+        seen, row, root = seen_by[b], slopes[b], roots[b]
+        if length[b] > 0:
+            for e in range(start[b], start[b] + length[b]):
+                row[action[e]] = root * (x[action[e]] * (others * seen[action[e]]))
+            row[b] = root * (x[b] * own)
+            continue
         base = own if b == pivot else others * seen[pivot]
         for j in range(n):
             row[j] = x[j] * (others * seen[j] - base)
         row[b] = x[b] * (own - base)
         if turn > 0:
-            root = roots[b]
             for j in range(n):
-                row[j] = root * (row[j] - anchor_row[j])
-    for j in range(n):
-        anchor_row[j] = 0.0
+                row[j] = root * (row[j] if sparse else row[j] - anchor_row[j])
+    if not sparse:
+        for j in range(n):
+            anchor_row[j] = 0.0
 
 
 @inner
-def _fill_curves(work: Work, pivot: int) -> None:
+def _fill_curves(v: Floats, a: Floats, pivot: int, pattern: Pattern) -> None:
     """The curvature of the terms: squares of rows, and a diagonal rest in FLAT.
 
-    See `newton_system._fill_curves`. The term l^2 / W of a passive action has the row
-    (2 l^2 / W^3)^(1/2) G_.i alone.
+    See `newton_system._fill_curves`.
     """
-    v, a, passive = work.v, work.a, work.passive
     n = v.shape[1]
     x, q, loops, flat = v[more.X], v[at.Q], v[at.LOOPS], v[at.FLAT]
     w, w_others, u, k = v[at.W], v[at.W_OTHERS], v[at.U], v[at.K]
     seen_by, curves = a[at.SEEN_BY], a[at.CURVES]
+    start, action, length = pattern.start, pattern.action, pattern.length
     for i in range(n):
         size = u[i] * u[i] + k[i]
         factor = np.sqrt(2.0 * size / w[i]) / w[i]
@@ -161,16 +185,38 @@ def _fill_curves(work: Work, pivot: int) -> None:
             flat[i] = 0.0
         else:
             base = seen[pivot]
-            for j in range(n):
-                row[j] = factor * x[j] * (seen[j] - base)
+            if length[i] > 0:
+                for e in range(start[i], start[i] + length[i]):
+                    row[action[e]] = factor * x[action[e]] * seen[action[e]]
+            else:
+                for j in range(n):
+                    row[j] = factor * x[j] * (seen[j] - base)
             row[i] = factor * x[i] * (share_k * (loops[i] - base) - share_u * (own + u[i] * base))
             flat[i] = 2.0 * share_k / w[i] * x[i] * x[i]
+
+
+@inner
+def _is_bent(work: Work, pivot: int, careful: bool) -> bool:
+    """Whether the curvature of passive terms counts beside that of the active ones."""
+    x, passive, matrix = work.v[more.X], work.passive, work.a[at.NEWTON]
+    most = 0.0
     for b in range(passive.shape[1]):
-        w_b, t = passive[more.PASSIVE_W, b], passive[more.PASSIVE_T, b]
-        factor = np.sqrt(2.0 / w_b) * t
-        seen, row = work.seen[b], work.bends[b]
-        for j in range(n):
-            row[j] = factor * x[j] * (seen[j] - seen[pivot])
+        most += 2.0 * passive[more.PASSIVE_H, b] / passive[more.PASSIVE_W, b]
+    share = 0.0 if careful else SLIGHT
+    for j in range(x.size):
+        if j != pivot and x[j] * x[j] * most > share * matrix[j, j]:
+            return True
+    return False
+
+
+@inner
+def _fill_bends(work: Work, pivot: int) -> None:
+    """The term l^2 / W of a passive action has the row (2 l^2 / W^3)^(1/2) G_.i alone."""
+    x, passive, seen, bends = work.v[more.X], work.passive, work.seen, work.bends
+    for b in range(passive.shape[1]):
+        factor = np.sqrt(2.0 / passive[more.PASSIVE_W, b]) * passive[more.PASSIVE_T, b]
+        for j in range(x.size):
+            bends[b, j] = factor * x[j] * (seen[j, b] - seen[pivot, b])
 
 
 @inner
@@ -206,7 +252,7 @@ def _stiffness(limit: Floats, r: int) -> float:
 
 
 @inner
-def solve_direction(work: Work, system: LimitedSystem, refinements: int) -> None:
+def solve_direction(work: Work, system: LimitedSystem, refinements: int, pattern: Pattern) -> None:
     """Fill DP, DQ, DS, DM, DN, DZ and DY with the direction that aims at TO_S, ..., TO_Z."""
     v, a, limit = work.v, work.a, work.limit
     n, pivot, anchor = v.shape[1], system.pivot, system.anchor
@@ -223,14 +269,13 @@ def solve_direction(work: Work, system: LimitedSystem, refinements: int) -> None
     for b in range(n):
         push = to_s[b] / s[b] + root[b] * root[b] * residual[b]
         pull += push
-        factor, row = -push / root[b], slopes[b]
-        for j in range(n):
-            right[j] += factor * row[j]
+        ds[b] = -push / root[b]
+    add_transposed_product(slopes, ds, pattern, right)
     for j in range(n):
         right[j] += mean[j] * (pull / system.total)
     for turn in range(refinements + 1):
         if turn > 0:
-            _stationarity_residual(work, system)
+            _stationarity_residual(work, system, pattern)
         for j in range(n):
             if j == pivot or x[j] == 0.0:
                 right[j] = 0.0
@@ -242,8 +287,9 @@ def solve_direction(work: Work, system: LimitedSystem, refinements: int) -> None
             along += mean[j] * dp[j]
         lift = (pull + along) / system.total
         excess = 0.0
+        multiply(slopes, dp, pattern, ds)
         for b in range(n):
-            ds[b] = lift - dot(slopes[b], dp) / root[b] - residual[b]
+            ds[b] = lift - ds[b] / root[b] - residual[b]
             dq[b] = (to_s[b] - q[b] * ds[b]) / s[b]
             excess += dq[b]
             step = -moved if b == pivot else x[b] * dp[b]
@@ -289,7 +335,7 @@ def _pull_of_stationarity(work: Work, pivot: int) -> None:
 
 
 @inner
-def _stationarity_residual(work: Work, system: LimitedSystem) -> None:
+def _stationarity_residual(work: Work, system: LimitedSystem, pattern: Pattern) -> None:
     """Fill RIGHT with what the direction leaves of stationarity: iterative refinement."""
     v, a, limit, pivot = work.v, work.a, work.limit, system.pivot
     n = v.shape[1]
@@ -307,13 +353,14 @@ def _stationarity_residual(work: Work, system: LimitedSystem) -> None:
     level = spare[pivot] - system.shared * moved
     for j in range(n):
         right[j] = -x[j] * (spare[j] - level) - flat[j] * dp[j]
+    multiply(a[at.CURVES], dp, pattern, spare)
     for i in range(n):
-        row = a[at.CURVES, i]
-        factor = -dot(row, dp)
-        slope, pull = a[at.SLOPES, i], -dq[i] / root[i]
-        for j in range(n):
-            right[j] += factor * row[j] + pull * slope[j]
-    for b in range(work.bends.shape[0]):
+        spare[i] = -spare[i]
+    add_transposed_product(a[at.CURVES], spare, pattern, right)
+    for i in range(n):
+        spare[i] = -dq[i] / root[i]
+    add_transposed_product(a[at.SLOPES], spare, pattern, right)
+    for b in range(work.bends.shape[0] if system.bent else 0):
         row = work.bends[b]
         factor = -dot(row, dp)
         for j in range(n):

@@ -29,19 +29,28 @@ def price(
     box: Box,
     work: Work,
     best: LimitedIncumbent,
+    slack: float,
     revealed: Floats,
     reduced: Floats,
     line: Floats,
 ) -> Prices:
-    """Extend the bounds to all actions; fill `revealed` (W) and `reduced` for all of them."""
+    """Extend the bounds to all actions; fill `revealed` (W) and `reduced` for all of them.
+
+    What an action outside reveals of others outside is first taken to be all of it, and worked out
+    for those alone that would help then, by more than minus `slack`.
+    """
     n, size = ft.size, work.v.shape[1]
     value, upper = best.value, best.upper
     if size == n:
         return Prices(value, upper, best.lower)
     if not upper < np.inf:
         return Prices(value, upper, -np.inf)  # the bound is one for these actions alone
-    _add_up(edges, active, inside, box, work, revealed, reduced, line)
+    _add_up(active, box, work, revealed, reduced)
     gaps, p, error = work.v[at.FT], work.v[at.BEST_P], work.error
+    idle = 0.0
+    for i in range(work.outside.size):
+        t = work.passive[more.BEST_PASSIVE_T, i]
+        idle += t * t
     common = 0.0
     for k in range(size):
         common += p[k] * (gaps[k] + p[k] / revealed[active.actions[k]])
@@ -54,7 +63,7 @@ def price(
             term = (1.0 - 2.0 * box.lower[b]) * inverse - ft[b]
             value = max(value, common + term)
             upper = max(upper, common + term + error * (common + inverse + ft[b]))
-            worth = reduced[b]
+            worth = reduced[b] + idle
             reduced[b] = ft[b] - worth
             line[b] = ft[b] + worth
     for i in range(work.outside.size):
@@ -70,6 +79,8 @@ def price(
     for b in range(n):
         if not inside[b]:
             reduced[b] -= error * line[b]
+    if idle > 0.0:
+        _work_out(edges, inside, box, work, best, slack, idle, reduced, line)
     for k in range(size):
         reduced[active.actions[k]] = work.v[more.BEST_REDUCED, k]
     _, below = fill_up(reduced, box.span, box.mass, error)
@@ -77,16 +88,7 @@ def price(
 
 
 @inlined
-def _add_up(
-    edges: Edges,
-    active: Active,
-    inside: Flags,
-    box: Box,
-    work: Work,
-    revealed: Floats,
-    worth: Floats,
-    line: Floats,
-) -> None:
+def _add_up(active: Active, box: Box, work: Work, revealed: Floats, worth: Floats) -> None:
     """Fill `revealed` from the best p, and `worth` from the h of the best bound."""
     n = revealed.size
     v, p, h = work.v, work.v[at.BEST_P], work.v[at.BEST_H]
@@ -98,18 +100,34 @@ def _add_up(
         for b in range(n):
             revealed[b] += d_k * reveal[b]
             worth[b] += h_k * seen_by[b]
-    if work.outside.size > 0:
-        idle = np.zeros(n)
-        for i in range(work.outside.size):
-            t = work.passive[more.BEST_PASSIVE_T, i]
-            idle[work.outside[i]] = t * t
-        for b in range(n):
-            if not inside[b]:
-                if edges.form == MATRIX:
-                    worth[b] += dot(edges.flat[b * n : (b + 1) * n], idle)
-                else:
-                    fetch(edges, b, bool(ROW), line)
-                    worth[b] += dot(line, idle)
+
+
+@inner
+def _work_out(
+    edges: Edges,
+    inside: Flags,
+    box: Box,
+    work: Work,
+    best: LimitedIncumbent,
+    slack: float,
+    idle: float,
+    reduced: Floats,
+    line: Floats,
+) -> None:
+    """Work out what the actions that seem to help reveal of those that stay at their floors."""
+    n = reduced.size
+    square = np.zeros(n)
+    for i in range(work.outside.size):
+        t = work.passive[more.BEST_PASSIVE_T, i]
+        square[work.outside[i]] = t * t
+    for b in range(n):
+        if not inside[b] and (best.level - reduced[b]) * min(box.span[b], box.mass) > -slack:
+            if edges.form == MATRIX:
+                revealed = dot(edges.flat[b * n : (b + 1) * n], square)
+            else:
+                fetch(edges, b, bool(ROW), line)
+                revealed = dot(line, square)
+            reduced[b] += max(0.0, (idle - revealed) - 2.0 * work.error * idle)
 
 
 @inlined

@@ -11,6 +11,7 @@ from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import solve_programs, solver_for, work_room
 from graphcb.exploration.solver.limited.bandit import solve_bandit_within
+from graphcb.exploration.solver.limited.box import box_on
 from graphcb.exploration.solver.limited.entry import solve_limited
 from graphcb.exploration.solver.limited.full_information import solve_full_information_within
 from graphcb.exploration.solver.limited.points import (
@@ -110,10 +111,9 @@ def solve_within(
         p[row] = facts.only
         settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
     else:
-        within, stop = facts.inner, row + 1
         solve_limited(
-            scaled, gammas, edges, box.lower, box.upper, box.rows, box.most, within, tolerance,
-            max_steps, work_room(losses.shape[1]), row, stop, p, outcomes,
+            scaled, gammas, edges, box_on(graph, edges, box, facts.inner), tolerance, max_steps,
+            work_room(losses.shape[1]), row, p, outcomes,
         )  # fmt: skip
         if (
             outcomes[row, STATUS] == NOT_CERTIFIED

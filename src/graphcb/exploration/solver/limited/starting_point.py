@@ -15,6 +15,7 @@ from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.certificate import evaluate
 from graphcb.exploration.solver.limited.newton import find_pivot
 from graphcb.exploration.solver.limited.workspace import Box, Work
+from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats, Indices
 
 LEAST_SLACK = 1e-3  # of a linear limit that cannot be met with room to spare, at a cold start
@@ -22,6 +23,8 @@ TINY_SLACK = 1e-7  # the room to spare for that
 KEPT = 0.3  # share of the inner point's slack that the starting point has
 HALFWAY = 0.5  # the same if there are equations
 FARTHEST = 0.9  # share of the way to the inner point: it may be at floors and caps
+BELOW = 0.3  # the level below the smallest gradient, relative to their spread
+CENTRED = 0.1  # smallest product of p and m, relative to the mean
 PASSES = 8  # of the search for the scale of the weights
 
 
@@ -36,7 +39,7 @@ class LimitedIterate(NamedTuple):
 
 
 @inner
-def cold_start(work: Work, careful: bool) -> None:
+def cold_start(work: Work, pattern: Pattern, careful: bool) -> None:
     """Fill the iterate: choose p, set slacks below a level, and make all products equal."""
     v, limit = work.v, work.limit
     value = _estimate_value(v, work.a) if careful else 1.0
@@ -45,7 +48,7 @@ def cold_start(work: Work, careful: bool) -> None:
     _move_within(work)
     for r in range(limit.shape[1]):
         limit[more.Y, r] = 0.0
-    bounds = evaluate(work)
+    bounds = evaluate(work, pattern)
     room = 0.5 * (1.0 + bounds.value)
     q, s, m, c = v[at.Q], v[at.S], v[at.M], v[at.C]
     x, d, e, span = v[more.X], v[more.D], v[more.E], v[more.SPAN]
@@ -64,6 +67,34 @@ def cold_start(work: Work, careful: bool) -> None:
         enough = left > max(0.1 * most, TINY_SLACK)
         limit[more.Z, r] = left if enough else max(0.1 * abs(left), LEAST_SLACK)
         limit[more.Y, r] = mu / limit[more.Z, r] if limit[more.EQUAL, r] == 0.0 else 0.0
+    if limit.shape[1] > 0:
+        _balance(work, mu)
+
+
+@inlined
+def _balance(work: Work, mu: float) -> None:
+    """Raise the multipliers of the floors to where g - m + n + rows.T @ y is constant.
+
+    With linear limits p is far from the cheapest actions, and g far from constant: steps that had
+    to mend that first would be short.
+    """
+    v, limit, spare = work.v, work.limit, work.v[at.SPARE]
+    n, x, d, m = v.shape[1], v[more.X], v[more.D], v[at.M]
+    for i in range(n):
+        spare[i] = v[at.G, i] + v[more.N, i]
+    for r in range(limit.shape[1]):
+        y, row = limit[more.Y, r], work.rows[r]
+        for i in range(n):
+            spare[i] += y * row[i]
+    least, mean = np.inf, 0.0
+    for i in range(n):
+        if x[i] > 0.0:
+            least = min(least, spare[i])
+            mean += spare[i] * (d[i] / work.mass)
+    level = least - BELOW * (mean - least)
+    for i in range(n):
+        if x[i] > 0.0:
+            m[i] = max(spare[i] - level, CENTRED * mu / d[i])
 
 
 @inner

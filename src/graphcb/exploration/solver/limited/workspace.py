@@ -43,10 +43,10 @@ LIMIT_VECTORS = 8
 PASSIVE_VECTORS = 6
 (
     PASSIVE_L,
-    PASSIVE_FT,
     PASSIVE_BASE,  # what all floors reveal of it
     PASSIVE_W,
     PASSIVE_T,  # L / W
+    PASSIVE_H,  # (L / W)^2
     BEST_PASSIVE_T,
 ) = range(PASSIVE_VECTORS)
 
@@ -59,14 +59,32 @@ class Box(NamedTuple):
     """The limits of one program over all actions, and what the floors alone reveal."""
 
     lower: Floats  # (n,)
+    upper: Floats  # (n,)
     span: Floats  # (n,) cap - floor, infinite without a cap
     rows: Floats  # (r, n)
     bound: Floats  # (r,) most - rows @ lower
-    equal: Flags  # (r,) which are equations
+    equal: Floats  # (r,) 1 for equations
     mass: float  # 1 - sum of the floors
     others: Floats  # (n,) revealed by the floors of the others
     base: Floats  # (n,) revealed by all floors
     inner: Floats  # (n,) p - floor of a point well within the linear limits
+    left_out: Floats  # (n,) 1 for actions that are never revealed and never played
+
+
+class PackedBox(NamedTuple):
+    """A `Box` in few arrays, which are quick to hand over."""
+
+    of_actions: Floats  # (7, n) lower, upper, span, others, base, inner and left_out
+    rows: Floats
+    of_rows: Floats  # (2, r) bound and equal
+    mass: float
+
+
+@inlined
+def unpack(packed: PackedBox) -> Box:
+    """The box."""
+    a, r = packed.of_actions, packed.of_rows
+    return Box(a[0], a[1], a[2], packed.rows, r[0], r[1], packed.mass, a[3], a[4], a[5], a[6])
 
 
 class Work(NamedTuple):
@@ -80,11 +98,12 @@ class Work(NamedTuple):
     inner: Floats  # (n,) a point well within the linear limits
     best_y: Floats  # (r,) multipliers of the best bound so far
     passive: Floats  # (PASSIVE_VECTORS, m) actions outside the set with a positive floor
-    seen: Floats  # (m, n) the probability that an active action reveals a passive one
-    bends: Floats  # (m, n) the curvature of their terms
+    seen: Floats  # (n, m) the probability that an active action reveals a passive one
+    bends: Floats  # (m, n) the curvature of their terms, where it counts
     outside: Indices  # (m,) which actions they are
     mass: float  # sum of D
     idle: float  # sum of the floors of the passive actions
+    paid: float  # sum of their floors times their gaps
     error: float  # relative rounding of a sum
 
 
@@ -110,9 +129,9 @@ def lay_out_limited(
     work = Work(
         v, a, np.empty((r, size)), np.empty((r, size)),
         np.empty((LIMIT_VECTORS, r)), np.empty(size), np.zeros(r),
-        np.empty((PASSIVE_VECTORS, m)), np.empty((m, size)), np.empty((m, size)),
-        np.empty(m, dtype=np.int64), box.mass, _fill_passive_floors(box, inside),
-        (n + r + 16) * 2.0**-53,
+        np.empty((PASSIVE_VECTORS, m)), np.empty((size, m)), np.empty((m, size)),
+        np.empty(m, dtype=np.int64), box.mass, *_add_up_floors(ft, box, inside),
+        (2 * n + r + 16) * 2.0**-53,
     )  # fmt: skip
     for k in range(size):
         v[L, k], v[SPAN, k] = box.lower[active.actions[k]], box.span[active.actions[k]]
@@ -121,24 +140,26 @@ def lay_out_limited(
         for i in range(r):
             work.rows[i, k] = box.rows[i, active.actions[k]]
     for i in range(r):
-        work.limit[BOUND, i] = box.bound[i]
-        work.limit[EQUAL, i] = 1.0 if box.equal[i] else 0.0
+        work.limit[BOUND, i], work.limit[EQUAL, i] = box.bound[i], box.equal[i]
     i = 0
     for b in range(n):
         if not inside[b] and box.lower[b] > 0.0:
             work.outside[i] = b
-            work.passive[PASSIVE_L, i], work.passive[PASSIVE_FT, i] = box.lower[b], ft[b]
+            work.passive[PASSIVE_L, i] = box.lower[b]
             work.passive[PASSIVE_BASE, i] = box.base[b]
-            for k in range(size):
-                work.seen[i, k] = active.reveal[k, b]
             i += 1
+    for k in range(size):
+        for i in range(m):
+            work.seen[k, i] = active.reveal[k, work.outside[i]]
     return work
 
 
 @inner
-def _fill_passive_floors(box: Box, inside: Flags) -> float:
-    idle = 0.0
+def _add_up_floors(ft: Floats, box: Box, inside: Flags) -> tuple[float, float]:
+    """The sum of the floors of passive actions, and of what they cost."""
+    idle = paid = 0.0
     for b in range(inside.size):
         if not inside[b]:
             idle += box.lower[b]
-    return idle
+            paid += box.lower[b] * ft[b]
+    return idle, paid
