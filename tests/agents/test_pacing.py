@@ -121,7 +121,7 @@ def test_several_budgets_hold_at_once(rounds, worst_for):
         assert (spent <= most * (1.0 + 1e-12)).all()
 
 
-# In the last round the second action is the least over for both, but over for two.
+# In the last round the second action is the least over, but only the first keeps both bands.
 CHEAPER_FOR_ONE = [
     (0.0, 0.0, 0.0, 0.0),
     (0.0, 0.0, 0.0, 16.0),

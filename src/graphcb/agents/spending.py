@@ -205,7 +205,8 @@ class Spending:
         among = lasting if lasting.any() else among
         units = np.array([a.unit if a.unit >= TINY else 1.0 for a in self.accounts])
         worst: Floats = ((costs - room[:, None]) / units[:, None]).max(axis=0)
-        return among & (worst <= worst[among].min())
+        least: Flags = among & (worst <= worst[among].min())
+        return least
 
     def _check_given(self, given: Any) -> Mapping[str, Any]:
         if given is None:
