@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graphcb.agents import Account, Budget, Spending
@@ -11,6 +11,8 @@ from graphcb.saving import from_bytes, to_bytes
 PER_ROUND = Budget("b", "each round", at_most=0.25)
 
 amounts = st.floats(0.0, 100.0) | st.sampled_from([0.0, 1e-9, 1e-3, 1.0, 1e6])
+shares = st.floats(0.0, 1.0)
+NOTHING = (0.0, 0.0, 0.0)
 
 
 def allowed_in(spending, n_actions):
@@ -29,8 +31,8 @@ def play(spending, costs, choose, *, predicted=None, names=None):
     return spending, spending.settled(np.eye(n_actions)[action], action), action
 
 
-def dearest(allowed, costs):
-    return int(allowed[costs[0, allowed].argmax()])
+def dearest(allowed, costs, budget=0):
+    return int(allowed[costs[budget, allowed].argmax()])
 
 
 @settings(deadline=None)
@@ -40,14 +42,14 @@ def dearest(allowed, costs):
 )
 def test_spending_is_never_ahead_by_more_than_the_widest_band(at_most, rounds):
     """Whoever draws may always draw the worst: one action is free, the others cost anything."""
-    spending, widest = Spending.of([Budget("b", "each round", at_most)]), 0.0
+    spending, most = Spending.of([Budget("b", "each round", at_most)]), 0.0
     for one, two, loss, kind in rounds:
         choose = dearest if kind else lambda allowed, _: int(allowed[-1])
         predicted = np.array([loss, 0.5, 1.0 - loss])
         opened, spending, _ = play(spending, [[0.0, one, two]], choose, predicted=predicted)
-        widest = max(widest, opened.accounts[0].band)
+        most = max(most, opened.accounts[0].accrued + opened.accounts[0].band)
         account = spending.accounts[0]
-        assert account.spent <= (account.accrued + widest) * (1.0 + 1e-12)
+        assert account.spent <= most * (1.0 + 1e-12)
         assert 0.0 <= account.price < np.inf
 
 
@@ -99,21 +101,61 @@ def test_a_hard_stop_by_the_clock_is_never_exceeded(at_most, rounds):
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(amounts, amounts, amounts), max_size=60))
-def test_several_budgets_hold_at_once(rounds):
+@given(st.lists(st.tuples(amounts, amounts, amounts), max_size=60), st.integers(0, 2))
+@example([NOTHING] * 5 + [(0.0, 0.125, 7.0), (5.0, 0.0, 0.0)], 0)
+@example([NOTHING] * 5 + [(1e6, 0.0, 0.0)] + [NOTHING] * 3 + [(0.0, 4e-108, 1e6)], 0)
+def test_several_budgets_hold_at_once(rounds, worst_for):
+    """One action is free in all: in one budget a band that shrinks, in another a dear action."""
     budgets = [
         Budget("one", "each round", 0.3),
         Budget("two", "each round", 2.0, per=5),
         Budget("three", "each round", 1.0, hard=True),
     ]
-    spending, widest = Spending.of(budgets), np.zeros(3)
+    spending, most = Spending.of(budgets), np.zeros(3)
     for a, b, c in rounds:
         costs = [[0.0, a, b], [0.0, b, c], [0.0, c, a]]
-        opened, spending, _ = play(spending, costs, dearest)
+        opened, spending, _ = play(spending, costs, lambda *round: dearest(*round, worst_for))
+        one, two, three = opened.accounts
+        most = np.maximum(most, [one.accrued + one.band, two.accrued + two.band, three.accrued])
+        spent = np.array([account.spent for account in spending.accounts])
+        assert (spent <= most * (1.0 + 1e-12)).all()
+
+
+# In the last round the second action is the least over, but only the first keeps both bands.
+CHEAPER_FOR_ONE = [
+    (0.0, 0.0, 0.0, 0.0),
+    (0.0, 0.0, 0.0, 16.0),
+    (0.0, 0.0, 0.0, 0.0),
+    (0.0, 0.0, 16.0, 0.0),
+    (0.0, 0.0, 0.0, 40.0),
+    (0.0, 0.0, 0.0, 8.0),
+    (0.0, 1.0, 0.0, 40.0),
+    (1.0, 0.0, 1.0, 40.0),
+]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(shares, shares, amounts, amounts), max_size=60), st.integers(0, 1))
+@example(CHEAPER_FOR_ONE, 1)
+def test_an_action_within_every_allowance_keeps_every_band(rounds, worst_for):
+    """The second action is cheaper for one budget and may be dear for the other."""
+    budgets = [Budget("one", "each round", 1.0), Budget("two", "each round", 10.0, per=5)]
+    spending, widest = Spending.of(budgets), np.zeros(2)
+    for one, two, dear, dearer in rounds:
+        costs = [[one, one / 2.0, dear], [2.0 * two, dearer, dear]]
+        opened, spending, _ = play(spending, costs, lambda *round: dearest(*round, worst_for))
         widest = np.maximum(widest, [account.band for account in opened.accounts])
-        widest[2] = 0.0
         for account, band in zip(spending.accounts, widest, strict=True):
             assert account.spent <= (account.accrued + band) * (1.0 + 1e-12)
+
+
+def test_a_free_action_is_never_refused_when_the_band_shrinks():
+    """A hard stop that is not reached, and dear actions that are gone."""
+    spending = Spending.of([Budget("b", "each round", 100.0, per=1000, hard=True)])
+    for cost in [50.0] + [0.125] * 30:
+        opened, spending, action = play(spending, [[0.0, cost]], dearest)
+    assert opened.accounts[0].balance + opened.accounts[0].band < 0.0
+    assert action == 0
 
 
 def test_what_is_not_spent_stays_and_the_price_falls_to_nothing():

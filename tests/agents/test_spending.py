@@ -150,6 +150,19 @@ class TestPlaying:
             assert p[2] >= 0.05
             agent.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
 
+    def test_a_hard_stop_refuses_floors_that_it_cannot_pay_for(self):
+        """Floors on costs that come each round cannot be checked when the agent is made."""
+        budget = Budget("b", "each round", at_most=1.0, per=9, hard=True)
+        agent = Greedy(ridge(), budgets=[budget], limits=Limits(floors={2: 0.05}))
+        costs = {"b": [0.0, 0.0, 1.0]}
+        p = agent.act([1.0, 0.0], REVIEW, costs=costs)
+        agent.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
+        before = state(agent)
+        with pytest.raises(ValueError, match="must pay for the floors, but what is left of 'b' do"):
+            agent.act([1.0, 0.0], REVIEW, costs=costs)
+        assert state(agent) == before
+        assert agent.act([1.0, 0.0], REVIEW, costs={"b": [0.0, 1.0, 0.0]})[2] >= 0.05
+
     def test_the_price_chooses_what_is_worth_it(self):
         """With prices, fewer mistakes than with the same band, first come, first served."""
         from graphcb.agents import pacing

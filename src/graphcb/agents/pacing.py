@@ -18,19 +18,26 @@ one follows the balance,
 
 so that what is left is spent, and what is over is saved, within a few dear actions.
 
-**The band** is certain. An action may be played if its cost is at most balance + band,
+**The band** is certain. The room of a round is max(0, balance + band), with
 
     band = u (1 + AHEAD / (1 + accrued / (PAID_BACK u))^2)
 
-and if none may be, the cheapest is. Whatever the losses and the draws, then:
+and an action may be played if it costs no more than the room of each budget. If there is none,
+those are considered that cost no more than the room or the allowance of each budget, and if there
+is none again, all; what is least over is played (`Spending.within`). So whatever the losses and
+the draws, and for every budget at once:
 
-- if some action of each round costs nothing and u is steady, spent <= accrued + band: 6 dear
-  actions ahead at first, when nothing has been learned and seeing is worth most, and little more
-  than one later, 1 % of what was accrued after 104 of them. (AHEAD and PAID_BACK are such that
-  accrued + band never falls.)
-- if some action of each round costs no more than the round's allowance, spent <= accrued + the
-  largest band so far, which is 6 u.
-- if u changes, both hold with the largest accrued + band, or band, so far.
+- if one action of each round is free in all budgets, spent is at most the largest accrued + band
+  so far. If u is steady, that is accrued + band of now: 6 dear actions ahead at first, when
+  nothing has been learned and seeing is worth most, and little more than one later, 1 % of what
+  was accrued after 104 of them. (AHEAD and PAID_BACK are such that accrued + band never falls.)
+- if one action of each round costs no more than the allowance in all budgets, and nothing in
+  those with a hard stop, spent is at most accrued + the largest band so far, at most 6 u if u is
+  steady.
+
+Otherwise nothing is certain: each action may cost too much in some budget. Limits come first: a
+floor is played without room, and where limits leave no action with room, they hold and the budget
+gives way, unless it has a hard stop. The baseline of `Conservative` is played whatever it costs.
 """
 
 import math
@@ -129,13 +136,14 @@ class Account:
         )
 
     def room(self, budget: Budget) -> float:
-        """The largest cost that may be paid in this round."""
+        """The largest cost that may be paid in this round; what costs nothing always may."""
         if budget.hard and budget.per == "round":
-            return _left(self.accrued, self.spent)
-        room = _left(self.accrued + self.band, self.spent)
-        if not budget.hard:
-            return room
-        return min(room, _left(budget.at_most, self.spent_in_period))
+            room = _left(self.accrued, self.spent)
+        else:
+            room = _left(self.accrued + self.band, self.spent)
+        if budget.hard and budget.per != "round":
+            room = min(room, _left(budget.at_most, self.spent_in_period))
+        return max(0.0, room)  # a band that shrank with the unit may leave less than nothing
 
     def settled(self, expected: float, paid: float, *, held: bool) -> "Account":
         """The account after a round; `held`: there was an action that could not be paid for."""

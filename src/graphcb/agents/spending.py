@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import LARGEST, Budget
-from graphcb.agents.pacing import Account
+from graphcb.agents.pacing import TINY, Account
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
@@ -90,26 +90,28 @@ class Spending:
         """The limits of the open round, with caps of 0 on what cannot be paid for.
 
         Limits come first: where they leave no choice among what can be paid for, a budget
-        without a hard stop gives way.
+        without a hard stop gives way. With one, the round is refused.
         """
-        costs = self._open()
-        excess = costs - self._room()[:, None]
-        if (excess <= 0.0).all():
+        costs, room = self._open(), self._room()[:, None]
+        if (costs <= room).all():
             return box
         stops = np.array([budget.hard for budget in self.budgets])
-        can_stop: Flags = (excess[stops] <= 0.0).all(axis=0)
-        affordable = can_stop & (excess <= 0.0).all(axis=0)
+        can_stop: Flags = (costs <= room)[stops].all(axis=0)
+        affordable = can_stop & (costs <= room).all(axis=0)
         if not affordable.any() and can_stop.any():
-            units = np.array([account.unit or 1.0 for account in self.accounts])
-            worst = (excess / units[:, None]).max(axis=0)
-            affordable = can_stop & (worst <= worst[can_stop].min())
+            affordable = self._least_over(can_stop)
+        hard = listed(repr(budget.name) for budget in self.budgets if budget.hard)
+        if box is not None and (box.lower[~can_stop] > 0.0).any():
+            raise ValueError(
+                f"`budgets` must pay for the floors, but what is left of {hard} does not; "
+                "have no floor on what a hard stop may have to end"
+            )
         for allowed in (affordable, can_stop):
             if allowed.all():
                 return box
             capped = _capped(box, allowed)
             if capped.upper.sum() >= 1.0 and cheapest(np.zeros(allowed.size), *capped)[1]:
                 return capped
-        hard = listed(repr(budget.name) for budget in self.budgets if budget.hard)
         raise ValueError(
             f"`budgets` must leave a choice, but with what is left of {hard} no action can be "
             "played; offer an action that costs nothing"
@@ -191,6 +193,20 @@ class Spending:
         """The largest cost that each budget can pay in the open round."""
         pairs = zip(self.accounts, self.budgets, strict=True)
         return np.array([account.room(budget) for account, budget in pairs])
+
+    def _least_over(self, among: Flags) -> Flags:
+        """Those of `among` that are over the room by the fewest units, where none is within it.
+
+        What costs no more than the allowance comes first: no account is further ahead after it.
+        """
+        costs, room = self._open(), self._room()
+        allowances = np.array([account.allowance for account in self.accounts])
+        lasting = among & (costs <= np.maximum(room, allowances)[:, None]).all(axis=0)
+        among = lasting if lasting.any() else among
+        units = np.array([a.unit if a.unit >= TINY else 1.0 for a in self.accounts])
+        worst: Floats = ((costs - room[:, None]) / units[:, None]).max(axis=0)
+        least: Flags = among & (worst <= worst[among].min())
+        return least
 
     def _check_given(self, given: Any) -> Mapping[str, Any]:
         if given is None:
