@@ -202,10 +202,7 @@ class _Ends:
 
     def __init__(self, last: Floats, alpha: float) -> None:
         self.last = last + np.array([0.0, 1.0])
-        self._ends = [
-            [LowerEnds(0.5 * alpha, floor) for _ in range(2)]
-            for floor in (0.0, FLOOR)
-        ]
+        self._ends = [[LowerEnds(0.5 * alpha, floor) for _ in range(2)] for floor in (0.0, FLOOR)]
 
     def add(self, plain: _Terms, robust: _Terms) -> Floats:
         """The ends after each decision: (rows, decisions, 2)."""
