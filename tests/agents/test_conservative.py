@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from graphcb import (
+    Budget,
     Conservative,
     DecisionLog,
     FeedbackGraph,
     Greedy,
     Limits,
     Policy,
+    Shadow,
     SquareCBG,
     Uniform,
     graphs,
@@ -374,3 +376,19 @@ def test_losses_out_of_range_are_refused_and_change_nothing():
 def test_the_end_is_the_best_of_the_bets():
     end = sums.lower_end(np.full(sums.N_BETS, 10.0), 0.05)
     assert end == pytest.approx(10.0 - 2.0 * math.log(2 / 0.05))
+
+
+@pytest.mark.parametrize("kind", [Conservative, Shadow])
+@pytest.mark.parametrize(
+    ("budget", "baseline", "message"),
+    [
+        (Budget("b", {1: 1.0}, 0.25), 1, "it costs 1, and the budget 'b' allows 0.25 per round"),
+        (Budget("b", {1: 1.0}, 5.0, per=10), 1, "it costs 1, and the budget 'b' allows 0.5"),
+        (Budget("b", {1: 1.0}, 5.0, hard=True), 1, "it costs something, and the budget 'b' is"),
+        (Budget("b", {1: 1.0}, 0.25, hard=True), Uniform(), "what a rule will play is not known"),
+    ],
+)
+def test_a_baseline_that_budgets_cannot_pay_for_is_refused(kind, budget, baseline, message):
+    with pytest.raises(ValueError, match=message):
+        kind(SquareCBG(budgets=[budget]), baseline)
+    kind(SquareCBG(budgets=[budget]), 0)

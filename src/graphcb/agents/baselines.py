@@ -1,11 +1,13 @@
 """The baseline of a round: today's rule, as probabilities."""
 
 import copy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
 from graphcb.agents.protocol import Agent
 from graphcb.agents.rules import names_of
 from graphcb.checks import as_probabilities, listed
@@ -61,6 +63,28 @@ def baseline_probabilities(
     probabilities = np.zeros(n_actions)
     probabilities[called.index(baseline)] = 1.0
     return probabilities
+
+
+def check_budgets(budgets: Sequence[Budget], baseline: Any, name: str = "baseline") -> None:
+    """Refuse a baseline that budgets could not pay for in every round."""
+    start = f"`{name}` must be one that can always be played, got {baseline!r}, but"
+    for budget in budgets:
+        if hasattr(baseline, "act"):
+            if budget.hard:
+                raise ValueError(
+                    f"{start} the budget {budget.name!r} is hard, and what a rule will play is not "
+                    "known beforehand; leave out hard=True"
+                )
+            continue
+        costs = budget.costs if isinstance(budget.costs, Mapping) else {}
+        cost, rounds = costs.get(baseline, 0.0), budget.rounds
+        if budget.hard and cost != 0.0:
+            raise ValueError(f"{start} it costs something, and the budget {budget.name!r} is hard")
+        if rounds is not None and not isinstance(cost, str) and cost * rounds > budget.at_most:
+            raise ValueError(
+                f"{start} it costs {cost:g}, and the budget {budget.name!r} allows "
+                f"{budget.at_most / rounds:g} per round"
+            )
 
 
 def check_limits(

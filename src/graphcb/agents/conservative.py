@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.baselines import as_baseline, as_inner, baseline_probabilities, check_limits
+from graphcb.agents.baselines import (
+    as_baseline,
+    as_inner,
+    baseline_probabilities,
+    check_budgets,
+    check_limits,
+)
 from graphcb.agents.deviation import Deviation, Proof, own_reveal
 from graphcb.agents.protocol import Agent, Played, gamma_of, hook
 from graphcb.checks import as_numbers, as_probabilities
@@ -74,6 +80,7 @@ class Conservative:
             raise ValueError(f"`loss` must be a mean loss in [0, 1], or None, got {loss}")
         check_confidence(confidence)
         self.agent, self.baseline = as_inner(agent), as_baseline(baseline)
+        check_budgets(getattr(agent, "budgets", ()), self.baseline)
         self.epsilon, self.loss, self.confidence = epsilon, loss, confidence
         self.n_rounds = self.n_deviations = 0
         self.proven = self.least = 0.0

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.baselines import as_baseline, as_inner, baseline_probabilities, check_limits
+from graphcb.agents.baselines import (
+    as_baseline,
+    as_inner,
+    baseline_probabilities,
+    check_budgets,
+    check_limits,
+)
 from graphcb.agents.protocol import Agent, Played, gamma_of, hook
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
@@ -29,6 +35,7 @@ class Shadow:
 
     def __init__(self, agent: Agent, baseline: Any) -> None:
         self.agent, self.baseline = as_inner(agent), as_baseline(baseline)
+        check_budgets(getattr(agent, "budgets", ()), self.baseline)
         self.n_rounds = 0
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents import Budget, Spending
+from graphcb.agents.baselines import check_budgets
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import Limits
 from graphcb.problems.names import as_name
@@ -215,15 +216,7 @@ def check_obeys(
             raise ValueError(f"{start} its cap is {box.upper[index]:g}")
         if (box.rows[:, index] > box.most + SLACK).any():
             raise ValueError(f"{start} a linear limit does not allow that")
-    for budget in budgets:
-        cost, rounds = budget.costs.get(action, 0.0), budget.rounds
-        if budget.hard and cost != 0.0:
-            raise ValueError(f"{start} it costs something, and the budget {budget.name!r} is hard")
-        if rounds is not None and not isinstance(cost, str) and cost * rounds > budget.at_most:
-            raise ValueError(
-                f"{start} it costs {cost:g}, and the budget {budget.name!r} allows "
-                f"{budget.at_most / rounds:g} per round"
-            )
+    check_budgets(budgets, action, "baseline.action")
 
 
 def _known_action(name: str, action: Any, actions: Actions) -> str:
