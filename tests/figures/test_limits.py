@@ -1,11 +1,11 @@
 from graphcb.experiments import limits
-from graphcb.experiments.limits_claims import Runs
+from graphcb.experiments.limits_claims import LimitRuns
 from graphcb.figures.limits import draw_budgets, draw_ratios
 
 
 def runs():
     study = limits.read().made_quick()
-    return Runs(study, [study.play(setting) for setting in study.settings()])
+    return LimitRuns(study, [study.play(setting) for setting in study.settings()])
 
 
 def test_figures_show_every_budget_and_every_seed():

@@ -6,7 +6,7 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 from graphcb import Policy, Problem
 from graphcb.service import tally as tallies
 from graphcb.service import watching
-from graphcb.service.tally import Tally
+from graphcb.service.tally import LiveTally
 from graphcb.service.watching import Watch
 
 PROBLEM = Problem(
@@ -122,7 +122,7 @@ def feedback(tally, decision, at, losses=(0.0, 1.0)):
 
 
 def test_a_decision_that_shows_nothing_waits_for_the_next_that_does():
-    tally = Tally(PROBLEM)
+    tally = LiveTally(PROBLEM)
     for position, action in enumerate((0, 0, 1, 0, 1), start=1):
         tally.decided(row(position, action))
     tally.settle()
@@ -136,7 +136,7 @@ def test_a_decision_that_shows_nothing_waits_for_the_next_that_does():
 
 def test_feedback_that_never_comes_does_not_make_losses_look_small():
     """Half of the looks get no answer; both actions lose 0.5."""
-    rng, tally = np.random.default_rng(0), Tally(PROBLEM)
+    rng, tally = np.random.default_rng(0), LiveTally(PROBLEM)
     for position in range(1, 20_001):
         action = int(rng.random() < 0.5)
         tally.decided(row(position, action))
@@ -148,7 +148,7 @@ def test_feedback_that_never_comes_does_not_make_losses_look_small():
 
 
 def test_parts_are_settled_once_they_are_complete():
-    tally = Tally(PROBLEM)
+    tally = LiveTally(PROBLEM)
     tally.decided(row(1, 1, p=(0.0, 1.0)))
     tally.answered(1, 2.0, np.array([0]), np.array([0.25]))
     tally.settle()
@@ -165,7 +165,7 @@ def test_parts_are_settled_once_they_are_complete():
 def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(tallies, "MOST_OPEN", 50)
     monkeypatch.setattr(tallies, "MOST_SILENT", 30)
-    tally = Tally(PROBLEM)
+    tally = LiveTally(PROBLEM)
     for position in range(1, 10_001):
         tally.decided(row(position, int(position % 100 == 0)))
         tally.settle()

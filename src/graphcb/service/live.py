@@ -22,7 +22,7 @@ from graphcb.service.live_answers import (
 from graphcb.service.metrics import Metrics
 from graphcb.service.standing import rules_of
 from graphcb.service.status import status_of
-from graphcb.service.tally import NAMED, Tally
+from graphcb.service.tally import NAMED, LiveTally
 from graphcb.service.units import Units
 from graphcb.service.watching import Watch
 
@@ -90,7 +90,7 @@ def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> Cu
     )
 
 
-def _actions(tally: Tally, units: Units) -> list[ActionAnswer]:
+def _actions(tally: LiveTally, units: Units) -> list[ActionAnswer]:
     recent: dict[str, int] = {}
     for window in tally.windows[-5:]:
         for name, count in window.played.items():
@@ -108,7 +108,7 @@ def _actions(tally: Tally, units: Units) -> list[ActionAnswer]:
     ]
 
 
-def _windows(tally: Tally) -> WindowsAnswer:
+def _windows(tally: LiveTally) -> WindowsAnswer:
     windows = tally.windows[:-1] if tally.last_is_short else tally.windows
     names = [name for name, _ in tally.played.most_common(NAMED)]
     fixed = tally.problem.actions
@@ -126,7 +126,7 @@ def _windows(tally: Tally) -> WindowsAnswer:
     return WindowsAnswer(np.cumsum(sizes).tolist(), shares, explored)
 
 
-def _exploration(tally: Tally, units: Units) -> ExplorationAnswer:
+def _exploration(tally: LiveTally, units: Units) -> ExplorationAnswer:
     last = tally.windows[-5:]
     n = max(1, sum(sum(window.played.values()) for window in last))
     recent = sum(window.explored for window in last) / n

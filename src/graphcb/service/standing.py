@@ -5,11 +5,13 @@ from typing import Any
 
 from graphcb.problems import Problem
 from graphcb.service.live_answers import RuleAnswer
-from graphcb.service.tally import Tally
+from graphcb.service.tally import LiveTally
 from graphcb.service.units import Units
 
 
-def rules_of(problem: Problem, tally: Tally, units: Units, rule: str | None) -> list[RuleAnswer]:
+def rules_of(
+    problem: Problem, tally: LiveTally, units: Units, rule: str | None
+) -> list[RuleAnswer]:
     """Limits, budgets and the baseline; `rule` is its action, where that can be judged."""
     keeping, rules = tally.keeping, []
     if problem.limits is not None:
@@ -35,7 +37,7 @@ def rules_of(problem: Problem, tally: Tally, units: Units, rule: str | None) -> 
     return rules
 
 
-def keeps_up(tally: Tally, units: Units, rule: str | None) -> bool:
+def keeps_up(tally: LiveTally, units: Units, rule: str | None) -> bool:
     """Whether nothing proves that more is lost than (1 + epsilon) times the baseline's loss."""
     baseline = tally.problem.baseline
     if rule is None or baseline is None:

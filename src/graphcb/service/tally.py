@@ -41,14 +41,14 @@ class Open(NamedTuple):
         return len(self.names) * (1 + len(self.silent))
 
 
-class Window(NamedTuple):
+class LiveWindow(NamedTuple):
     """Some decisions that follow each other."""
 
     played: Counter[str]
     explored: float
 
 
-class Tally:
+class LiveTally:
     """Counts of a log from some event on.
 
     A decision that can reveal nothing is settled together with the next one that can: were it
@@ -66,7 +66,7 @@ class Tally:
         self.explored = 0.0
         self.delays = [0] * (len(DELAYS) + 1)
         self.per_window = 20
-        self.windows: list[Window] = []
+        self.windows: list[LiveWindow] = []
         self._in_last = self.per_window  # so that the first decision opens a window
         self._open: dict[int, Open] = {}
         self._cells = 0
@@ -149,12 +149,12 @@ class Tally:
             if len(self.windows) >= MOST_WINDOWS:
                 pairs = zip(self.windows[::2], self.windows[1::2], strict=True)
                 self.windows = [
-                    Window(a.played + b.played, a.explored + b.explored) for a, b in pairs
+                    LiveWindow(a.played + b.played, a.explored + b.explored) for a, b in pairs
                 ]
                 self.per_window *= 2
-            self.windows.append(Window(Counter(), 0.0))
+            self.windows.append(LiveWindow(Counter(), 0.0))
             self._in_last = 0
         self._in_last += 1
         last = self.windows[-1]
         last.played[name] += 1
-        self.windows[-1] = Window(last.played, last.explored + explored)
+        self.windows[-1] = LiveWindow(last.played, last.explored + explored)

@@ -14,7 +14,7 @@ from graphcb.decisions.records import last_position, read_events
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.problems import Problem
-from graphcb.service.tally import Tally
+from graphcb.service.tally import LiveTally
 
 AT_A_TIME = 500  # events
 LOOK_BACK = 200_000  # events before the first look
@@ -33,7 +33,7 @@ class Watch:
     def __init__(
         self, location: str, problem: Problem, *, look_back: int = LOOK_BACK, pause: float = PAUSE
     ) -> None:
-        self.tally = Tally(problem)
+        self.tally = LiveTally(problem)
         self.first = self.position = 0
         self._location, self._look_back, self._pause = location, look_back, pause
         self._log: DecisionLog | None = None
