@@ -224,3 +224,9 @@ def test_no_smaller_set_clashes(seed):
         found = fewest_clashing(limits)
         assert clash(found)
         assert not any(clash(few) for few in combinations(every, len(found) - 1))
+
+
+@pytest.mark.parametrize("weights", [{0: 1e-320}, [1.0, -1e-320]])
+def test_weights_that_bounds_cannot_be_divided_by_are_refused(weights):
+    with pytest.raises(ValueError, match="must be 0 or at least 1e-50 in size"):
+        Limits(linear=[{"weights": weights, "at_most": 0.5}])

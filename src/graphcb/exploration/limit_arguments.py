@@ -89,13 +89,13 @@ def _linear_limit(place: str, given: Any) -> LinearLimit:
 
 def _weights(place: str, given: Any) -> Mapping[Hashable, float] | tuple[float, ...]:
     if isinstance(given, Mapping):
-        weights = {a: _number(f"{place}.weights[{a!r}]", w) for a, w in given.items()}
+        weights = {a: _weight(f"{place}.weights[{a!r}]", w) for a, w in given.items()}
         if not weights:
             raise ValueError(f"`{place}.weights` must name at least one action, got none")
         return MappingProxyType(weights)
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray):
         raise TypeError(f"`{place}.weights` must be a mapping or a sequence, got {given!r}")
-    return tuple(_number(f"{place}.weights[{i}]", w) for i, w in enumerate(given))
+    return tuple(_weight(f"{place}.weights[{i}]", w) for i, w in enumerate(given))
 
 
 def _group(place: str, given: Any) -> Mapping[Hashable, float]:
@@ -109,6 +109,14 @@ def _group(place: str, given: Any) -> Mapping[Hashable, float]:
         twice = next(a for i, a in enumerate(actions) if a in actions[:i])
         raise ValueError(f"`{place}.actions` must be distinct, got {twice!r} twice; remove one")
     return MappingProxyType(group)
+
+
+def _weight(name: str, value: Any) -> float:
+    """A number that bounds can be divided by, or 0."""
+    number = _number(name, value)
+    if 0.0 < abs(number) < 1.0 / LARGEST:
+        raise ValueError(f"`{name}` must be 0 or at least {1.0 / LARGEST:g} in size, got {value!r}")
+    return number
 
 
 def _number(name: str, value: Any, least: float = -LARGEST, most: float = LARGEST) -> float:
