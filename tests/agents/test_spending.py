@@ -193,7 +193,7 @@ class TestMemory:
     def test_a_log_leads_to_the_same_bits(self, new_agent, per, tmp_path, monkeypatch):
         clock = itertools.count(1_700_000_000.0, 40.0)
         fake = SimpleNamespace(time=lambda: next(clock))
-        monkeypatch.setattr("graphcb.decisions.policy.time", fake)
+        monkeypatch.setattr("graphcb.decisions.together.time", fake)
         agent = teach(new_agent(budgets=[Budget("reviews", {2: 1.0}, at_most=1.0, per=per)]))
         truth, file = table(40), tmp_path / "a.db"
         with Policy(file, agent, seed=3, checkpoint_every=7) as policy:

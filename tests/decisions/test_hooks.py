@@ -102,7 +102,7 @@ def test_a_replay_tells_the_agent_the_same(new_log, checkpoint_every):
 
 
 def test_a_decision_that_is_not_stored_is_not_settled(tmp_path, monkeypatch):
-    from graphcb.decisions import policy as module
+    from graphcb.decisions import together as module
 
     def fails(*_):
         raise sqlite3.OperationalError("disk I/O error")

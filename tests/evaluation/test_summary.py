@@ -73,7 +73,7 @@ def test_missing_feedback_is_counted(tmp_path):
 
 def test_parts_and_delays(tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("graphcb.decisions.policy.time.time", lambda: now[0])
+    monkeypatch.setattr("graphcb.decisions.together.time.time", lambda: now[0])
     agent = graphcb.Uniform()
     with graphcb.Policy(tmp_path / "log.db", agent, seed=0, durability="process-kill") as policy:
         for delay in (10.0, 20.0, 30.0):

@@ -7,9 +7,11 @@ from graphcb.decisions.replaying import ReplayError, replay
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.verifying import back_up, verify
+from graphcb.decisions.versions import Change, Version, Versions
 
 __all__ = [
     "Acknowledgement",
+    "Change",
     "Decision",
     "DecisionLog",
     "LogError",
@@ -18,6 +20,8 @@ __all__ = [
     "Policy",
     "PolicyState",
     "ReplayError",
+    "Version",
+    "Versions",
     "back_up",
     "replay",
     "verify",

@@ -13,7 +13,6 @@ from graphcb.decisions.parts import merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
-from graphcb.problems import problem_of
 
 Losses = Mapping[Any, float]
 
@@ -74,7 +73,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     row, parts = found
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
-    problem = problem_of(pending.state.agent)
+    problem = pending.versions.at(row.position).problem
     indices, values = read_losses(losses, identifiers, graph, row.action, problem)
     if not parts:
         receipt = Acknowledgement(name, True, "counted")

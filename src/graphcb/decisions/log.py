@@ -12,10 +12,11 @@ from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
-from graphcb.decisions.start import stored_problem, was_imported
+from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
+from graphcb.decisions.versions import Versions
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 
@@ -42,7 +43,8 @@ class LoggedDecision(NamedTuple):
 
     `actions` are the identifiers that `decide` was given, None for 0, 1, ..., a dict where they
     have features; in a log that was created with a problem they are names. `action` is the
-    identifier that was drawn, and `action_index` where it stands in the graph.
+    identifier that was drawn, and `action_index` where it stands in the graph. `version` is the
+    number of the version that made it, which `DecisionLog.versions` knows.
     """
 
     position: int
@@ -57,6 +59,7 @@ class LoggedDecision(NamedTuple):
     gamma: float | None
     model_version: int
     feedback: LoggedFeedback | None
+    version: int = 1
 
 
 class DecisionLog:
@@ -92,8 +95,13 @@ class DecisionLog:
 
     @property
     def problem(self) -> Problem | None:
-        """The problem that the log was created with, if there is one."""
-        return stored_problem(self.start.agent, self.storage.location)
+        """The problem that is decided now, if there is one: that of the last version."""
+        return self.versions.last.problem
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of the log in order; one unless the problem or the agent was changed."""
+        return Versions.read(self.storage, self.start)
 
     @property
     def is_imported(self) -> bool:
@@ -102,7 +110,7 @@ class DecisionLog:
 
     @property
     def n_events(self) -> int:
-        """The number of decisions and feedbacks."""
+        """The number of decisions, feedbacks and changes, also of those that were removed."""
         return records.last_position(self.storage)
 
     @property
@@ -117,14 +125,16 @@ class DecisionLog:
 
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
-        for decision, parts in records.read_pairs(self.storage, records.read_end(self.storage)):
-            yield self._logged(decision, parts)
+        until, versions = records.read_end(self.storage), self.versions
+        removed = self.start.position or 0
+        for decision, parts in records.read_pairs(self.storage, until, removed):
+            yield self._logged(decision, parts, versions.at(decision.position).number)
 
     def refresh(self) -> None:
         """Look again how the log began: a policy may have brought its tables up to date."""
         self.start = records.read_start(self.storage)
 
-    def _logged(self, row: DecisionRow, parts: list[FeedbackRow]) -> LoggedDecision:
+    def _logged(self, row: DecisionRow, parts: list[FeedbackRow], version: int) -> LoggedDecision:
         location = self.storage.location
         graph = self._graphs.read(row.graph)
         context, actions = read_decision(row, graph, location)
@@ -141,6 +151,7 @@ class DecisionLog:
             row.gamma,
             row.model_version,
             _logged_feedback(parts, actions, graph, location) if parts else None,
+            version,
         )
 
     def close(self) -> None:

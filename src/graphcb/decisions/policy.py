@@ -13,9 +13,10 @@ from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.incoming import Losses
 from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.versions import Change, Versions
 from graphcb.decisions.writer import LogWriter
 from graphcb.graphs import FeedbackGraph
-from graphcb.problems import Problem, problem_of
+from graphcb.problems import Problem
 
 
 class Policy:
@@ -75,7 +76,7 @@ class Policy:
         }
         self._log = LogWriter(self.location, agent, seed, problem, **self._settings)
         try:
-            self.problem = problem_of(self._log.state().agent)
+            self._log.state()
         except BaseException:
             self._log.storage.close()
             raise
@@ -133,18 +134,49 @@ class Policy:
         refused on its own: catch its error inside the block, and the others stay.
         """
         with self._alone(), self._log.transaction() as pending:
-            together = Together(
-                pending,
-                self._log.start,
-                self.problem,
-                trusts_agent=not self._settings["classes"],
-            )
+            classes, check = self._settings["classes"], self._settings["check_replay"]
+            together = Together(pending, self._log.start, classes=classes, check_replay=check)
             yield together
             together.finish()
 
+    def change(
+        self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""
+    ) -> Change:
+        """Decide on with another problem or agent; the change is an event of the log.
+
+        What was learned is kept where it keeps its meaning, as `problems.succeed` says, and the
+        result has sentences on that. With an `agent`, which may be trained, that one decides. Late
+        feedback for earlier decisions is still taken, in the terms of their version, and
+        learned as far as the new agent understands it. Each decision belongs to the version that
+        made it, and is replayed, exported and evaluated with its problem.
+        """
+        with self.together() as together:
+            return together.change(problem, agent, note)
+
+    def roll_back(self, version: int, *, note: str = "") -> Change:
+        """Decide on with the problem and the agent of an earlier version, as they were at its end.
+
+        This is a change like any other: nothing is removed from the log. The agent is made again
+        from the log. Budgets go on with what was spent since then.
+        """
+        with self.together() as together:
+            return together.roll_back(version, note)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem that is decided now, if there is one."""
+        return self.versions.last.problem
+
+    @property
+    def versions(self) -> Versions:
+        """All versions of the log in order; the last one decides."""
+        with suppress(LogError), self._alone():
+            self._log.state()  # which may have to open the log again
+        return self._log.versions
+
     @property
     def n_events(self) -> int:
-        """The number of decisions and counted feedbacks, which is that of the last event."""
+        """The number of the last event: decisions, counted feedbacks and changes."""
         with self._alone():
             return self._log.state().position
 
