@@ -1,11 +1,10 @@
 """A change of the problem is an event of the log, and each decision keeps the version it is of."""
 
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 
 import numpy as np
 import pytest
-from test_interrupts import InterruptAt
 
 import graphcb
 from graphcb import DecisionLog, Learner, Policy, Problem, SquareCBG, Uniform, graphs
@@ -13,7 +12,6 @@ from graphcb.decisions import replay, verify
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 
-ROOMS = ("graphcb/decisions/", "contextlib.py")
 FEATURES = {"amount": "number", "country": "category"}
 FIRST = Problem(["approve", "review"], reveals={"own": True}, feedback="rewards", features=FEATURES)
 SECOND = Problem(
@@ -291,31 +289,3 @@ def test_a_policy_that_dies_after_a_change_continues_with_it(tmp_path):
     with Policy(file) as policy:
         assert bits(policy.agent) == agent
         np.testing.assert_array_equal(policy.decide(CONTEXTS[0]).actions, SECOND.actions)
-
-
-def test_a_change_that_is_interrupted_anywhere_has_happened_or_not(tmp_path):
-    """Ctrl-C at lines all over the call: the same policy goes on, and the log replays."""
-    with InterruptAt(rooms=ROOMS) as counter:
-        _change_once(tmp_path / "all.db")
-    found = set()
-    for n in range(1, counter.met + 1, 17):
-        file = tmp_path / f"{n}.db"
-        with Policy(file, problem=FIRST, seed=1, durability="process-kill") as policy:
-            play(policy, 2)
-            with suppress(KeyboardInterrupt), InterruptAt(n, ROOMS):
-                policy.change(SECOND)
-            found.add(len(policy.versions))
-            assert policy.decide(CONTEXTS[0]).actions == policy.problem.actions
-            if len(policy.versions) == 1:
-                policy.change(SECOND)
-            play(policy, 2)
-            agent = bits(policy.agent)
-        with DecisionLog(file) as log:
-            assert len(log.versions) == 2
-            assert bits(replay(log).agent) == bits(replay(log, from_checkpoint=True).agent) == agent
-    assert found == {1, 2}
-
-
-def _change_once(file):
-    with Policy(file, problem=FIRST, seed=1, durability="process-kill") as policy:
-        policy.change(SECOND)

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.records import BYTES_AT_ONCE
+from graphcb.decisions.versions import Versions
 from graphcb.files import atomic_write
 from graphcb.problems import Problem
 
@@ -23,13 +24,17 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     in `context_json`. Identifiers of actions, which may be numbers or texts, are in the columns
     that end in `_json`; `action_index` and `feedback_action_indices` are places in
     `probabilities`. In a log with a problem, `action` is the name of the action, rewards are in
-    `feedback_rewards`, and the file's metadata holds the problem as TOML.
+    `feedback_rewards`, and the file's metadata holds the problem as TOML. If the problem was
+    changed, `version` says which one a decision is of, and the metadata has "problem 1", "problem
+    2" and so on; they must have the same unit.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    problem = log.problem
-    schema = _schema(pa, problem)
+    versions = log.versions
+    versions.range  # noqa: B018  # refuses losses and rewards in one column
+    problem = versions.last.problem
+    schema = _schema(pa, problem, versions)
     count = 0
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
         for batch in _batches(log, problem):
@@ -58,7 +63,7 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, str) else 8
 
 
-def _schema(pa: Any, problem: Problem | None) -> Any:
+def _schema(pa: Any, problem: Problem | None, versions: Versions) -> Any:
     time, number, numbers = pa.timestamp("us", tz="UTC"), pa.float64(), pa.list_(pa.float64())
     whole, wholes, text = pa.int64(), pa.list_(pa.int64()), pa.string()
     columns = {
@@ -83,10 +88,15 @@ def _schema(pa: Any, problem: Problem | None) -> Any:
         "feedback_action_indices": wholes,
         "feedback_losses": numbers,
     }
+    if len(versions) > 1:
+        columns["version"] = whole
     if problem is None:
         return pa.schema(list(columns.items()))
     named = _in_words({**columns, "action": text}, problem)
-    return pa.schema(list(named.items()), metadata={"problem": problem.to_toml()})
+    about = {"problem": problem.to_toml()}
+    for version in versions if len(versions) > 1 else ():
+        about[f"problem {version.number}"] = version.problem.to_toml() if version.problem else ""
+    return pa.schema(list(named.items()), metadata=about)
 
 
 def _in_words(row: dict[str, Any], problem: Problem | None) -> dict[str, Any]:
@@ -121,6 +131,7 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "feedback_actions_json": None if seen is None else _as_json(_keys(seen.actions)),
         "feedback_action_indices": None if seen is None else seen.action_indices,
         "feedback_losses": None if seen is None else seen.losses,
+        "version": row.version,
     }
 
 

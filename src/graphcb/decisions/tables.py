@@ -192,6 +192,7 @@ _MAY_BE_EMPTY = {
 def create_tables(storage: Storage, epoch: str) -> None:
     """Create the empty tables; call it inside a transaction."""
     _run(storage, _TABLES)
+    storage.format = FORMAT
     storage.execute("INSERT INTO graphcb_writer (epoch) VALUES (?)", (epoch,))
 
 

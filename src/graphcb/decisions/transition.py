@@ -27,6 +27,11 @@ class PolicyState:
     n_feedbacks: int = 0
     version: int = 1
 
+    @property
+    def n_decisions(self) -> int:
+        """The number of decisions so far."""
+        return self.position - self.n_feedbacks - (self.version - 1)
+
 
 class Drawn(NamedTuple):
     """The probabilities of a round, the index drawn from them, and the state afterwards."""

@@ -83,6 +83,24 @@ class Versions:
             raise ValueError(f"`version` must be between 1 and {len(self)}, got {number!r}")
         return self._versions[number - 1]
 
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """A range that contains all feedback of all versions; None without a problem.
+
+        Versions with losses and versions with rewards have no range in common.
+        """
+        problems = [version.problem for version in self._versions]
+        if any(problem is None for problem in problems):
+            return None
+        known = [problem for problem in problems if problem is not None]
+        units = dict.fromkeys(problem.feedback for problem in known)
+        if len(units) > 1:
+            raise ValueError(
+                f"the log must have {' or '.join(units)}, got versions with both; choose the "
+                "decisions of one version (--version)"
+            )
+        return min(one.range[0] for one in known), max(one.range[1] for one in known)
+
     def followed_by(self, version: Version) -> "Versions":
         """These and one more."""
         return Versions((*self._versions, version))

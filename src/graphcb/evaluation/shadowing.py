@@ -40,7 +40,7 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
         for step in replayed:
             at = step.position
             if at == row.position:
-                agent = _without_baseline(step.before.agent)
+                agent = without_baseline(step.before.agent)
                 given = row.context, row.graph, row.actions
                 return answer(agent, *given, seconds=row.made_at)[0]
         at = 0
@@ -49,11 +49,11 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
     return target
 
 
-def _without_baseline(agent: Agent) -> Agent:
+def without_baseline(agent: Agent) -> Agent:
     """The agent as it would decide by itself."""
     if isinstance(agent, Learner):
         twin = copy.copy(agent)
-        twin.agent = _without_baseline(agent.agent)
+        twin.agent = without_baseline(agent.agent)
         return twin
     if isinstance(agent, Shadow | Conservative):
         inner: Agent = agent.agent

@@ -41,8 +41,9 @@ class LogSummary:
     `delays` are seconds from a decision to its first feedback at each of `QUANTILES`, and
     `last_delays` those to the last part of it. A mean is that of the policy which wrote the log:
     each revealed outcome counts by how likely it was to be played, divided by how likely it was
-    to be revealed. `n_used` decisions have all the feedback that takes. `kept` says whether the
-    limits, budgets and baseline of the problem were kept, if it has any.
+    to be revealed. `n_used` decisions have all the feedback that takes, in the unit of the last
+    version. `kept` says whether the limits, budgets and baseline of the problem were kept, if it
+    has any; each decision is held against the limits of its version.
     """
 
     unit: str
@@ -90,14 +91,16 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
     0.5
     """
     check_confidence(confidence)
-    problem, n = log.problem, log.n_decisions
+    versions, n = log.versions, log.n_decisions
+    problem = versions.last.problem
+    unlike = {version.number for version in versions if not _same_unit(version.problem, problem)}
     if n == 0:
         raise ValueError(f"{log.storage.location}: must have decisions to sum up, got none")
     n_windows = min(as_count("n_windows", n_windows), n)
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
-    rows, position, parts, keeping = iter(log), 0, [], Keeping(problem)
+    rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
     for end in ends:
-        part = _Part(problem)
+        part = _Part(unlike)
         while position < end and (row := next(rows, None)) is not None:
             part.add(row)
             keeping.add(row)
@@ -134,8 +137,8 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
 class _Part:
     """Decisions of one window, as they are added."""
 
-    def __init__(self, problem: Problem | None) -> None:
-        self.problem = problem
+    def __init__(self, unlike: set[int]) -> None:
+        self.unlike = unlike  # versions in another unit
         self.n = self.n_parts = 0
         self.times: list[float] = []
         self.played: Counter[str] = Counter()
@@ -155,6 +158,8 @@ class _Part:
             self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
             self.last_delays.append(max(seen.received_at - row.made_at, 0.0))
         if (seen is None and row.graph.row(row.action_index).any()) or is_incomplete(row):
+            return
+        if row.version in self.unlike:
             return
         n_actions = row.graph.n_actions
         revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
@@ -183,6 +188,10 @@ class _Part:
     def _work_out(self) -> None:
         self.found.append(terms_of(self.rounds).graph)
         self.rounds = []
+
+
+def _same_unit(one: Problem | None, other: Problem | None) -> bool:
+    return (None if one is None else one.feedback) == (None if other is None else other.feedback)
 
 
 def _mean(terms: Any, confidence: float) -> tuple[float | None, Interval | None]:
