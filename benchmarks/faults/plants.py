@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcb import saving
-from graphcb.decisions import LogError, policy, records, storage, tables, transition, writer
+from graphcb.decisions import LogError, records, storage, tables, together, transition, writer
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.storage import Storage
 from graphcb.files import FileError
@@ -121,7 +121,7 @@ def believe_memory() -> None:
                 seen.setdefault(row.decision, []).append(row)
         insert(storage, rows)
 
-    replace(policy, insert=remember)
+    replace(together, insert=remember)
     replace(
         records, read_parts=lambda _, decisions: {made: seen.get(made, []) for made in decisions}
     )
@@ -195,7 +195,7 @@ def keep_connection() -> None:
 
 def reuse_names() -> None:
     """Nothing in the name of a decision is random."""
-    replace(policy, new_token=lambda: "0" * 16)
+    replace(together, new_token=lambda: "0" * 16)
 
 
 def ignore_forks() -> None:
