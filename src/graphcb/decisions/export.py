@@ -26,7 +26,8 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     `probabilities`. In a log with a problem, `action` is the name of the action, rewards are in
     `feedback_rewards`, and the file's metadata holds the problem as TOML. If the problem was
     changed, `version` says which one a decision is of, and the metadata has "problem 1", "problem
-    2" and so on; they must have the same unit.
+    2" and so on; they must have the same unit. If a problem has defaults, `feedback_is_default`
+    says which losses are one.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -90,6 +91,8 @@ def _schema(pa: Any, problem: Problem | None, versions: Versions) -> Any:
     }
     if len(versions) > 1:
         columns["version"] = whole
+    if any(one.problem is not None and one.problem.defaults for one in versions):
+        columns["feedback_is_default"] = pa.bool_()
     if problem is None:
         return pa.schema(list(columns.items()))
     named = _in_words({**columns, "action": text}, problem)
@@ -132,6 +135,7 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "feedback_action_indices": None if seen is None else seen.action_indices,
         "feedback_losses": None if seen is None else seen.losses,
         "version": row.version,
+        "feedback_is_default": None if seen is None else seen.is_default,
     }
 
 

@@ -45,6 +45,7 @@ class NewFeedback(NamedTuple):
     losses: NDArray[np.float64]
     receipt: Acknowledgement
     known: dict[int, float] | None = None
+    source: str | None = None
 
 
 def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[str, Asked]:
@@ -84,6 +85,8 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     several = words_of(problem)[0]
     n_known = indices.size - new.size
     message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"
+    if any(known[index].is_default for index in new.tolist() if index in known):
+        message += ", in place of the default after waiting"
     if new.size == 0:
         message = (
             f"decision {name} already has its feedback (event {parts[-1].position}), with the "

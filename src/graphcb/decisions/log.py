@@ -27,7 +27,8 @@ class LoggedFeedback(NamedTuple):
     They are rewards if the log's problem has these. `actions` are identifiers, in the form that
     `agent.learn` takes; `action_indices` are where these actions stand in the graph, in increasing
     order. `position` and `received_at` are those of the last part. `parts` are the feedbacks as
-    they came, which have no parts of their own.
+    they came, which have no parts of their own. `is_default` says that a loss is the default after
+    waiting; one that was given later takes its place.
     """
 
     position: int
@@ -36,6 +37,7 @@ class LoggedFeedback(NamedTuple):
     action_indices: NDArray[np.int64]
     losses: NDArray[np.float64]
     parts: tuple["LoggedFeedback", ...] = ()
+    is_default: bool = False
 
 
 class LoggedDecision(NamedTuple):
@@ -173,7 +175,8 @@ def _logged_feedback(
     for row in rows:
         indices, losses = read_part(row, graph, location)
         chosen = pick(actions, indices)
-        parts.append(LoggedFeedback(row.position, row.received_at, chosen, indices, losses))
+        came = row.position, row.received_at, chosen, indices, losses
+        parts.append(LoggedFeedback(*came, is_default=row.source is not None))
     if len(parts) == 1:
         return parts[0]._replace(parts=(parts[0],))
     ordered = sorted(known)
@@ -181,4 +184,6 @@ def _logged_feedback(
     losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)
     last = rows[-1]
     chosen = pick(actions, indices)
-    return LoggedFeedback(last.position, last.received_at, chosen, indices, losses, tuple(parts))
+    waits = any(one.is_default for one in known.values())
+    came = last.position, last.received_at, chosen, indices, losses
+    return LoggedFeedback(*came, tuple(parts), waits)

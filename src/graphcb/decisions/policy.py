@@ -4,6 +4,7 @@ import copy
 import inspect
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
@@ -138,6 +139,23 @@ class Policy:
             together = Together(pending, self._log.start, classes=classes, check_replay=check)
             yield together
             together.finish()
+
+    def fill_in(self, now: float | None = None) -> int:
+        """Give decisions that have waited long enough the default of their problem; how many.
+
+        For problems with defaults {"waiting": seconds, "loss": number}. A decision without any
+        feedback after this time gets the number as the loss or reward of its action, if playing
+        it surely reveals that. The agent learns it. Feedback that comes later takes its place for
+        everyone who reads the log, and is learned as well. `now` is in seconds since 1970, the
+        present if left out. The service calls this by itself; call it now and then otherwise.
+        """
+        seconds = time.time() if now is None else float(now)
+        total, is_done = 0, False
+        while not is_done:
+            with self.together() as together:
+                count, is_done = together.fill_in(seconds)
+            total += count
+        return total
 
     def change(
         self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""

@@ -164,8 +164,10 @@ def _learn(
     if counts.of(row.decision):
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
         sofar = [part for part in parts if part.position <= row.position]
-        found = merge(sofar, graph, storage.location)
-        known = {index: one.loss for index, one in found.items() if one.event < row.position}
+        merge(sofar, graph, storage.location)  # an error if they do not fit together
+        earlier = [part for part in sofar if part.position < row.position]
+        found = merge(earlier, graph, storage.location)
+        known = {index: one.loss for index, one in found.items()}
     counts.add(row.decision)
     played = _read_played(decision, graph, storage.location)._replace(known=known)
     indices, losses = read_part(row, graph, storage.location)

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graphcb.agents import Agent, Played, hook
 from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import (
@@ -15,7 +17,8 @@ from graphcb.decisions.decision import (
     is_decision_id,
     new_token,
 )
-from graphcb.decisions.encoding import FLOAT, Encoded, decode, encode, numbers
+from graphcb.decisions.encoding import FLOAT, WHOLE, Encoded, decode, encode, numbers
+from graphcb.decisions.filling import find_due
 from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
 from graphcb.decisions.incoming import (
     Asked,
@@ -34,6 +37,8 @@ from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems import Problem, plain_actions, plain_context
+
+WAITING = "waiting"  # the source of a default
 
 
 class NewRound(NamedTuple):
@@ -173,6 +178,22 @@ class Together:
                 self._learn(new)
         return [new.receipt for new in checked]
 
+    def fill_in(self, now: float) -> tuple[int, bool]:
+        """Give some decisions the default of their problem, as `Policy.fill_in` does.
+
+        Returns how many got it, and whether no other has to be looked at.
+        """
+        self._store()
+        due = find_due(self._pending, now)
+        for row, value in due.rows:
+            name = decision_id(self._start.name, row.position, row.token)
+            asked = self._asked.setdefault(name, Asked(row.token, row, []))
+            told = np.array([row.action], dtype=WHOLE), np.array([value], dtype=FLOAT)
+            receipt = Acknowledgement(name, True, "by default")
+            self._learn(NewFeedback(row, asked.parts, *told, receipt, source=WAITING))
+        self._pending.waited = due.waited
+        return len(due.rows), due.is_done
+
     def change(
         self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""
     ) -> Change:
@@ -238,7 +259,7 @@ class Together:
         pending.learned = True
         pending.answered.append(decision.position)
         content = decision.position, new.indices.tobytes(), new.losses.tobytes()
-        row = FeedbackRow(pending.state.position, time.time(), *content)
+        row = FeedbackRow(pending.state.position, time.time(), *content, new.source)
         self._feedbacks.append(row)
         new.parts.append(row)
 

@@ -44,7 +44,8 @@ class Pending:
     """A transaction in progress; `state` becomes the writer's once it is committed.
 
     `answered` are the decisions that feedback was added for. `asked` is set before the agent is
-    called, `learned` once it has learned, `changed` once there is another version.
+    called, `learned` once it has learned, `changed` once there is another version. All decisions
+    up to `waited` have feedback, or get no default.
     """
 
     storage: Storage
@@ -52,6 +53,7 @@ class Pending:
     counts: PartCounts
     state: PolicyState
     versions: Versions
+    waited: int = 0
     answered: list[int] = field(default_factory=list)
     asked: bool = False
     learned: bool = False
@@ -97,6 +99,7 @@ class LogWriter:
         self._start: LogStart | None = None
         self._counts = PartCounts()
         self.versions = Versions(())
+        self._waited = 0
         self._found = self._mine = ""
         self._checkpointed = self._committed = 0
         self.storage = new_storage(location, writes=True, durability=durability)
@@ -126,7 +129,8 @@ class LogWriter:
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
         state = self.state()  # first, as it may open the log again
-        pending = Pending(self.storage, self.graphs, self._counts, state, self.versions)
+        known = self._counts, state, self.versions, self._waited
+        pending = Pending(self.storage, self.graphs, *known)
         self._state = None
         try:
             self._begin(pending.storage, state.position)
@@ -136,7 +140,7 @@ class LogWriter:
             self._give_up(pending, state, problem)
             raise
         self._found, self._committed = self._mine, pending.state.position
-        self.versions = pending.versions
+        self.versions, self._waited = pending.versions, pending.waited
         for decision in pending.answered:
             pending.counts.add(decision)
         since = pending.state.position - self._checkpointed
@@ -165,7 +169,7 @@ class LogWriter:
             self.storage.open(previous)
             self.graphs = StoredGraphs(self.storage)
             self._start = self._create_or_continue()
-            self.versions = Versions.read(self.storage, self._start)
+            self.versions, self._waited = Versions.read(self.storage, self._start), 0
             self._check_given(self._start)
             standing = records.as_standing(self.storage.execute(records.STANDING), self.shown)
             self._found = standing.epoch

@@ -43,7 +43,8 @@ class LogSummary:
     each revealed outcome counts by how likely it was to be played, divided by how likely it was
     to be revealed. `n_used` decisions have all the feedback that takes, in the unit of the last
     version. `kept` says whether the limits, budgets and baseline of the problem were kept, if it
-    has any; each decision is held against the limits of its version.
+    has any; each decision is held against the limits of its version. `n_by_default` decisions have
+    the default after waiting, which counts in the means but not as feedback.
     """
 
     unit: str
@@ -58,6 +59,7 @@ class LogSummary:
     shares: dict[str, float]
     windows: tuple[Window, ...]
     kept: GuardrailsKept | None = None
+    n_by_default: int = 0
 
     @property
     def feedback_share(self) -> float:
@@ -71,6 +73,8 @@ class LogSummary:
         plain["quantiles"] = QUANTILES
         if self.kept is None:
             del plain["kept"]
+        if not self.n_by_default:
+            del plain["n_by_default"]
         for part in (plain, *plain["windows"]):
             interval = part["interval"]
             part["interval"] = None if interval is None else list(interval)
@@ -131,6 +135,7 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
         _shares(total),
         tuple(windows),
         keeping.result(log, confidence),
+        sum(part.n_by_default for part in parts),
     )
 
 
@@ -139,7 +144,7 @@ class _Part:
 
     def __init__(self, unlike: set[int]) -> None:
         self.unlike = unlike  # versions in another unit
-        self.n = self.n_parts = 0
+        self.n = self.n_parts = self.n_by_default = 0
         self.times: list[float] = []
         self.played: Counter[str] = Counter()
         self.first_delays: list[float] = []
@@ -153,10 +158,12 @@ class _Part:
         self.played[str(row.action)] += 1
         seen = row.feedback
         if seen is not None:
-            parts = seen.parts or (seen,)
+            parts = [part for part in seen.parts or (seen,) if not part.is_default]
             self.n_parts += len(parts)
-            self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
-            self.last_delays.append(max(seen.received_at - row.made_at, 0.0))
+            self.n_by_default += seen.is_default
+            if parts:
+                self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
+                self.last_delays.append(max(parts[-1].received_at - row.made_at, 0.0))
         if (seen is None and row.graph.row(row.action_index).any()) or is_incomplete(row):
             return
         if row.version in self.unlike:

@@ -207,7 +207,8 @@ def _feed(together: Together, rewards: dict[str, float]) -> None:
     for name, value in rewards.items():
         found = together.find(name)
         graph = together.graph(found.row.graph)
-        if found.row.action not in merge(found.parts, graph, together.storage.location):
+        known = merge(found.parts, graph, together.storage.location).get(found.row.action)
+        if known is None or known.is_default:
             new[name] = {_shown(together, name)[0]: value}
     together.feedback_many(new)
 
