@@ -1,6 +1,7 @@
-"""`graphcb log versions`, `promote` and `rollback`: how a log's problem changed, and changes it."""
+"""`graphcb log versions`, `promote`, `rollback` and `prune`: a log that changes, and grows old."""
 
 import argparse
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,12 @@ def add_versions(actions: Any) -> None:
     rollback.add_argument("log", metavar="LOG", help=LOG)
     rollback.add_argument("version", type=int, metavar="N", help="its number (log versions)")
     rollback.set_defaults(command=_rollback)
+    prune = actions.add_parser("prune", help="remove old decisions with their feedback")
+    prune.add_argument("log", metavar="LOG", help=LOG)
+    prune.add_argument(
+        "--days", type=float, metavar="N", help="keep those of N days (keep_days of the problem)"
+    )
+    prune.set_defaults(command=_prune)
     for parser in (promote, rollback):
         parser.add_argument("--note", default="", metavar="TEXT", help="why, for the list")
 
@@ -81,6 +88,20 @@ def _rollback(options: argparse.Namespace) -> None:
     _check_exists(options.log)
     with Policy(options.log) as policy:
         _tell(policy.roll_back(options.version, note=options.note))
+
+
+def _prune(options: argparse.Namespace) -> None:
+    from graphcb.decisions import Policy
+
+    if options.days is not None and not 0.0 <= options.days < float("inf"):
+        raise ValueError(f"`--days` must not be negative, got {options.days:g}")
+    _check_exists(options.log)
+    before = None if options.days is None else time.time() - 86_400.0 * options.days
+    with Policy(options.log) as policy:
+        done = policy.prune(before)
+    print(f"{done.n_decisions:,} decisions and {done.n_feedbacks:,} feedbacks removed")
+    if done.position:
+        print(f"the log is replayed from event {done.position + 1:,} on")
 
 
 def _check_exists(log: str) -> None:

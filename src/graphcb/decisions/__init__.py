@@ -3,6 +3,7 @@
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.log import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.decisions.policy import Policy
+from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.replaying import ReplayError, replay
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.transition import PolicyState
@@ -19,6 +20,7 @@ __all__ = [
     "LoggedFeedback",
     "Policy",
     "PolicyState",
+    "Pruned",
     "ReplayError",
     "Version",
     "Versions",

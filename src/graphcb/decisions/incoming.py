@@ -65,8 +65,8 @@ def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[st
 
 def check_asked(pending: Pending, name: str, asked: Asked) -> Found:
     """The decision with a name; one that this log does not hold is refused."""
-    until, location = pending.state.position, pending.storage.location
-    return Found(check_decision_id(name, asked.token, asked.row, until, location), asked.parts)
+    where = pending.state.position, pending.storage.location, pending.start.position or 0
+    return Found(check_decision_id(name, asked.token, asked.row, *where), asked.parts)
 
 
 def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) -> NewFeedback:

@@ -12,6 +12,7 @@ from typing import Any
 from graphcb.agents import Agent
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.incoming import Losses
+from graphcb.decisions.pruning import DAY, Pruned
 from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.together import NewRound, Together
 from graphcb.decisions.versions import Change, Versions
@@ -156,6 +157,27 @@ class Policy:
                 count, is_done = together.fill_in(seconds)
             total += count
         return total
+
+    def prune(self, before: float | None = None) -> Pruned:
+        """Remove the decisions made before a time, in seconds since 1970, with their feedback.
+
+        Left out, it is `keep_days` of the problem's defaults ago. The model stays as it is: the
+        log then starts from the agent after the last event that was removed, and is replayed
+        from there. Feedback for a removed decision is refused with a LookupError. The agent
+        has to be made again up to that event, which takes as long as the decisions did.
+        """
+        if before is None:
+            before = self._keep_from(time.time())
+        with self.together() as together:
+            return together.prune(float(before))
+
+    def _keep_from(self, now: float) -> float:
+        defaults = None if self.problem is None else self.problem.defaults
+        if defaults is None or "keep_days" not in defaults:
+            raise ValueError(
+                "`before` must be given, as the problem does not say [defaults] keep_days"
+            )
+        return now - DAY * defaults["keep_days"]
 
     def change(
         self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""

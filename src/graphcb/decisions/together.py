@@ -30,6 +30,7 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
+from graphcb.decisions.pruning import Pruned, prune
 from graphcb.decisions.storage import LogError, Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, insert
 from graphcb.decisions.transition import Drawn, draw, learn
@@ -193,6 +194,15 @@ class Together:
             self._learn(NewFeedback(row, asked.parts, *told, receipt, source=WAITING))
         self._pending.waited = due.waited
         return len(due.rows), due.is_done
+
+    def prune(self, before: float) -> Pruned:
+        """Remove old decisions, as `Policy.prune` does."""
+        self._store()
+        self._asked.clear()
+        given = self._pending, self._start, before, self._classes
+        pruned = prune(*given, check=self._check)
+        self._start = self._pending.start
+        return pruned
 
     def change(
         self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""

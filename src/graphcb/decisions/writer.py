@@ -44,8 +44,8 @@ class Pending:
     """A transaction in progress; `state` becomes the writer's once it is committed.
 
     `answered` are the decisions that feedback was added for. `asked` is set before the agent is
-    called, `learned` once it has learned, `changed` once there is another version. All decisions
-    up to `waited` have feedback, or get no default.
+    called, `learned` once it has learned, `changed` once there is another version or start. All
+    decisions up to `waited` have feedback, or get no default.
     """
 
     storage: Storage
@@ -53,6 +53,7 @@ class Pending:
     counts: PartCounts
     state: PolicyState
     versions: Versions
+    start: LogStart
     waited: int = 0
     answered: list[int] = field(default_factory=list)
     asked: bool = False
@@ -129,7 +130,7 @@ class LogWriter:
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
         state = self.state()  # first, as it may open the log again
-        known = self._counts, state, self.versions, self._waited
+        known = self._counts, state, self.versions, self.start, self._waited
         pending = Pending(self.storage, self.graphs, *known)
         self._state = None
         try:
@@ -141,6 +142,7 @@ class LogWriter:
             raise
         self._found, self._committed = self._mine, pending.state.position
         self.versions, self._waited = pending.versions, pending.waited
+        self._start = pending.start
         for decision in pending.answered:
             pending.counts.add(decision)
         since = pending.state.position - self._checkpointed
@@ -238,7 +240,7 @@ class LogWriter:
             with transaction(self.storage):
                 upgrade_tables(self.storage, start, self._mine)
             start = records.read_start(self.storage)
-        if self._start is not None and start != self._start:
+        if self._start is not None and _identity(start) != _identity(self._start):
             raise FileError(f"{self.shown}: another log has taken the place of this one")
         return start
 
@@ -302,3 +304,8 @@ class LogWriter:
             return False
         self._found = self._mine
         return True
+
+
+def _identity(start: LogStart) -> tuple[str, int, float]:
+    """What stays of a log's start when old decisions are removed."""
+    return start.name, start.seed, start.created_at
