@@ -150,6 +150,8 @@ def test_a_refused_change_changes_nothing(tmp_path):
             ({"problem": "a.toml"}, TypeError, "must be a graphcb.Problem, got str; Problem.read"),
             ({"problem": other}, ValueError, "must keep an action of 'approve', 'review', got"),
             ({"problem": SECOND, "note": 3}, TypeError, "`note` must be a text, got 3"),
+            ({"problem": SECOND, "note": "\0"}, ValueError, "must be a text that a database"),
+            ({"problem": SECOND, "note": "\ud800"}, ValueError, "must be a text that a database"),
             (
                 {"problem": SECOND, "agent": Learner(THIRD)}, ValueError,
                 "`problem` must be that of the agent, or left out; it differs in actions",

@@ -1,6 +1,7 @@
 """`graphcb serve`: the decision service for a problem file. `graphcb serve-keys`: its keys."""
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,6 @@ def _add_keys(commands: Commands) -> None:
 def _serve(options: argparse.Namespace) -> None:
     for package in ("msgspec", "uvicorn", "prometheus_client"):
         need(package, "`graphcb serve`")
-    from graphcb.decisions import Policy
     from graphcb.problems import Problem
     from graphcb.service.app import Service
     from graphcb.service.guards import RequestLimits
@@ -80,12 +80,31 @@ def _serve(options: argparse.Namespace) -> None:
     log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
     settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
     socket = listen(options.host, options.port)
-    with socket, Policy(log, problem=problem, **settings) as policy:
+    with socket, _open(log, problem, settings) as policy:
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
         run(new_server(service), socket, lambda: print(greeting, flush=True))
     print("graphcb: stopped; what was answered is in the log")
+
+
+def _open(log: str, problem: Any, settings: dict[str, Any]) -> Any:
+    """A policy for the problem; for the last version if the file has an earlier one."""
+    from graphcb.decisions import DecisionLog, Policy
+
+    try:
+        return Policy(log, problem=problem, **settings)
+    except ValueError:
+        with suppress(OSError, ValueError), DecisionLog(log) as reader:
+            versions = list(reader.versions)
+            earlier = [one.number for one in versions[:-1] if one.problem == problem]
+            if earlier and versions[-1].problem != problem:
+                print(
+                    f"graphcb: the file has version {earlier[-1]} of the problem; continuing with "
+                    f"version {len(versions)}, which the log has"
+                )
+                return Policy(log, **settings)
+        raise
 
 
 def _greeting(address: str, policy: Any) -> str:

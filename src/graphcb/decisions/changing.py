@@ -92,6 +92,8 @@ def _write(
 ) -> Change:
     if not isinstance(note, str):
         raise TypeError(f"`note` must be a text, got {note!r}")
+    if "\x00" in note or not _is_utf8(note):
+        raise ValueError(f"`note` must be a text that a database can hold, got {note!r}")
     state, problem = pending.state, problem_of(agent)
     content = to_bytes(agent)
     stored = from_bytes(content, where="`agent`", classes=classes)  # as a replay will read it
@@ -103,3 +105,10 @@ def _write(
     pending.state = PolicyState(stored, position, state.n_feedbacks, version.number)
     pending.changed = True
     return Change(version, tuple(said))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        return bool(text.encode()) or not text
+    except UnicodeEncodeError:
+        return False

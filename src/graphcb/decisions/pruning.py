@@ -61,6 +61,6 @@ def prune(
 
 def _last_before(pending: Pending, before: float) -> int:
     """The last event before the first decision that is kept."""
-    sql = "SELECT min(position) FROM graphcb_decisions WHERE made_at >= ?"
-    (kept,) = pending.storage.execute(sql, (before,))[0]
-    return pending.state.position if kept is None else int(kept) - 1
+    sql = "SELECT position FROM graphcb_decisions WHERE made_at >= ? ORDER BY position LIMIT 1"
+    kept = pending.storage.execute(sql, (before,))
+    return int(kept[0][0]) - 1 if kept else pending.state.position
