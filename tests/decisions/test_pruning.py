@@ -146,3 +146,26 @@ def test_an_interrupted_removal_has_happened_or_not(tmp_path, clock, monkeypatch
         assert to_bytes(policy.agent) == agent
         policy.decide({"age": 1.0})
     assert verify(file) == []
+
+
+def test_a_change_a_default_and_a_removal_on_every_database(new_log, clock):
+    location = new_log()
+    waits = Problem(["a", "b"], features={"age": "number"}, defaults={"waiting": DAY, "loss": 1.0})
+    with Policy(location, problem=waits, seed=1) as policy:
+        waiting = play(policy, clock, 3)
+        assert policy.fill_in(clock[0]) == 0
+        policy.change(SECOND, note="on")
+        assert policy.fill_in(clock[0] + DAY) == 3
+        assert policy.feedback(waiting[0].decision_id, {waiting[0].action: 0.5}).counted
+        play(policy, clock, 2)
+        assert policy.prune(1e9 + 2 * DAY).n_decisions == 8
+        policy.roll_back(1)
+        policy.decide({"age": 1.0})
+        agent = to_bytes(policy.agent)
+    assert verify(location) == []
+    with DecisionLog(location) as log:
+        assert len(log.versions) == 3
+        assert to_bytes(replay(log).agent) == agent
+        assert len(list(log)) == 4 + 8 + 1
+    with Policy(location) as policy:
+        assert to_bytes(policy.agent) == agent

@@ -159,3 +159,22 @@ def test_the_command_continues_with_the_last_version_for_an_earlier_file(
     LOSSES.write(tmp_path / "problem.toml")
     assert main(["serve", str(tmp_path / "problem.toml"), "--port", "0"]) != 0
     assert "change the log with graphcb log promote" in capsys.readouterr().err
+
+
+def test_from_a_shadow_to_deciding_with_what_was_learned(start, tmp_path, capsys):
+    given = {"feedback": "rewards", "reveals": "full_information", "features": FEATURES}
+    shadow = Problem(["a", "b"], baseline={"action": "a", "mode": "shadow"}, **given)
+    service = start(shadow)
+    for _ in range(20):
+        made = decide(service)
+        assert made["probabilities"] == {"a": 1.0, "b": 0.0}
+        path = f"/v1/decisions/{made['decision_id']}/feedback"
+        assert service.call("POST", path, {"rewards": {"a": 0.0, "b": 1.0}})[0] == 200
+    live = Problem(["a", "b"], **given)
+    answer = service.call("POST", "/v1/problem", {"toml": live.to_toml()})[1]
+    assert answer["said"] == ["what was learned is kept"]
+    assert decide(service)["action"] == "b"
+    service.stop()
+    log = str(tmp_path / "log.db")
+    assert main(["evaluate", log, "--policy", "shadow", "--version", "1"]) == 0
+    assert "gain on what was played: 0." in capsys.readouterr().out
