@@ -169,3 +169,24 @@ def test_a_change_a_default_and_a_removal_on_every_database(new_log, clock):
         assert len(list(log)) == 4 + 8 + 1
     with Policy(location) as policy:
         assert to_bytes(policy.agent) == agent
+
+
+def test_in_one_transaction_with_feedback(tmp_path, clock):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=FIRST, seed=1) as policy:
+        old = policy.decide({"age": 1.0})
+        clock[0] += 10 * DAY
+        kept = policy.decide({"age": 1.0})
+        with policy.together() as together:
+            together.look_up([old.decision_id, kept.decision_id])
+            assert together.feedback(old.decision_id, {old.action: 0.5}).counted
+            assert together.feedback(kept.decision_id, {kept.action: 0.5}).counted
+            assert together.prune(clock[0] - DAY) == (1, 1, 3)
+            assert not together.feedback(kept.decision_id, {kept.action: 0.5}).counted
+            with pytest.raises(LookupError, match="from which old decisions were removed"):
+                together.feedback(old.decision_id, {old.action: 0.5})
+            together.decide({"age": 2.0})
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        assert to_bytes(replay(log).agent) == agent
+    assert verify(file) == []

@@ -31,6 +31,7 @@ from graphcb.decisions.incoming import (
     read_whole,
 )
 from graphcb.decisions.pruning import Pruned, prune
+from graphcb.decisions.records import read_decisions
 from graphcb.decisions.storage import LogError, Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, insert
 from graphcb.decisions.transition import Drawn, draw, learn
@@ -198,10 +199,14 @@ class Together:
     def prune(self, before: float) -> Pruned:
         """Remove old decisions, as `Policy.prune` does."""
         self._store()
-        self._asked.clear()
         given = self._pending, self._start, before, self._classes
         pruned = prune(*given, check=self._check)
         self._start = self._pending.start
+        known = [asked.row.position for asked in self._asked.values() if asked.row is not None]
+        left = {row.position for row in read_decisions(self.storage, known)}
+        for name, asked in self._asked.items():
+            if asked.row is not None and asked.row.position not in left:
+                self._asked[name] = Asked(asked.token, None, [])
         return pruned
 
     def change(

@@ -126,7 +126,8 @@ def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> 
         if mode == "conservative":
             learner: Any = replay(log, from_checkpoint=True).agent
             return {"proven_gain": proven_gain(problem, learner.agent)}
-        rows = (row for row in log if row.version == log.versions.last.number)
+        number = log.versions.last.number
+        rows = (row for row in log if row.version == number)
         found = evaluate(
             rows, shadow(log), against=logged, loss_range=problem.range, confidence=confidence
         ).difference
