@@ -94,7 +94,7 @@ def interrupt_everywhere(new_log, step, rooms=ROOMS):
 
 
 def test_at_lines_all_over_a_life(new_log, request):
-    step = 37 if "sqlite" in request.node.name else 499
+    step = 41 if "sqlite" in request.node.name else 499
     assert interrupt_everywhere(new_log, step) > 500
 
 
