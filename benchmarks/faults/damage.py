@@ -147,11 +147,19 @@ KINDS: dict[str, Callable[[bytearray, random.Random], str]] = {
 }
 
 
+TABLES = (
+    "graphcb_decisions",
+    "graphcb_feedbacks",
+    "graphcb_versions",
+    "graphcb_graphs",
+    "graphcb_checkpoints",
+)
+
+
 def lose_rows(path: Path, rng: random.Random) -> str:
     """Delete some rows of a table, or the entries of an index, as a careless hand would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        tables = "graphcb_decisions", "graphcb_feedbacks", "graphcb_graphs", "graphcb_checkpoints"
-        table = rng.choice(tables)
+        table = rng.choice(TABLES)
         (n,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
         offset = rng.randrange(max(1, n))
         where = f"rowid IN (SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET {offset})"

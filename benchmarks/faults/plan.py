@@ -1,8 +1,8 @@
 """What a policy is asked to do in the campaign, and how its log must look afterwards.
 
-A plan is a list of calls: decisions, one or several at a time, and late feedbacks for them, in no
-order, some never. Whatever happens in between, a log is a beginning of the log of a run that was
-left alone, bit for bit, and it ends between two calls.
+A plan is a list of calls: decisions, one or several at a time, late feedbacks for them, in no
+order, some never, and now and then another agent. Whatever happens in between, a log is a
+beginning of the log of a run that was left alone, bit for bit, and it ends between two calls.
 """
 
 import random
@@ -14,7 +14,7 @@ import numpy as np
 
 from faults.tally import Finding
 from graphcb import Decision, DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs
-from graphcb.decisions import Acknowledgement, LoggedDecision, replay
+from graphcb.decisions import Acknowledgement, Change, LoggedDecision, replay
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 
@@ -52,6 +52,10 @@ def agent() -> SquareCBG:
 def plan(n_calls: int, seed: int) -> tuple[Call, ...]:
     rng, waiting, calls, position = random.Random(seed), list[tuple[int, str]](), list[Call](), 1
     for _ in range(n_calls):
+        if position > 1 and rng.random() < 0.06:
+            calls.append(Call("change", position, (position,), ("all",)))
+            position += 1
+            continue
         size = rng.choice((1, 1, 2, 3))
         if len(waiting) >= size and rng.random() < 0.5:
             chosen = [waiting.pop(rng.randrange(len(waiting))) for _ in range(size)]
@@ -86,7 +90,12 @@ def losses(row: LoggedDecision, part: str = "all") -> dict[int, float]:
 
 def open_policy(location: str, **settings: Any) -> Policy:
     settings = {"seed": SEED, "checkpoint_every": CHECKPOINT_EVERY, **settings}
-    return Policy(location, agent(), **settings)
+    try:
+        return Policy(location, agent(), **settings)
+    except ValueError as problem:
+        if "`agent` must be left out" not in str(problem):
+            raise
+        return Policy(location, **settings)  # it has another one since
 
 
 def rows_of(location: str) -> dict[int, LoggedDecision]:
@@ -97,10 +106,12 @@ def rows_of(location: str) -> dict[int, LoggedDecision]:
 
 def make(
     policy: Policy, call: Call, rows: dict[int, LoggedDecision]
-) -> list[Decision] | list[Acknowledgement]:
+) -> list[Decision] | list[Acknowledgement] | list[Change]:
     """Make one call; `rows` are those of the log, for the names and actions of decisions."""
     if call.kind == "decide":
         return [policy.decide(context(call.position), graph(call))]
+    if call.kind == "change":
+        return [policy.change(agent=agent(), note=str(call.position))]
     if call.kind == "decide_many":
         return policy.decide_many(map(context, call.decisions), graph(call))
     if missing := set(call.decisions) - set(rows):
@@ -137,6 +148,10 @@ def events_of(location: str) -> dict[int, Event]:
                 if position in found:
                     raise Finding("confused", f"event {position} is in the log twice")
                 found[position] = event
+        for version in list(log.versions)[1:]:
+            if version.position in found:
+                raise Finding("confused", f"event {version.position} is in the log twice")
+            found[version.position] = "change", version.note
         if len(found) != log.n_events:
             raise Finding("confused", f"{log.n_events} events, and {len(found)} to be read")
     return found
@@ -182,7 +197,9 @@ def check(location: str, reference: Reference, acknowledged: Sequence[str]) -> i
     return len(found)
 
 
-def acknowledgement(call: Call, answers: Sequence[Decision | Acknowledgement]) -> list[str]:
+def acknowledgement(
+    call: Call, answers: Sequence[Decision | Acknowledgement | Change]
+) -> list[str]:
     """What the caller of a call was told, one line per event; of feedback not counted nothing."""
     lines = []
     for position, answer, made in zip(
@@ -192,14 +209,16 @@ def acknowledgement(call: Call, answers: Sequence[Decision | Acknowledgement]) -
             probability = answer.probability.hex()
             words = f"decide {answer.action_index} {probability} {answer.decision_id}"
             lines.append(f"{position} {words}")
+        elif isinstance(answer, Change):
+            lines.append(f"{position} change {answer.version.note}")
         elif answer.counted:
             lines.append(f"{position} feedback {made}")
     return lines
 
 
 def _in_words(event: Event) -> list[str]:
-    if event[0] == "feedback":
-        return ["feedback", str(event[1])]
+    if event[0] in ("feedback", "change"):
+        return [event[0], str(event[1])]
     probability = float(np.frombuffer(event[4])[event[2]])
     return ["decide", str(event[2]), probability.hex()]
 

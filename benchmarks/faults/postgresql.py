@@ -30,7 +30,13 @@ PLANTS = {
     "a connection that is not opened again": plants.keep_connection,
     "a dropped commit": plants.drop_commits,
 }
-TABLES = "graphcb_decisions", "graphcb_feedbacks", "graphcb_graphs", "graphcb_checkpoints"
+TABLES = (
+    "graphcb_decisions",
+    "graphcb_feedbacks",
+    "graphcb_versions",
+    "graphcb_graphs",
+    "graphcb_checkpoints",
+)
 FULL = """CREATE FUNCTION public.disk_is_full() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$"""
 

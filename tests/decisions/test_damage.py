@@ -241,6 +241,8 @@ class TestVerify:
 
         monkeypatch.setattr(SQLiteStorage, "execute", count)
         for a, b in itertools.combinations(leaves, 2):
+            if pages[a] == pages[b]:  # of two empty tables
+                continue
             mixed = list(pages)
             mixed[a], mixed[b] = mixed[b], mixed[a]
             (tmp_path / "b.db").write_bytes(b"".join(mixed))

@@ -218,7 +218,7 @@ class TestDamage:
         change(tmp_path / "a.db", "UPDATE graphcb_log SET format = 99")
         for call in (DecisionLog, Policy):
             with pytest.raises(
-                ValueError, match="must have a format from 1 to 2, got 99; it was written by an"
+                ValueError, match="must have a format from 1 to 3, got 99; it was written by an"
             ):
                 call(tmp_path / "a.db")
 
@@ -234,7 +234,7 @@ class TestDamage:
                 "the checksum of graphcb_decisions, position 5, does not match",
             ),
             ("UPDATE graphcb_graphs SET description = '{}'", "the checksum of graphcb_graphs"),
-            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 2"),
+            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 3"),
             ("DELETE FROM graphcb_log", "graphcb_log must have one row, got 0"),
             ("DELETE FROM graphcb_feedbacks WHERE position = 4", "event 4 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position = 5", "event 5 is missing"),

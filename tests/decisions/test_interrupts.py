@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 import graphcb
-from graphcb import DecisionLog, Policy, SquareCBG, graphs
+from graphcb import DecisionLog, Policy, Problem, SquareCBG, graphs
 from graphcb.decisions import replay
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
@@ -94,7 +94,7 @@ def interrupt_everywhere(new_log, step, rooms=ROOMS):
 
 
 def test_at_lines_all_over_a_life(new_log, request):
-    step = 37 if "sqlite" in request.node.name else 499
+    step = 41 if "sqlite" in request.node.name else 499
     assert interrupt_everywhere(new_log, step) > 500
 
 
@@ -159,3 +159,32 @@ def test_a_call_within_a_call_does_not_write_into_its_transaction(new_log):
         assert policy.feedback(decision.decision_id, {}).counted
     with DecisionLog(location) as log:
         assert replay(log, classes=[Nested]).position == 3
+
+
+FIRST = Problem(["approve", "review"], features={"amount": "number"})
+SECOND = Problem(["review", "call", "approve"], features={"amount": "number"})
+
+
+def test_a_change_that_is_interrupted_anywhere_has_happened_or_not(tmp_path):
+    with Policy(tmp_path / "all.db", problem=FIRST, seed=1) as policy, InterruptAt() as counter:
+        policy.change(SECOND)
+    found = set()
+    for n in range(1, counter.met + 1, 7):
+        file = tmp_path / f"{n}.db"
+        with Policy(file, problem=FIRST, seed=1, durability="process-kill") as policy:
+            made = policy.decide({"amount": 3.0})
+            policy.feedback(made.decision_id, {made.action: 0.5})
+            with suppress(KeyboardInterrupt), InterruptAt(n):
+                policy.change(SECOND)
+            found.add(len(policy.versions))
+            assert policy.decide({"amount": 5.0}).actions == policy.problem.actions
+            if len(policy.versions) == 1:
+                policy.change(SECOND)
+            made = policy.decide({"amount": 3.0})
+            assert policy.feedback(made.decision_id, {made.action: 0.25}).counted
+            agent = to_bytes(policy.agent)
+        with DecisionLog(file) as log:
+            assert len(log.versions) == 2
+            assert to_bytes(replay(log).agent) == agent
+            assert to_bytes(replay(log, from_checkpoint=True).agent) == agent
+    assert found == {1, 2}

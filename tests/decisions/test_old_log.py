@@ -1,6 +1,7 @@
-"""Logs of graphcb 0.1.0, which took feedback by index: they replay, and continue by identifier.
+"""Logs of earlier versions: they replay, and continue by identifier.
 
-The dumps were written by that version; each ends with decisions that still wait for feedback.
+The dumps were written by graphcb 0.1.0, which took feedback by index, and 0.3.0; each ends with
+decisions that still wait for feedback.
 """
 
 import sqlite3
@@ -10,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Policy, SquareCBG, SquareRoot
+from graphcb import DecisionLog, Policy, Problem, SquareCBG, SquareRoot
 from graphcb.cli import main
 from graphcb.decisions import replay, verify
 from graphcb.oracles import LinearOGD, NewsvendorOGD
+from graphcb.saving import to_bytes
 
 DUMPS = Path(__file__).parent / "data"
 AGENTS = {
@@ -101,7 +103,7 @@ def test_reading_leaves_it_as_it_is_and_a_policy_brings_it_up_to_date(old):
             )
             assert log.start.format == 1  # this reader has not looked again yet
             again = list(log)
-            assert log.start.format == 2
+            assert log.start.format == 3
     name = log.start.name
     assert [row.decision_id for row in again[:-1]] == [f"{name}-{row.position}" for row in rows]
     assert again[-1].decision_id == made.decision_id
@@ -155,3 +157,62 @@ def test_a_second_feedback_after_the_upgrade_does_not_count_twice(old):
         events = policy.n_events
         assert not policy.feedback(row.decision_id, seen).counted
         assert policy.n_events == events
+
+
+@pytest.fixture
+def of_format_2(tmp_path):
+    """A log of graphcb 0.3.0 with a problem, feedback in parts, and decisions that wait."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript((DUMPS / "log-0.3.0.sql").read_text())
+    return path
+
+
+def test_a_log_of_format_2_is_read_as_it_is_and_replays(of_format_2):
+    before = of_format_2.read_bytes()
+    with DecisionLog(of_format_2) as log:
+        assert (log.start.version, log.start.format) == ("0.3.0", 2)
+        assert [version.problem for version in log.versions] == [log.problem]
+        rows = list(log)
+        assert {row.version for row in rows} == {1}
+        assert max(len(row.feedback.parts) for row in rows if row.feedback) == 2
+        state, stored = replay(log), replay(log, from_checkpoint=True)
+        assert to_bytes(state.agent) == to_bytes(stored.agent)
+        assert state.position == log.n_events == log.n_decisions + log.n_feedbacks
+    assert verify(of_format_2) == []
+    assert of_format_2.read_bytes() == before
+
+
+def test_a_log_of_format_2_continues_and_can_be_changed(of_format_2):
+    with DecisionLog(of_format_2) as log:
+        waiting = [row for row in log if row.feedback is None]
+        model = to_bytes(replay(log).agent)
+    with Policy(of_format_2) as policy:
+        assert to_bytes(policy.agent) == model
+        first = policy.problem
+        policy.change(Problem(["approve", "call"], feedback="rewards", range=(0.0, 5.0),
+                              features=first.features))  # fmt: skip
+        for row in waiting:
+            assert policy.feedback(row.decision_id, {row.action: 2.5}).counted
+        policy.decide({"amount": 3.0, "age": 30})
+        policy.roll_back(1)
+        assert policy.problem == first
+    with DecisionLog(of_format_2) as log:
+        assert log.start.format == 3
+        assert len(log.versions) == 3
+    assert verify(of_format_2) == []
+
+
+def test_an_upgrade_of_format_2_that_is_interrupted_has_not_happened(of_format_2, monkeypatch):
+    from graphcb.decisions import tables
+
+    plain = tables.insert
+    monkeypatch.setattr(tables, "insert", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Policy(of_format_2)
+    monkeypatch.setattr(tables, "insert", plain)
+    with DecisionLog(of_format_2) as log:
+        assert log.start.format == 2
+    with Policy(of_format_2):
+        pass
+    assert verify(of_format_2) == []

@@ -112,9 +112,10 @@ def test_another_problem_is_refused_with_what_differs(tmp_path):
     for given in ({"problem": other}, {"agent": Learner(other)}):
         with pytest.raises(
             ValueError,
-            match=r"log.db: `problem` must be as it was when the log was created, or left out; it "
+            match=r"log.db: `problem` must be that of the log, or left out; it "
             r"differs in reveals: 'full-information', not \{'all': \('review',\)\}; "
-            r"range: \(-50.0, 30.0\), not \(-50.0, 20.0\); create a new log for another problem",
+            r"range: \(-50.0, 30.0\), not \(-50.0, 20.0\); change the log with graphcb log promote "
+            r"or Policy.change, or create a new log for another problem",
         ):
             Policy(file, **given)
     with Policy(file) as policy:

@@ -8,13 +8,19 @@ import pytest
 from graphcb import DecisionLog, Policy, Problem, SquareCBUG, graph_oracles, graphs
 from graphcb.decisions import back_up, replay, verify
 from graphcb.decisions.export import export_parquet
+from graphcb.evaluation import constant, evaluate, summarize
 from graphcb.saving import to_bytes
 
 BIDS = ("0.2", "0.4", "0.6", "0.8")
 LEVELS = np.array([0.2, 0.4, 0.6, 0.8])
-AUCTION = Problem(
-    BIDS, reveals={"unknown": "bids"}, feedback="rewards", range=(-1, 1), features={"v": "number"}
-)
+AUCTION_TERMS = {
+    "actions": BIDS,
+    "reveals": {"unknown": "bids"},
+    "feedback": "rewards",
+    "range": (-1, 1),
+    "features": {"v": "number"},
+}
+AUCTION = Problem(**AUCTION_TERMS)
 PLAIN = Problem(BIDS, reveals="unknown")
 ANSWERS = Problem(BIDS, reveals={"family": "inventory", "answers": "learned"})
 
@@ -148,3 +154,37 @@ def test_an_export_has_no_reveal_probabilities(tmp_path):
     assert table["reveal_probabilities"].null_count == 10
     assert json.loads(table["graph"][0].as_py())["family"] == "full_information"
     assert b'unknown = "bids"' in table.schema.metadata[b"problem"]
+
+
+def test_versions_may_know_or_learn_what_is_revealed(tmp_path):
+    known = Problem(BIDS, feedback="rewards", range=(-1, 1), features={"v": "number"})
+    with Policy(tmp_path / "log.db", problem=known, seed=1) as policy:
+        for t in range(20):
+            made = policy.decide({"v": t / 20})
+            policy.feedback(made.decision_id, {made.action: 0.5})
+        waiting = policy.decide({"v": 0.5})
+        change = policy.change(AUCTION)
+        assert change.said[0].startswith("learning starts anew, as what the actions reveal")
+        assert not change.version.informed
+        before = to_bytes(policy.agent)
+        policy.feedback(waiting.decision_id, {waiting.action: 0.5})
+        assert to_bytes(policy.agent) == before  # its silence on others means something else
+        play(policy, 0, 20)
+        capped = Problem(**AUCTION_TERMS, limits={"caps": {"0.8": 0.5}})
+        assert policy.change(capped).said == ("what was learned is kept",)
+        play(policy, 20, 30)
+        state = to_bytes(policy.agent)
+    with DecisionLog(tmp_path / "log.db") as log:
+        assert [version.informed for version in log.versions] == [True, False, False]
+        assert [row.informed for row in log] == [True] * 21 + [False] * 30
+        assert to_bytes(replay(log).agent) == state
+        assert summarize(log).weights == "certain"
+        assert evaluate(log, constant("0.2")).weights == "certain"
+    assert verify(tmp_path / "log.db") == []
+
+
+def test_a_default_after_waiting_would_say_that_nothing_was_revealed():
+    with pytest.raises(ValueError, match=r"`defaults\.waiting` must be left out where it is not"):
+        Problem(BIDS, reveals="unknown", defaults={"waiting": 10.0, "loss": 1.0})
+    kept = Problem(BIDS, reveals="unknown", defaults={"keep_days": 10.0})
+    assert kept.defaults == {"keep_days": 10.0}

@@ -134,7 +134,19 @@ START = '[problem]\nactions = ["a", "b"]\n'
         (START + 'feedbak = "losses"\n', r"\[problem\] has no key 'feedbak'; did you mean 'feedba"),
         (START + "zzz = 1\n", r"\[problem\] has no key 'zzz'; it may have name, actions, feedback"),
         (START + "[reveals]\nfamly = 'bandit'\n", r"\[reveals\] has no key 'famly'; did you mean"),
-        (START + "[defaults]\nlimit = 3\n", r"\[defaults\] has no key 'limit'; it has no keys yet"),
+        (
+            START + "[defaults]\nlimit = 3\n",
+            r"\[defaults\] has no key 'limit'; it may have waiting",
+        ),
+        (START + "[defaults]\nwaiting = 3\n", "`defaults` must have waiting and loss together"),
+        (START + "[defaults]\nreward = 3\n", "`defaults` must be one of waiting, loss, keep_days"),
+        (
+            START + "[defaults]\nwaiting = 0\nloss = 1\n",
+            "`defaults.waiting` must be above 0, got 0",
+        ),
+        (START + "[defaults]\nwaiting = 9\nloss = 2\n", "`losses` must lie in the problem's range"),
+        (START + "[defaults]\nkeep_days = '1'\n", "`defaults.keep_days` must be a number, got '1'"),
+        (START + "[defaults]\nkeep_days = inf\n", "`defaults.keep_days` must be finite, got inf"),
         (
             START + "[reveals]\nfamily = 'bandit'\nown = true\n",
             "`reveals` must say what is revealed in one way, got family, own; keep one of them",

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from graphcb import Policy, Problem
+from graphcb.decisions import Version, Versions
 
 FRAUD = Problem(
     ["approve", "review"],
@@ -19,6 +20,11 @@ FRAUD = Problem(
     name="fraud review",
 )
 ITEMS = Problem("each round", feedback="rewards")
+
+
+def only(problem):
+    """The versions of a log that has had one problem."""
+    return Versions([Version(1, 0, 0.0, problem, "")])
 
 
 class Running:

@@ -9,6 +9,8 @@ from graphcb.graphs import apple_tasting, bandit, full_information
 from graphcb.service.judged import FLOOR, MOST_CONSTANTS, MOST_POINTS, Judge, Settled
 from graphcb.service.watching import Watch
 
+from .conftest import only
+
 
 def settled(graph, p, revealed, losses, names=("a", "b")):
     flags = np.array(revealed, dtype=bool)
@@ -37,7 +39,7 @@ def log(tmp_path):
 
 def test_estimates_agree_with_an_evaluation_of_the_log(log):
     path, problem = log
-    watch = Watch(str(path), problem, pause=0.0)
+    watch = Watch(str(path), only(problem), pause=0.0)
     while True:
         with watch.looking():
             if watch.position and watch.position >= watch.tally.judge.n:

@@ -19,7 +19,7 @@ from graphcb.service.standing import keeps_up
 from graphcb.service.tally import LiveTally
 from graphcb.service.units import Units
 
-from .conftest import FRAUD, ITEMS
+from .conftest import FRAUD, ITEMS, only
 
 GUARDED = Problem(
     ["approve", "review"],
@@ -129,7 +129,7 @@ def test_a_policy_that_loses_far_more_than_its_baseline_has_not_kept_up():
     for feedback, bad in (("losses", 1.0), ("rewards", 0.0)):
         problem = Problem(["a", "b"], reveals="full-information", feedback=feedback, baseline="a")
         for p, kept in (([1.0, 0.0], True), ([0.0, 1.0], False)):
-            tally = LiveTally(problem)
+            tally = LiveTally(only(problem))
             losses = np.array([0.5, bad])
             one = Settled(full_information(2), ("a", "b"), np.array(p), np.ones(2, bool), losses)
             tally.judge.add([one] * 500)

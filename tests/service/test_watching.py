@@ -9,6 +9,8 @@ from graphcb.service import watching
 from graphcb.service.tally import LiveTally
 from graphcb.service.watching import Watch
 
+from .conftest import only
+
 PROBLEM = Problem(
     ["skip", "look"],
     reveals={"all": ["look"]},
@@ -35,7 +37,7 @@ def policy(tmp_path):
 
 
 def test_it_follows_the_log_as_it_grows(policy):
-    watch = Watch(policy.location, PROBLEM, pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
     with watch.looking():
         assert watch.tally.n == 0
     first = play(policy, 50)
@@ -56,7 +58,7 @@ def test_a_look_is_bounded_and_the_next_one_continues(policy, monkeypatch):
     monkeypatch.setattr(watching, "AT_A_TIME", 10)
     monkeypatch.setattr(watching, "SECONDS", -1.0)
     play(policy, 30)
-    watch = Watch(policy.location, PROBLEM, pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
     for n in (10, 20, 30):
         with watch.looking():
             assert watch.position == n
@@ -65,7 +67,7 @@ def test_a_look_is_bounded_and_the_next_one_continues(policy, monkeypatch):
 
 def test_it_reads_no_more_often_than_the_pause_allows(policy):
     play(policy, 5)
-    watch = Watch(policy.location, PROBLEM, pause=1000.0)
+    watch = Watch(policy.location, only(PROBLEM), pause=1000.0)
     with watch.looking():
         assert watch.tally.n == 5
     play(policy, 5)
@@ -77,7 +79,7 @@ def test_it_reads_no_more_often_than_the_pause_allows(policy):
 def test_a_long_log_is_read_from_its_end(policy):
     play(policy, 60)
     n_events = policy.n_events
-    watch = Watch(policy.location, PROBLEM, look_back=20, pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM), look_back=20, pause=0.0)
     with watch.looking():
         assert (watch.first, watch.position) == (n_events - 20, n_events)
         assert 0 < watch.tally.n <= 20
@@ -86,7 +88,7 @@ def test_a_long_log_is_read_from_its_end(policy):
 
 def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monkeypatch):
     play(policy, 5)
-    watch = Watch(policy.location, PROBLEM, pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
     with watch.looking():
         pass
 
@@ -122,7 +124,7 @@ def feedback(tally, decision, at, losses=(0.0, 1.0)):
 
 
 def test_a_decision_that_shows_nothing_waits_for_the_next_that_does():
-    tally = LiveTally(PROBLEM)
+    tally = LiveTally(only(PROBLEM))
     for position, action in enumerate((0, 0, 1, 0, 1), start=1):
         tally.decided(row(position, action))
     tally.settle()
@@ -136,7 +138,7 @@ def test_a_decision_that_shows_nothing_waits_for_the_next_that_does():
 
 def test_feedback_that_never_comes_does_not_make_losses_look_small():
     """Half of the looks get no answer; both actions lose 0.5."""
-    rng, tally = np.random.default_rng(0), LiveTally(PROBLEM)
+    rng, tally = np.random.default_rng(0), LiveTally(only(PROBLEM))
     for position in range(1, 20_001):
         action = int(rng.random() < 0.5)
         tally.decided(row(position, action))
@@ -148,7 +150,7 @@ def test_feedback_that_never_comes_does_not_make_losses_look_small():
 
 
 def test_parts_are_settled_once_they_are_complete():
-    tally = LiveTally(PROBLEM)
+    tally = LiveTally(only(PROBLEM))
     tally.decided(row(1, 1, p=(0.0, 1.0)))
     tally.answered(1, 2.0, np.array([0]), np.array([0.25]))
     tally.settle()
@@ -165,7 +167,7 @@ def test_parts_are_settled_once_they_are_complete():
 def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(tallies, "MOST_OPEN", 50)
     monkeypatch.setattr(tallies, "MOST_SILENT", 30)
-    tally = LiveTally(PROBLEM)
+    tally = LiveTally(only(PROBLEM))
     for position in range(1, 10_001):
         tally.decided(row(position, int(position % 100 == 0)))
         tally.settle()

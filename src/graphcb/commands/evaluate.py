@@ -8,7 +8,7 @@ from graphcb.commands.ranges import add_loss_range
 from graphcb.commands.tables import print_table
 
 if TYPE_CHECKING:
-    from graphcb.decisions import DecisionLog
+    from graphcb.decisions import DecisionLog, Versions
     from graphcb.evaluation import Estimate, Evaluation, Interval
     from graphcb.oracles import Oracle
     from graphcb.problems import Problem
@@ -27,8 +27,9 @@ def add_to(commands: Commands) -> None:
         metavar="POLICY",
         help="uniform, logged (the policy that wrote the log), constant:ACTION (a name, or another "
         "identifier, as in feedback), MODEL.npz (an agent written by graphcb.save, as it is), "
-        "greedy:MODEL.npz (the action that looks best to it) or shadow (the agent behind the "
-        "baseline of this log, compared with what was played)",
+        "greedy:MODEL.npz (the action that looks best to it), PROBLEM.toml (a new learner for "
+        "another problem, which learns along the log) or shadow (the agent behind the baseline of "
+        "this log, compared with what was played)",
     )
     parser.add_argument(
         "--after",
@@ -36,6 +37,9 @@ def add_to(commands: Commands) -> None:
         default=0,
         metavar="EVENT",
         help="use later decisions only: those that a model was not trained on",
+    )
+    parser.add_argument(
+        "--version", type=int, metavar="N", help="use the decisions of one version of the log only"
     )
     add_loss_range(parser, default="that of the log's problem, else 0,1")
     parser.add_argument(
@@ -49,25 +53,34 @@ def add_to(commands: Commands) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog
-    from graphcb.evaluation import evaluate, logged, shadow, weighing_graphs
+    from graphcb.decisions import DecisionLog, Versions
+    from graphcb.evaluation import Target, candidate, evaluate, logged, shadow, weighing_graphs
     from graphcb.evaluation.targets import read_target
+    from graphcb.problems import Problem
 
-    target = None if options.policy == "shadow" else read_target(options.policy)
+    target: Target | None
+    if options.policy.endswith(".toml"):
+        target = candidate(Problem.read(options.policy))
+    else:
+        target = None if options.policy == "shadow" else read_target(options.policy)
     with DecisionLog(options.log) as log:
-        problem, is_imported = log.problem, log.is_imported
+        versions, is_imported = log.versions, log.is_imported
+        if options.version is not None:
+            versions = Versions([versions.numbered(options.version)])
+        known, problem = versions.range, versions.last.problem
         if problem is not None and options.loss_range is not None:
-            low, high = problem.range
+            low, high = known or problem.range
             raise ValueError(
                 f"`--loss-range` must not be given: the log's problem says {low:g} to {high:g}"
             )
+        chosen = {version.number for version in versions}
         found = evaluate(
-            (row for row in log if row.position > options.after),
+            (row for row in log if row.position > options.after and row.version in chosen),
             target or shadow(log),
             against=None if target else logged,
-            oracle=_untrained_oracle(log),
+            oracle=_untrained_oracle(log, versions),
             graphs=None if log.informed else weighing_graphs(log),
-            loss_range=options.loss_range or (problem.range if problem else None),
+            loss_range=options.loss_range or known,
             confidence=options.confidence,
         )
     _print(found, options, problem)
@@ -80,16 +93,40 @@ def _evaluate(options: argparse.Namespace) -> None:
         print(f"doubly robust: {lacks}")
 
 
-def _untrained_oracle(log: "DecisionLog") -> "Oracle | None":
-    """The oracle with which the log was created, if graphcb can read it."""
+def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | None":
+    """The oracle with which the log was created, if graphcb can read it.
+
+    Where the problem was changed, that of a new learner which has the actions of all versions.
+    """
     from graphcb.saving import from_bytes
 
+    if len(log.versions) > 1 or log.start.position is not None:
+        return _oracle_for_all(versions)
     try:
         agent = from_bytes(log.start.agent, where=log.storage.location)
     except ValueError:  # a class that is not part of graphcb
         return None
     oracle: Oracle | None = getattr(agent, "oracle", None)
     return oracle
+
+
+def _oracle_for_all(versions: "Versions") -> "Oracle | None":
+    from graphcb.problems import Learner, Problem
+
+    problems = [version.problem for version in versions if version.problem is not None]
+    fixed = [one.actions for one in problems if isinstance(one.actions, tuple)]
+    if len(problems) < len(versions) or len(fixed) not in (0, len(problems)):
+        return None
+    last = problems[-1]
+    features = last.features if all(one.features == last.features for one in problems) else None
+    return Learner(
+        Problem(
+            list(dict.fromkeys(name for names in fixed for name in names)) or "each round",
+            feedback=last.feedback,
+            range=versions.range or last.range,
+            features=features,
+        )
+    )
 
 
 def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem | None") -> None:

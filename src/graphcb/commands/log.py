@@ -1,4 +1,4 @@
-"""`graphcb log`: sum up a decision log, export or import it, look for damage, copy it."""
+"""`graphcb log`: sum up a log, export or import it, look for damage, copy it, change it."""
 
 import argparse
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from graphcb.commands.command import Commands
 from graphcb.commands.log_import import add_import
 from graphcb.commands.log_summary import add_summary
+from graphcb.commands.log_versions import add_versions
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.packages import need
 
@@ -15,7 +16,7 @@ LOG = "a file, or postgresql://user@host/database"
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "log", help="sum up, export, import, verify or back up a decision log"
+        "log", help="sum up, export, import, verify, back up or change a decision log"
     )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write all decisions and feedbacks to one file")
@@ -38,6 +39,7 @@ def add_to(commands: Commands) -> None:
     backup.add_argument("file", type=Path, metavar="FILE", help="the file to create")
     backup.set_defaults(command=_backup)
     add_import(actions)
+    add_versions(actions)
     add_summary(actions)
 
 

@@ -67,6 +67,9 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     ]
     if found.n_parts > found.n_with_feedback:
         rows.append(("parts of feedback", f"{found.n_parts:,}"))
+    if found.n_by_default:
+        share = found.n_by_default / found.n_decisions
+        rows.append(("by default after waiting", f"{found.n_by_default:,} ({share:.1%})"))
     rows.append(("delay of feedback", _delays(found.delays)))
     if found.last_delays != found.delays:
         rows.append(("until its last part", _delays(found.last_delays)))

@@ -31,9 +31,12 @@ def _replay(options: argparse.Namespace) -> None:
         start = time.perf_counter()
         state = replay(log)
         seconds = time.perf_counter() - start
-        n_decisions = state.position - state.n_feedbacks
+        versions = f", {state.version} versions" if state.version > 1 else ""
+        if log.start.position is not None:
+            print(f"old decisions were removed: from event {log.start.position + 1:,} on")
         print(
-            f"{n_decisions:,} decisions and {state.n_feedbacks:,} feedbacks in {seconds:.1f} s: "
+            f"{state.n_decisions:,} decisions and {state.n_feedbacks:,} feedbacks{versions} in "
+            f"{seconds:.1f} s: "
             "every decision is the same as in the log, bit for bit"
         )
         for checkpoint in read_checkpoints(log.storage):

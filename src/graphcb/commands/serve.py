@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,6 @@ def _serve_problem(
     begin: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve until a signal; `begin` is called with the address once requests are taken."""
-    from graphcb.decisions import Policy
     from graphcb.service.app import Service
     from graphcb.service.guards import RequestLimits
     from graphcb.service.keys import Keys
@@ -127,7 +127,7 @@ def _serve_problem(
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
     settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
     socket = listen(options.host, options.port)
-    with socket, Policy(log, problem=problem, **settings) as policy:
+    with socket, _open(log, problem, settings) as policy:
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
@@ -138,6 +138,25 @@ def _serve_problem(
 
         run(new_server(service), socket, greet)
     print("graphcb: stopped; what was answered is in the log")
+
+
+def _open(log: str, problem: Any, settings: dict[str, Any]) -> Any:
+    """A policy for the problem; for the last version if the file has an earlier one."""
+    from graphcb.decisions import DecisionLog, Policy
+
+    try:
+        return Policy(log, problem=problem, **settings)
+    except ValueError:
+        with suppress(OSError, ValueError), DecisionLog(log) as reader:
+            versions = list(reader.versions)
+            earlier = [one.number for one in versions[:-1] if one.problem == problem]
+            if earlier and versions[-1].problem != problem:
+                print(
+                    f"graphcb: the file has version {earlier[-1]} of the problem; continuing with "
+                    f"version {len(versions)}, which the log has"
+                )
+                return Policy(log, **settings)
+        raise
 
 
 def _greeting(address: str, policy: Any) -> str:

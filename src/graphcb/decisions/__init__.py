@@ -3,13 +3,16 @@
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.log import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.decisions.policy import Policy
+from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.replaying import ReplayError, replay
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.verifying import back_up, verify
+from graphcb.decisions.versions import Change, Version, Versions
 
 __all__ = [
     "Acknowledgement",
+    "Change",
     "Decision",
     "DecisionLog",
     "LogError",
@@ -17,7 +20,10 @@ __all__ = [
     "LoggedFeedback",
     "Policy",
     "PolicyState",
+    "Pruned",
     "ReplayError",
+    "Version",
+    "Versions",
     "back_up",
     "replay",
     "verify",

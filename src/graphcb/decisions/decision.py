@@ -103,9 +103,17 @@ def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, 
 
 
 def check_decision_id(
-    decision: str, token: str | None, row: DecisionRow | None, until: int, location: str
+    decision: str,
+    token: str | None,
+    row: DecisionRow | None,
+    until: int,
+    location: str,
+    removed: int = 0,
 ) -> DecisionRow:
-    """The row, unless this log, with `until` events, does not hold a decision of that name."""
+    """The row, unless this log, with `until` events, does not hold a decision of that name.
+
+    Old ones among the first `removed` events were taken out.
+    """
     if row is not None and row.token == token:
         return row
     position = int(decision.split("-")[1])
@@ -114,6 +122,8 @@ def check_decision_id(
             f"which ends at event {until}: it has lost its tail, such as by restoring a backup or "
             'by a power cut with durability "process-kill"'
         )
+    elif row is None and position <= removed:
+        reason = "from which old decisions were removed, this one among them"
     elif row is not None and token is None:
         reason = "where the names have 16 more digits; give the whole name"
     elif token is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.records import BYTES_AT_ONCE
+from graphcb.decisions.versions import Versions
 from graphcb.files import atomic_write
 from graphcb.problems import Problem
 
@@ -25,12 +26,17 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     `probabilities`. In a log with a problem, `action` is the name of the action, rewards are in
     `feedback_rewards`, and the file's metadata holds the problem as TOML. Where nobody knew
     beforehand what would be revealed, `reveal_probabilities` is null, and `graph` what could be.
+    If the problem was changed, `version` says which one a decision is of, and the metadata has
+    "problem 1", "problem 2" and so on; they must have the same unit. If a problem has defaults,
+    `feedback_is_default` says which losses are one.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    problem = log.problem
-    schema = _schema(pa, problem)
+    versions = log.versions
+    versions.range  # noqa: B018  # refuses losses and rewards in one column
+    problem = versions.last.problem
+    schema = _schema(pa, problem, versions)
     count = 0
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
         for batch in _batches(log, problem):
@@ -59,7 +65,7 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, str) else 8
 
 
-def _schema(pa: Any, problem: Problem | None) -> Any:
+def _schema(pa: Any, problem: Problem | None, versions: Versions) -> Any:
     time, number, numbers = pa.timestamp("us", tz="UTC"), pa.float64(), pa.list_(pa.float64())
     whole, wholes, text = pa.int64(), pa.list_(pa.int64()), pa.string()
     columns = {
@@ -84,10 +90,17 @@ def _schema(pa: Any, problem: Problem | None) -> Any:
         "feedback_action_indices": wholes,
         "feedback_losses": numbers,
     }
+    if len(versions) > 1:
+        columns["version"] = whole
+    if any(one.problem is not None and one.problem.defaults for one in versions):
+        columns["feedback_is_default"] = pa.bool_()
     if problem is None:
         return pa.schema(list(columns.items()))
     named = _in_words({**columns, "action": text}, problem)
-    return pa.schema(list(named.items()), metadata={"problem": problem.to_toml()})
+    about = {"problem": problem.to_toml()}
+    for version in versions if len(versions) > 1 else ():
+        about[f"problem {version.number}"] = version.problem.to_toml() if version.problem else ""
+    return pa.schema(list(named.items()), metadata=about)
 
 
 def _in_words(row: dict[str, Any], problem: Problem | None) -> dict[str, Any]:
@@ -122,6 +135,8 @@ def _as_row(row: LoggedDecision) -> dict[str, Any]:
         "feedback_actions_json": None if seen is None else _as_json(_keys(seen.actions)),
         "feedback_action_indices": None if seen is None else seen.action_indices,
         "feedback_losses": None if seen is None else seen.losses,
+        "version": row.version,
+        "feedback_is_default": None if seen is None else seen.is_default,
     }
 
 

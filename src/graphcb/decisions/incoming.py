@@ -13,7 +13,6 @@ from graphcb.decisions.parts import check_whole, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
-from graphcb.problems import problem_of
 
 Losses = Mapping[Any, float]
 
@@ -46,6 +45,7 @@ class NewFeedback(NamedTuple):
     losses: NDArray[np.float64]
     receipt: Acknowledgement
     known: dict[int, float] | None = None
+    source: str | None = None
 
 
 def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[str, Asked]:
@@ -65,8 +65,8 @@ def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[st
 
 def check_asked(pending: Pending, name: str, asked: Asked) -> Found:
     """The decision with a name; one that this log does not hold is refused."""
-    until, location = pending.state.position, pending.storage.location
-    return Found(check_decision_id(name, asked.token, asked.row, until, location), asked.parts)
+    where = pending.state.position, pending.storage.location, pending.start.position or 0
+    return Found(check_decision_id(name, asked.token, asked.row, *where), asked.parts)
 
 
 def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) -> NewFeedback:
@@ -74,7 +74,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     row, parts = found
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
-    problem = problem_of(pending.state.agent)
+    problem = pending.versions.at(row.position).problem
     indices, values = read_losses(losses, identifiers, graph, row.action, problem)
     if not parts:
         receipt = Acknowledgement(name, True, "counted")
@@ -87,6 +87,8 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     several = words_of(problem)[0]
     n_known = indices.size - new.size
     message = f"counted, except for {n_known} {several} that were known" if n_known else "counted"
+    if any(known[index].is_default for index in new.tolist() if index in known):
+        message += ", in place of the default after waiting"
     if new.size == 0:
         message = (
             f"decision {name} already has its feedback (event {parts[-1].position}), with the "

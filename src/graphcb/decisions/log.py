@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +12,11 @@ from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
-from graphcb.decisions.start import stored_problem, was_imported, was_informed
+from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
+from graphcb.decisions.versions import Version, Versions
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 
@@ -27,7 +27,8 @@ class LoggedFeedback(NamedTuple):
     They are rewards if the log's problem has these. `actions` are identifiers, in the form that
     `agent.learn` takes; `action_indices` are where these actions stand in the graph, in increasing
     order. `position` and `received_at` are those of the last part. `parts` are the feedbacks as
-    they came, which have no parts of their own.
+    they came, which have no parts of their own. `is_default` says that a loss is the default after
+    waiting; one that was given later takes its place.
     """
 
     position: int
@@ -36,6 +37,7 @@ class LoggedFeedback(NamedTuple):
     action_indices: NDArray[np.int64]
     losses: NDArray[np.float64]
     parts: tuple["LoggedFeedback", ...] = ()
+    is_default: bool = False
 
 
 class LoggedDecision(NamedTuple):
@@ -45,7 +47,8 @@ class LoggedDecision(NamedTuple):
     have features; in a log that was created with a problem they are names. `action` is the
     identifier that was drawn, and `action_index` where it stands in the graph. If `informed` is
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
-    be, and says nothing of how likely it was.
+    be, and says nothing of how likely it was. `version` is the number of the version that made
+    it, which `DecisionLog.versions` knows.
     """
 
     position: int
@@ -61,6 +64,7 @@ class LoggedDecision(NamedTuple):
     model_version: int
     feedback: LoggedFeedback | None
     informed: bool = True
+    version: int = 1
 
 
 class DecisionLog:
@@ -96,13 +100,18 @@ class DecisionLog:
 
     @property
     def problem(self) -> Problem | None:
-        """The problem that the log was created with, if there is one."""
-        return stored_problem(self.start.agent, self.storage.location)
+        """The problem that is decided now, if there is one: that of the last version."""
+        return self.versions.last.problem
 
-    @cached_property
+    @property
+    def versions(self) -> Versions:
+        """The versions of the log in order; one unless the problem or the agent was changed."""
+        return Versions.read(self.storage, self.start)
+
+    @property
     def informed(self) -> bool:
-        """Whether it was known what would be revealed, rather than learned."""
-        return was_informed(self.start.agent, self.storage.location)
+        """Whether it was known what would be revealed, rather than learned by some version."""
+        return all(version.informed for version in self.versions)
 
     @property
     def is_imported(self) -> bool:
@@ -111,7 +120,7 @@ class DecisionLog:
 
     @property
     def n_events(self) -> int:
-        """The number of decisions and feedbacks."""
+        """The number of decisions, feedbacks and changes, also of those that were removed."""
         return records.last_position(self.storage)
 
     @property
@@ -126,14 +135,18 @@ class DecisionLog:
 
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
-        for decision, parts in records.read_pairs(self.storage, records.read_end(self.storage)):
-            yield self._logged(decision, parts)
+        until, versions = records.read_end(self.storage), self.versions
+        removed = self.start.position or 0
+        for decision, parts in records.read_pairs(self.storage, until, removed):
+            yield self._logged(decision, parts, versions.at(decision.position))
 
     def refresh(self) -> None:
         """Look again how the log began: a policy may have brought its tables up to date."""
         self.start = records.read_start(self.storage)
 
-    def _logged(self, row: DecisionRow, parts: list[FeedbackRow]) -> LoggedDecision:
+    def _logged(
+        self, row: DecisionRow, parts: list[FeedbackRow], version: Version
+    ) -> LoggedDecision:
         location = self.storage.location
         graph = self._graphs.read(row.graph)
         context, actions = read_decision(row, graph, location)
@@ -150,7 +163,8 @@ class DecisionLog:
             row.gamma,
             row.model_version,
             _logged_feedback(parts, actions, graph, location) if parts else None,
-            self.informed,
+            version.informed,
+            version.number,
         )
 
     def close(self) -> None:
@@ -172,7 +186,8 @@ def _logged_feedback(
     for row in rows:
         indices, losses = read_part(row, graph, location)
         chosen = pick(actions, indices)
-        parts.append(LoggedFeedback(row.position, row.received_at, chosen, indices, losses))
+        came = row.position, row.received_at, chosen, indices, losses
+        parts.append(LoggedFeedback(*came, is_default=row.source is not None))
     if len(parts) == 1:
         return parts[0]._replace(parts=(parts[0],))
     ordered = sorted(known)
@@ -180,4 +195,6 @@ def _logged_feedback(
     losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)
     last = rows[-1]
     chosen = pick(actions, indices)
-    return LoggedFeedback(last.position, last.received_at, chosen, indices, losses, tuple(parts))
+    waits = any(one.is_default for one in known.values())
+    came = last.position, last.received_at, chosen, indices, losses
+    return LoggedFeedback(*came, tuple(parts), waits)

@@ -20,10 +20,11 @@ Losses = NDArray[np.float64]
 
 
 class Known(NamedTuple):
-    """A loss that is in the log, and the event that brought it."""
+    """A loss that is in the log, the event that brought it, and whether it is a default."""
 
     loss: float
     event: int
+    is_default: bool = False
 
 
 def read_part(row: FeedbackRow, graph: FeedbackGraph, location: str) -> tuple[Indices, Losses]:
@@ -53,17 +54,20 @@ def read_decision(row: DecisionRow, graph: FeedbackGraph, location: str) -> tupl
 
 
 def merge(rows: Iterable[FeedbackRow], graph: FeedbackGraph, location: str) -> dict[int, Known]:
-    """All losses that are known of a decision, by index; none may have come twice."""
+    """All losses that are known of a decision, by index; none may have come twice.
+
+    A loss that was given replaces the default that came before it.
+    """
     known: dict[int, Known] = {}
     for row in rows:
         indices, losses = read_part(row, graph, location)
         for index, loss in zip(indices.tolist(), losses.tolist(), strict=True):
-            if index in known:
+            if index in known and not (known[index].is_default and row.source is None):
                 raise FileError(
                     f"{location}: damaged: events {known[index].event} and {row.position} are "
                     f"feedback for the same action of decision {row.decision}"
                 )
-            known[index] = Known(loss, row.position)
+            known[index] = Known(loss, row.position, row.source is not None)
     return known
 
 
@@ -75,11 +79,14 @@ def what_is_new(
     text: str,
     problem: Problem | None = None,
 ) -> tuple[Indices, Losses]:
-    """The part of a feedback that is not known yet; refuses what contradicts the log."""
+    """The part of a feedback that is not known yet; refuses what contradicts the log.
+
+    A default contradicts nothing.
+    """
     new = np.ones(indices.size, dtype=bool)
     several, one = words_of(problem)
     for place, (index, loss) in enumerate(zip(indices.tolist(), losses.tolist(), strict=True)):
-        if index in known:
+        if index in known and not known[index].is_default:
             if loss != known[index].loss:
                 raise ValueError(
                     f"`{several}` must agree with what is known of decision {text}: action "

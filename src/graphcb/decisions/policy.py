@@ -4,6 +4,7 @@ import copy
 import inspect
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 from graphcb.agents import Agent
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.incoming import Losses
+from graphcb.decisions.pruning import DAY, Pruned
 from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.versions import Change, Versions
 from graphcb.decisions.writer import LogWriter
 from graphcb.graphs import FeedbackGraph
-from graphcb.problems import Problem, problem_of
+from graphcb.problems import Problem
 
 
 class Policy:
@@ -76,7 +79,7 @@ class Policy:
         }
         self._log = LogWriter(self.location, agent, seed, problem, **self._settings)
         try:
-            self.problem = problem_of(self._log.state().agent)
+            self._log.state()
         except BaseException:
             self._log.storage.close()
             raise
@@ -137,18 +140,87 @@ class Policy:
         refused on its own: catch its error inside the block, and the others stay.
         """
         with self._alone(), self._log.transaction() as pending:
-            together = Together(
-                pending,
-                self._log.start,
-                self.problem,
-                trusts_agent=not self._settings["classes"],
-            )
+            classes, check = self._settings["classes"], self._settings["check_replay"]
+            together = Together(pending, self._log.start, classes=classes, check_replay=check)
             yield together
             together.finish()
 
+    def fill_in(self, now: float | None = None) -> int:
+        """Give decisions that have waited long enough the default of their problem; how many.
+
+        For problems with defaults {"waiting": seconds, "loss": number}. A decision without any
+        feedback after this time gets the number as the loss or reward of its action, if playing
+        it surely reveals that. The agent learns it. Feedback that comes later takes its place for
+        everyone who reads the log, and is learned as well. `now` is in seconds since 1970, the
+        present if left out. The service calls this by itself; call it now and then otherwise.
+        """
+        seconds = time.time() if now is None else float(now)
+        total, is_done = 0, False
+        while not is_done:
+            with self.together() as together:
+                count, is_done = together.fill_in(seconds)
+            total += count
+        return total
+
+    def prune(self, before: float | None = None) -> Pruned:
+        """Remove the decisions made before a time, in seconds since 1970, with their feedback.
+
+        Left out, it is `keep_days` of the problem's defaults ago. The model stays as it is: the
+        log then starts from the agent after the last event that was removed, and is replayed
+        from there. Feedback for a removed decision is refused with a LookupError. The agent
+        has to be made again up to that event, which takes as long as the decisions did.
+        """
+        if before is None:
+            before = self._keep_from(time.time())
+        with self.together() as together:
+            return together.prune(float(before))
+
+    def _keep_from(self, now: float) -> float:
+        defaults = None if self.problem is None else self.problem.defaults
+        if defaults is None or "keep_days" not in defaults:
+            raise ValueError(
+                "`before` must be given, as the problem does not say [defaults] keep_days"
+            )
+        return now - DAY * defaults["keep_days"]
+
+    def change(
+        self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""
+    ) -> Change:
+        """Decide on with another problem or agent; the change is an event of the log.
+
+        What was learned is kept where it keeps its meaning, as `problems.succeed` says, and the
+        result has sentences on that. With an `agent`, which may be trained, that one decides. Late
+        feedback for earlier decisions is still taken, in the terms of their version, and
+        learned as far as the new agent understands it. Each decision belongs to the version that
+        made it, and is replayed, exported and evaluated with its problem.
+        """
+        with self.together() as together:
+            return together.change(problem, agent, note)
+
+    def roll_back(self, version: int, *, note: str = "") -> Change:
+        """Decide on with the problem and the agent of an earlier version, as they were at its end.
+
+        This is a change like any other: nothing is removed from the log. The agent is made again
+        from the log. Budgets go on with what was spent since then.
+        """
+        with self.together() as together:
+            return together.roll_back(version, note)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem that is decided now, if there is one."""
+        return self.versions.last.problem
+
+    @property
+    def versions(self) -> Versions:
+        """All versions of the log in order; the last one decides."""
+        with suppress(LogError), self._alone():
+            self._log.state()  # which may have to open the log again
+        return self._log.versions
+
     @property
     def n_events(self) -> int:
-        """The number of decisions and counted feedbacks, which is that of the last event."""
+        """The number of the last event: decisions, counted feedbacks and changes."""
         with self._alone():
             return self._log.state().position
 

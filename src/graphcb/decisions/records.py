@@ -1,7 +1,8 @@
 """Questions that are asked of a log, and the rows that answer them.
 
-Events, that is decisions and feedbacks, are numbered without a gap. A reader that knows the number
-of the last event sees a log that stands still. Rows are read in groups of a few megabytes.
+Events, that is decisions, feedbacks and versions, are numbered without a gap. A reader that knows
+the number of the last event sees a log that stands still. Rows are read in groups of a few
+megabytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from graphcb.decisions.tables import (
     DecisionRow,
     FeedbackRow,
     LogStart,
+    VersionRow,
     checksum,
     select,
     select_unchecked,
@@ -26,15 +28,23 @@ from graphcb.files import FileError
 PAGE = 1000
 BYTES_AT_ONCE = 8_000_000
 
+Event = DecisionRow | FeedbackRow | VersionRow
+
 _LAST = (
     "(SELECT coalesce(max(position), 0) FROM graphcb_decisions), "
     "(SELECT coalesce(max(position), 0) FROM graphcb_feedbacks)"
 )
+# Where versions end, and where the log starts if old events were removed.
+_ALSO = (
+    "(SELECT coalesce(max(position), 0) FROM graphcb_versions), "
+    "(SELECT coalesce(max(position), 0) FROM graphcb_log)"
+)
 # The writer's epoch, and the last position in each table.
-STANDING = f"SELECT epoch, {_LAST} FROM graphcb_writer"
+STANDING = f"SELECT epoch, {_LAST}, {_ALSO} FROM graphcb_writer"
 _SIZE = {
     DecisionRow: "length(context) + length(actions) + length(probabilities)",
     FeedbackRow: "length(actions) + length(losses)",
+    VersionRow: "length(agent)",
 }
 _BETWEEN = "WHERE position > ? AND position <= ?"
 
@@ -70,13 +80,14 @@ def as_standing(rows: Sequence[Any], location: str) -> LogEnd:
     """The answer to the question `STANDING`."""
     if len(rows) != 1:
         raise FileError(f"{location}: damaged: graphcb_writer must have one row, got {len(rows)}")
-    epoch, decision, feedback = rows[0]
-    return LogEnd(str(epoch), max(int(decision), int(feedback)))
+    epoch, *positions = rows[0]
+    return LogEnd(str(epoch), max(map(int, positions)))
 
 
 def last_position(storage: Storage) -> int:
     """The number of the last event, 0 if there is none."""
-    return max(map(int, storage.execute(f"SELECT {_LAST}")[0]))
+    last = _LAST if storage.format < 3 else f"{_LAST}, {_ALSO}"
+    return max(map(int, storage.execute(f"SELECT {last}")[0]))
 
 
 def read_end(storage: Storage) -> int:
@@ -107,6 +118,13 @@ def read_checkpoints(storage: Storage) -> list[CheckpointRow]:
     except FileError:
         return []
     return [row for row in rows if checksum(row) == row.checksum]
+
+
+def read_versions(storage: Storage) -> list[VersionRow]:
+    """All versions but the first, in order."""
+    if storage.format < 3:
+        return []
+    return select(storage, VersionRow, "ORDER BY position")
 
 
 def read_decisions(storage: Storage, positions: Sequence[int]) -> Iterator[DecisionRow]:
@@ -163,38 +181,44 @@ def check_count(
         )
 
 
-def read_events(storage: Storage, after: int, until: int) -> Iterator[DecisionRow | FeedbackRow]:
-    """Decisions and feedbacks in the order in which they happened; a gap is an error."""
+def read_events(storage: Storage, after: int, until: int) -> Iterator[Event]:
+    """All events in the order in which they happened; a gap is an error."""
+    kinds = (DecisionRow, FeedbackRow, VersionRow)[: 2 if storage.format < 3 else 3]
     for begin in range(after, until, PAGE):
         end = min(begin + PAGE, until)
-        sizes = _sizes(storage, DecisionRow, _BETWEEN, (begin, end))
-        for position, size in _sizes(storage, FeedbackRow, _BETWEEN, (begin, end)).items():
-            if position in sizes:
-                raise _twice(storage, position)
-            sizes[position] = size
+        sizes: dict[int, int] = {}
+        for kind in kinds:
+            for position, size in _sizes(storage, kind, _BETWEEN, (begin, end)).items():
+                if position in sizes:
+                    raise _twice(storage, position)
+                sizes[position] = size
         for position in range(begin + 1, end + 1):
             if position not in sizes:
                 raise _missing(storage, position)
         for group in _groups(range(begin + 1, end + 1), sizes):
             between = group[0] - 1, group[-1]
-            page: list[DecisionRow | FeedbackRow] = [
-                *select(storage, DecisionRow, _BETWEEN, *between),
-                *select(storage, FeedbackRow, _BETWEEN, *between),
-            ]
-            found = {row.position: row for row in page}
+            found: dict[int, Event] = {
+                row.position: row
+                for kind in kinds
+                for row in select(storage, kind, _BETWEEN, *between)
+            }
             for position in group:
                 if position not in found:
                     raise _missing(storage, position)
                 yield found[position]
 
 
-def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list[FeedbackRow]]]:
+def read_pairs(
+    storage: Storage, until: int, removed: int = 0
+) -> Iterator[tuple[DecisionRow, list[FeedbackRow]]]:
     """Each decision with the feedbacks that came within the first `until` events.
 
     An index finds them: there must be as many as in the table. At the end, every event must have
-    been met exactly once.
+    been met exactly once; of the first `removed` events, some may be gone.
     """
     begin, met, counts = 0, bytearray(until + 1), count_parts(storage, until)
+    for position in _version_positions(storage, until):
+        _meet(storage, position, met)
     page = f"WHERE position > ? AND position <= ? ORDER BY position LIMIT {PAGE}"
     of_group = "WHERE decision > ? AND decision <= ? AND position <= ?"
     while sizes := _sizes(storage, DecisionRow, page, (begin, until)):
@@ -214,9 +238,16 @@ def read_pairs(storage: Storage, until: int) -> Iterator[tuple[DecisionRow, list
                 check_count(storage, decision.position, counts, found)
                 yield decision, found
         begin = max(sizes)
-    missing = met.find(0, 1)
+    missing = met.find(0, removed + 1)
     if missing > 0:
         raise _missing(storage, missing)
+
+
+def _version_positions(storage: Storage, until: int) -> list[int]:
+    if storage.format < 3:
+        return []
+    sql = "SELECT position, checksum FROM graphcb_versions WHERE position > 0 AND position <= ?"
+    return [position for position, _ in storage.execute(sql, (until,))]
 
 
 def _in_order(rows: list[FeedbackRow]) -> list[FeedbackRow]:

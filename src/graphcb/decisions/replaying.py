@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.agents import Played
+from graphcb.agents import Agent, Played
 from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, numbers
 from graphcb.decisions.log import DecisionLog
@@ -13,8 +13,9 @@ from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, VersionRow
 from graphcb.decisions.transition import Drawn, PolicyState, draw, learn
+from graphcb.decisions.versions import Versions, learn_earlier
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.saving import from_bytes
@@ -37,13 +38,20 @@ def replay(
 ) -> PolicyState:
     """The state that a log leads to, from its first event or from its checkpoint.
 
+    The first event is the one after those that were removed, if any were.
+
     Every decision on the way is made again and must equal the logged one bit for bit.
     `classes` are those of your own that the agent contains, as in `graphcb.load`.
     """
     log.refresh()
     graphs = StoredGraphs(log.storage)
     return rebuild(
-        log.storage, log.start, graphs, classes=classes, from_checkpoint=from_checkpoint
+        log.storage,
+        log.start,
+        graphs,
+        log.versions,
+        classes=classes,
+        from_checkpoint=from_checkpoint,
     )[0]
 
 
@@ -51,14 +59,17 @@ def steps(log: DecisionLog, *, classes: Iterable[type] = ()) -> Iterator[Step]:
     """The events of a log from the first on, each with its states, as in `replay`."""
     log.refresh()
     until = records.read_end(log.storage)
-    first = _first_state(log.storage, log.start, tuple(classes), 0)
-    return _steps(log.storage, log.start, StoredGraphs(log.storage), first, until, check=True)
+    source = _Source(
+        log.storage, log.start, StoredGraphs(log.storage), log.versions, tuple(classes)
+    )
+    return _steps(source, _first_state(source, 0), until, check=True)
 
 
 def rebuild(
     storage: Storage,
     start: LogStart,
     graphs: StoredGraphs,
+    versions: Versions,
     *,
     classes: Iterable[type] = (),
     from_checkpoint: bool = True,
@@ -69,23 +80,50 @@ def rebuild(
     Without `check`, decisions may come out differently.
     """
     until = records.read_end(storage)
-    first = _first_state(storage, start, tuple(classes), until if from_checkpoint else 0)
-    state, counts = first
-    for step in _steps(storage, start, graphs, first, until, check=check):
-        state = step.after
-    return state, counts
+    source = _Source(storage, start, graphs, versions, tuple(classes))
+    first = _first_state(source, until if from_checkpoint else 0)
+    return _run(source, first, until, check=check), first[1]
 
 
-def _steps(
+def state_at(
     storage: Storage,
     start: LogStart,
     graphs: StoredGraphs,
-    first: tuple[PolicyState, PartCounts],
-    until: int,
+    versions: Versions,
+    position: int,
     *,
-    check: bool,
+    classes: Iterable[type] = (),
+    check: bool = True,
+) -> PolicyState:
+    """The state after an event of the past, from the last version before it."""
+    source = _Source(storage, start, graphs, versions, tuple(classes))
+    return _run(source, _state_of_version(source, position), position, check=check)
+
+
+class _Source(NamedTuple):
+    """A log that is read, and the classes that its agents may contain."""
+
+    storage: Storage
+    start: LogStart
+    graphs: StoredGraphs
+    versions: Versions
+    classes: tuple[type, ...]
+
+
+def _run(
+    source: _Source, first: tuple[PolicyState, PartCounts], until: int, *, check: bool
+) -> PolicyState:
+    state = first[0]
+    for step in _steps(source, first, until, check=check):
+        state = step.after
+    return state
+
+
+def _steps(
+    source: _Source, first: tuple[PolicyState, PartCounts], until: int, *, check: bool
 ) -> Iterator[Step]:
     """The events after the first state; the counts of feedbacks are kept up to date."""
+    storage, start, graphs = source.storage, source.start, source.graphs
     state, counts = first
     for row in records.read_events(storage, state.position, until):
         before = state
@@ -97,18 +135,24 @@ def _steps(
             if check:
                 _check(drawn, row, start, storage.location)
             state = drawn.after
+        elif isinstance(row, VersionRow):
+            agent = _agent_of(row, source)
+            state = PolicyState(agent, row.position, state.n_feedbacks, state.version + 1)
         else:
-            state = _learn(state, row, storage, graphs, counts)
+            state = _learn(state, row, source, counts)
         yield Step(row.position, before, state)
 
 
+def _agent_of(row: VersionRow, source: _Source) -> Agent:
+    where = f"{source.storage.location}, version at event {row.position}"
+    agent: Agent = from_bytes(row.agent, where=where, classes=source.classes)
+    return agent
+
+
 def _learn(
-    state: PolicyState,
-    row: FeedbackRow,
-    storage: Storage,
-    graphs: StoredGraphs,
-    counts: PartCounts,
+    state: PolicyState, row: FeedbackRow, source: _Source, counts: PartCounts
 ) -> PolicyState:
+    storage, graphs = source.storage, source.graphs
     decision = next(records.read_decisions(storage, [row.decision]), None)
     if decision is None or decision.position > row.position:
         raise FileError(
@@ -120,11 +164,17 @@ def _learn(
     if counts.of(row.decision):
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
         sofar = [part for part in parts if part.position <= row.position]
-        found = merge(sofar, graph, storage.location)
-        known = {index: one.loss for index, one in found.items() if one.event < row.position}
+        merge(sofar, graph, storage.location)  # an error if they do not fit together
+        earlier = [part for part in sofar if part.position < row.position]
+        found = merge(earlier, graph, storage.location)
+        known = {index: one.loss for index, one in found.items()}
     counts.add(row.decision)
     played = _read_played(decision, graph, storage.location)._replace(known=known)
-    return learn(state, played, *read_part(row, graph, storage.location))
+    indices, losses = read_part(row, graph, storage.location)
+    then, now = source.versions.at(decision.position), source.versions.numbered(state.version)
+    if then.number != now.number:
+        return learn_earlier(state, played, indices, losses, then.problem, now.problem)
+    return learn(state, played, indices, losses)
 
 
 def _read_played(row: DecisionRow, graph: FeedbackGraph, location: str) -> Played:
@@ -132,28 +182,46 @@ def _read_played(row: DecisionRow, graph: FeedbackGraph, location: str) -> Playe
     return Played(context, graph, actions, numbers(row.probabilities, FLOAT), row.action)
 
 
-def _first_state(
-    storage: Storage, start: LogStart, classes: tuple[type, ...], until: int
-) -> tuple[PolicyState, PartCounts]:
+def _first_state(source: _Source, until: int) -> tuple[PolicyState, PartCounts]:
     """The newest checkpoint that is not beyond event `until`, or the start of the log.
 
     A checkpoint that cannot be read for any reason is passed over.
     """
+    storage, removed = source.storage, source.start.position or 0
     for row in records.read_checkpoints(storage) if until else []:
-        if not 0 <= row.n_feedbacks <= row.position <= until:
+        if not 0 <= row.n_feedbacks <= row.position or not removed <= row.position <= until:
             continue
         try:
             where = f"{storage.location}, checkpoint {row.position}"
-            agent = from_bytes(row.agent, where=where, classes=classes)
+            agent = from_bytes(row.agent, where=where, classes=source.classes)
             if row.n_parts is None:  # written by an earlier version
                 counts = records.count_parts(storage, row.position)
             else:
                 counts = PartCounts.from_bytes(row.n_parts, row.position)
         except Exception:
             continue
-        return PolicyState(agent, row.position, row.n_feedbacks), counts
-    agent = from_bytes(start.agent, where=storage.location, classes=classes)
-    return PolicyState(agent), PartCounts()
+        version = source.versions.at(row.position).number
+        return PolicyState(agent, row.position, row.n_feedbacks, version), counts
+    agent = from_bytes(source.start.agent, where=storage.location, classes=source.classes)
+    if not removed:
+        return PolicyState(agent), PartCounts()
+    version, n_feedbacks = source.versions.at(removed).number, source.start.n_feedbacks or 0
+    state = PolicyState(agent, removed, n_feedbacks, version)
+    return state, records.count_parts(storage, removed)
+
+
+def _state_of_version(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:
+    """The start of the version to which an event belongs, or of the log if that is later."""
+    storage, removed = source.storage, source.start.position or 0
+    version = source.versions.at(position)
+    if version.position <= removed:
+        return _first_state(source, 0)
+    row = next(row for row in records.read_versions(storage) if row.position == version.position)
+    earlier = records.count(storage, FeedbackRow, removed)
+    later = records.count(storage, FeedbackRow, row.position) - earlier
+    n_feedbacks = (source.start.n_feedbacks or 0) + later
+    state = PolicyState(_agent_of(row, source), row.position, n_feedbacks, version.number)
+    return state, records.count_parts(storage, row.position)
 
 
 def _check(drawn: Drawn, row: DecisionRow, start: LogStart, location: str) -> None:

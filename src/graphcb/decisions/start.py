@@ -3,7 +3,6 @@
 from typing import Any
 
 from graphcb.agents import Agent
-from graphcb.decisions.tables import LogStart
 from graphcb.problems import Learner, Problem, Recorded, problem_of
 from graphcb.saving import from_bytes, to_bytes
 
@@ -48,9 +47,9 @@ def was_imported(agent: bytes, location: str) -> bool:
         return False
 
 
-def check_same_problem(agent: bytes, start: LogStart, location: str) -> None:
-    """Refuse a problem other than that of the log, and say what differs."""
-    given, logged = stored_problem(agent, location), stored_problem(start.agent, location)
+def check_same_problem(agent: bytes, logged: Problem | None, location: str) -> None:
+    """Refuse a problem other than that of the log's last version, and say what differs."""
+    given = stored_problem(agent, location)
     if given is None or given == logged:
         return
     if logged is None:
@@ -59,6 +58,7 @@ def check_same_problem(agent: bytes, start: LogStart, location: str) -> None:
             "a new log for the problem"
         )
     raise ValueError(
-        f"{location}: `problem` must be as it was when the log was created, or left out; it "
-        f"differs in {'; '.join(given.differences(logged))}; create a new log for another problem"
+        f"{location}: `problem` must be that of the log, or left out; it differs in "
+        f"{'; '.join(given.differences(logged))}; change the log with graphcb log promote or "
+        "Policy.change, or create a new log for another problem"
     )

@@ -1,8 +1,9 @@
 """The tables of a log, and the rows in them as they are stored.
 
-Each row has a checksum. Rows are only ever added, except for checkpoints and the writer's epoch.
-Format 2 added names with a token, feedback in parts and the writer's epoch; a log of format 1 is
-read as it is, and upgraded when a policy opens it.
+Each row has a checksum. Rows are only ever added, except for checkpoints and the writer's epoch;
+the oldest may be removed. Format 2 added names with a token, feedback in parts and the writer's
+epoch. Format 3 added versions, the source of a feedback, and logs whose first events were removed.
+Logs of earlier formats are read as they are, and upgraded when a policy opens them.
 """
 
 import struct
@@ -13,8 +14,9 @@ from typing import Any, NamedTuple
 from graphcb.decisions.storage import Storage
 from graphcb.files import FileError
 
-FORMAT = 2
-_SINCE_FORMAT_2 = frozenset({"token", "n_parts"})
+FORMAT = 3
+# The format that added a column; its rows of earlier formats read NULL there.
+_SINCE = {"token": 2, "n_parts": 2, "source": 3, "position": 3, "n_feedbacks": 3}
 
 _FEEDBACKS = (
     """CREATE TABLE graphcb_feedbacks (
@@ -23,6 +25,14 @@ _FEEDBACKS = (
 )
 _FEEDBACK_INDEX = "CREATE INDEX graphcb_feedbacks_by_decision ON graphcb_feedbacks (decision)"
 _WRITER = ("CREATE TABLE graphcb_writer (epoch TEXT NOT NULL)",)
+_SINCE_FORMAT_3 = (
+    "ALTER TABLE graphcb_feedbacks ADD COLUMN source TEXT",
+    "ALTER TABLE graphcb_log ADD COLUMN position {whole}",
+    "ALTER TABLE graphcb_log ADD COLUMN n_feedbacks {whole}",
+    """CREATE TABLE graphcb_versions (
+        position {whole} PRIMARY KEY, made_at {real} NOT NULL, problem TEXT NOT NULL,
+        agent {bytes} NOT NULL, note TEXT NOT NULL, checksum {whole} NOT NULL)""",
+)
 _TABLES = (
     """CREATE TABLE graphcb_log (
         format {whole} NOT NULL, version TEXT NOT NULL, name TEXT NOT NULL, seed {whole} NOT NULL,
@@ -42,9 +52,10 @@ _TABLES = (
         position {whole} PRIMARY KEY, n_feedbacks {whole} NOT NULL, agent {bytes} NOT NULL,
         n_parts {bytes}, checksum {whole} NOT NULL)""",
     *_WRITER,
+    *_SINCE_FORMAT_3,
 )
 # From format 1, where a decision had one feedback and the database kept it so.
-_UPGRADE = (
+_SINCE_FORMAT_2 = (
     "ALTER TABLE graphcb_decisions ADD COLUMN token TEXT",
     "ALTER TABLE graphcb_checkpoints ADD COLUMN n_parts {bytes}",
     "ALTER TABLE graphcb_feedbacks RENAME TO graphcb_feedbacks_1",
@@ -58,7 +69,11 @@ _UPGRADE = (
 
 
 class LogStart(NamedTuple):
-    """How a log began; `name` is the first part of its decisions' identifiers."""
+    """How a log began; `name` is the first part of its decisions' identifiers.
+
+    `agent` is the agent after event `position`, when it had learned from `n_feedbacks`: None, for
+    the first agent of the log, unless old decisions were removed.
+    """
 
     format: int
     version: str
@@ -66,6 +81,8 @@ class LogStart(NamedTuple):
     seed: int
     created_at: float
     agent: bytes
+    position: int | None = None
+    n_feedbacks: int | None = None
     checksum: int = 0
 
 
@@ -89,13 +106,28 @@ class DecisionRow(NamedTuple):
 
 
 class FeedbackRow(NamedTuple):
-    """One part of the feedback for the decision at position `decision`; `actions` are int64."""
+    """One part of the feedback for the decision at position `decision`; `actions` are int64.
+
+    `source` is None for feedback that was given, "waiting" for the default after waiting for it.
+    """
 
     position: int
     received_at: float
     decision: int
     actions: bytes
     losses: bytes
+    source: str | None = None
+    checksum: int = 0
+
+
+class VersionRow(NamedTuple):
+    """A change: from this event on, the log has this problem, "" for none, and this agent."""
+
+    position: int
+    made_at: float
+    problem: str
+    agent: bytes
+    note: str
     checksum: int = 0
 
 
@@ -121,11 +153,12 @@ class GraphRow(NamedTuple):
     checksum: int = 0
 
 
-StoredRow = LogStart | DecisionRow | FeedbackRow | CheckpointRow | GraphRow
+StoredRow = LogStart | DecisionRow | FeedbackRow | VersionRow | CheckpointRow | GraphRow
 TABLE_OF: dict[type[Any], str] = {
     LogStart: "graphcb_log",
     DecisionRow: "graphcb_decisions",
     FeedbackRow: "graphcb_feedbacks",
+    VersionRow: "graphcb_versions",
     CheckpointRow: "graphcb_checkpoints",
     GraphRow: "graphcb_graphs",
 }
@@ -136,25 +169,39 @@ _INSERT = {
 }
 
 _DOUBLE = struct.Struct("<d").pack
+
+
+def _later(kind: type[Any], column: str) -> int:
+    """The format in which a kind of rows got this column; it may be empty."""
+    return _SINCE.get(column, 1) if column in kind._field_defaults else 1
+
+
 _SELECT = {
-    (is_old, kind): "SELECT "
-    + ", ".join("NULL" if is_old and c in _SINCE_FORMAT_2 else c for c in kind._fields)
+    (format_, kind): "SELECT "
+    + ", ".join("NULL" if _later(kind, c) > format_ else c for c in kind._fields)
     + f" FROM {table}"
-    for is_old in (False, True)
+    for format_ in range(1, FORMAT + 1)
     for kind, table in TABLE_OF.items()
+}
+_MAY_BE_EMPTY = {
+    kind: frozenset(i for i, c in enumerate(kind._fields) if _later(kind, c) > 1)
+    for kind in TABLE_OF
 }
 
 
 def create_tables(storage: Storage, epoch: str) -> None:
     """Create the empty tables; call it inside a transaction."""
     _run(storage, _TABLES)
+    storage.format = FORMAT
     storage.execute("INSERT INTO graphcb_writer (epoch) VALUES (?)", (epoch,))
 
 
 def upgrade_tables(storage: Storage, start: LogStart, epoch: str) -> None:
-    """From format 1 to this one, with all rows as they are; call it inside a transaction."""
-    _run(storage, _UPGRADE)
-    storage.execute("INSERT INTO graphcb_writer (epoch) VALUES (?)", (epoch,))
+    """To this format, with all rows as they are; call it inside a transaction."""
+    if start.format < 2:
+        _run(storage, _SINCE_FORMAT_2)
+        storage.execute("INSERT INTO graphcb_writer (epoch) VALUES (?)", (epoch,))
+    _run(storage, _SINCE_FORMAT_3)
     storage.execute("DELETE FROM graphcb_log")
     insert(storage, [start._replace(format=FORMAT)])
 
@@ -186,7 +233,7 @@ def select_unchecked(
     storage: Storage, kind: type[Any], where: str = "", *parameters: Any
 ) -> list[Any]:
     """Rows of one kind as they are stored, damaged or not."""
-    sql = f"{_SELECT[storage.format == 1, kind]} {where}"
+    sql = f"{_SELECT[storage.format, kind]} {where}"
     return [kind(*values) for values in storage.execute(sql, parameters)]
 
 
@@ -201,9 +248,10 @@ def mismatch(row: StoredRow) -> str:
 def checksum(row: StoredRow) -> int:
     """CRC-32 of everything in the row, lengths included."""
     values: Sequence[Any] = row[:-1]
-    if values[-1] is None and row._fields[-2] in _SINCE_FORMAT_2:
-        values = values[:-1]  # as in format 1
-    pieces: list[bytes] = []
+    while values[-1] is None and len(values) - 1 in _MAY_BE_EMPTY[type(row)]:
+        values = values[:-1]  # as in the format that did not have it
+    # A page of another table, with columns of the same kinds, must not pass for one of versions.
+    pieces = [b"version"] if isinstance(row, VersionRow) else []
     for value in values:
         kind = type(value)
         if kind is bytes:

@@ -6,7 +6,10 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from graphcb.agents import Played, hook
+import numpy as np
+
+from graphcb.agents import Agent, Played, hook
+from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import (
     Acknowledgement,
     Decision,
@@ -14,7 +17,8 @@ from graphcb.decisions.decision import (
     is_decision_id,
     new_token,
 )
-from graphcb.decisions.encoding import FLOAT, Encoded, decode, encode, numbers
+from graphcb.decisions.encoding import FLOAT, WHOLE, Encoded, decode, encode, numbers
+from graphcb.decisions.filling import find_due
 from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
 from graphcb.decisions.incoming import (
     Asked,
@@ -26,12 +30,17 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
+from graphcb.decisions.pruning import Pruned, prune
+from graphcb.decisions.records import read_decisions
 from graphcb.decisions.storage import LogError, Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, insert
 from graphcb.decisions.transition import Drawn, draw, learn
+from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems import Problem, plain_actions, plain_context
+
+WAITING = "waiting"  # the source of a default
 
 
 class NewRound(NamedTuple):
@@ -60,12 +69,18 @@ class Together:
     """
 
     def __init__(
-        self, pending: Pending, start: LogStart, problem: Problem | None, *, trusts_agent: bool
+        self,
+        pending: Pending,
+        start: LogStart,
+        *,
+        classes: tuple[type, ...] = (),
+        check_replay: bool = True,
     ) -> None:
         self.storage: Storage = pending.storage
         self.is_spoilt = False
-        self._pending, self._start, self._problem = pending, start, problem
-        self._trusts_agent = trusts_agent
+        self._pending, self._start, self._problem = pending, start, pending.versions.last.problem
+        self._classes, self._check = classes, check_replay
+        self._trusts_agent = not classes
         self._decisions: list[DecisionRow] = []
         self._feedbacks: list[FeedbackRow] = []
         self._asked: dict[str, Asked] = {}
@@ -85,6 +100,16 @@ class Together:
     def model_version(self) -> int:
         """The number of feedbacks that the model has learned from."""
         return self._pending.state.n_feedbacks
+
+    @property
+    def version(self) -> Version:
+        """The version that decides."""
+        return self._pending.versions.last
+
+    @property
+    def versions(self) -> Versions:
+        """All versions of the log."""
+        return self._pending.versions
 
     def graph(self, number: int) -> FeedbackGraph:
         """A graph of the log by its number."""
@@ -155,6 +180,52 @@ class Together:
                 self._learn(new)
         return [new.receipt for new in checked]
 
+    def fill_in(self, now: float) -> tuple[int, bool]:
+        """Give some decisions the default of their problem, as `Policy.fill_in` does.
+
+        Returns how many got it, and whether no other has to be looked at.
+        """
+        self._store()
+        due = find_due(self._pending, now)
+        for row, value in due.rows:
+            name = decision_id(self._start.name, row.position, row.token)
+            asked = self._asked.setdefault(name, Asked(row.token, row, []))
+            told = np.array([row.action], dtype=WHOLE), np.array([value], dtype=FLOAT)
+            receipt = Acknowledgement(name, True, "by default")
+            self._learn(NewFeedback(row, asked.parts, *told, receipt, source=WAITING))
+        self._pending.waited = due.waited
+        return len(due.rows), due.is_done
+
+    def prune(self, before: float) -> Pruned:
+        """Remove old decisions, as `Policy.prune` does."""
+        self._store()
+        given = self._pending, self._start, before, self._classes
+        pruned = prune(*given, check=self._check)
+        self._start = self._pending.start
+        known = [asked.row.position for asked in self._asked.values() if asked.row is not None]
+        left = {row.position for row in read_decisions(self.storage, known)}
+        for name, asked in self._asked.items():
+            if asked.row is not None and asked.row.position not in left:
+                self._asked[name] = Asked(asked.token, None, [])
+        return pruned
+
+    def change(
+        self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""
+    ) -> Change:
+        """Begin another version, as `Policy.change` does."""
+        self._store()
+        return self._changed(change(self._pending, problem, agent, note, self._classes))
+
+    def roll_back(self, version: int, note: str = "") -> Change:
+        """Begin a version that is an earlier one again, as `Policy.roll_back` does."""
+        self._store()
+        given = self._pending, self._start, version, note, self._classes
+        return self._changed(roll_back(*given, check=self._check))
+
+    def _changed(self, made: Change) -> Change:
+        self._problem, self._whole = made.version.problem, None
+        return made
+
     def finish(self) -> None:
         """Write what was decided and learned; the commit follows."""
         if self.is_spoilt:
@@ -189,8 +260,13 @@ class Together:
         )
         pending.asked = True
         judges = hook(pending.state.agent, "judge") is not None
+        then, now = pending.versions.at(decision.position), pending.versions.last
+        told = pending.state, played, new.indices, new.losses
         try:
-            pending.state = learn(pending.state, played, new.indices, new.losses)
+            if then.number == now.number:
+                pending.state = learn(*told)
+            else:
+                pending.state = learn_earlier(*told, then.problem, now.problem)
         except BaseException as problem:
             self._note(problem)
             self.is_spoilt = self.is_spoilt or judges  # it has judged what it did not learn
@@ -198,7 +274,7 @@ class Together:
         pending.learned = True
         pending.answered.append(decision.position)
         content = decision.position, new.indices.tobytes(), new.losses.tobytes()
-        row = FeedbackRow(pending.state.position, time.time(), *content)
+        row = FeedbackRow(pending.state.position, time.time(), *content, new.source)
         self._feedbacks.append(row)
         new.parts.append(row)
 

@@ -5,7 +5,7 @@ Live decisions and replayed ones go through the same functions, so they agree bi
 
 import copy
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +20,17 @@ from graphcb.sampling import action_at
 
 @dataclass(frozen=True)
 class PolicyState:
-    """The agent after event number `position` of a log."""
+    """The agent after event number `position` of a log; `version` counts from 1."""
 
     agent: Agent
     position: int = 0
     n_feedbacks: int = 0
+    version: int = 1
+
+    @property
+    def n_decisions(self) -> int:
+        """The number of decisions so far."""
+        return self.position - self.n_feedbacks - (self.version - 1)
 
 
 class Drawn(NamedTuple):
@@ -57,7 +63,7 @@ def draw(
     settle = hook(agent, "settle")
     if settle is not None:
         settle(Played(context, graph, actions, *(logged or (probabilities, index))))
-    return Drawn(probabilities, index, gamma, PolicyState(agent, position, state.n_feedbacks))
+    return Drawn(probabilities, index, gamma, replace(state, agent=agent, position=position))
 
 
 def learn(
@@ -68,7 +74,12 @@ def learn(
     if judge is not None:
         judge(played, indices, losses)
     learn_from(state.agent, played, pick(played.actions, indices), losses)
-    return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1)
+    return after_feedback(state)
+
+
+def after_feedback(state: PolicyState) -> PolicyState:
+    """The counts of the state after one more feedback."""
+    return replace(state, position=state.position + 1, n_feedbacks=state.n_feedbacks + 1)
 
 
 def answer(

@@ -19,6 +19,7 @@ from graphcb.decisions.tables import (
     DecisionRow,
     FeedbackRow,
     GraphRow,
+    VersionRow,
     checksum,
     mismatch,
     select_unchecked,
@@ -108,8 +109,10 @@ def _damaged_file(log: DecisionLog) -> list[str]:
 
 def _damaged_rows(log: DecisionLog) -> Iterator[str]:
     """Every row whose checksum does not match; one row at a time, as one may be large."""
-    for kind in (DecisionRow, FeedbackRow, CheckpointRow, GraphRow):
-        number, begin = kind._fields[0], -(2**63)
+    kinds: list[type[Any]] = [DecisionRow, FeedbackRow, CheckpointRow, GraphRow]
+    for kind in [*kinds, VersionRow] if log.storage.format >= 3 else kinds:
+        fields: tuple[str, ...] = vars(kind)["_fields"]
+        number, begin = fields[0], -(2**63)
         sql = f"SELECT {number} FROM {TABLE_OF[kind]} WHERE {number} > ? ORDER BY {number} LIMIT"
         while rows := log.storage.execute(f"{sql} {records.PAGE}", (begin,)):
             for (value,) in rows:

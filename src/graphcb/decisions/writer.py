@@ -33,6 +33,7 @@ from graphcb.decisions.tables import (
     upgrade_tables,
 )
 from graphcb.decisions.transition import PolicyState
+from graphcb.decisions.versions import Versions
 from graphcb.files import FileError
 from graphcb.problems import Problem
 from graphcb.saving import to_bytes
@@ -43,16 +44,21 @@ class Pending:
     """A transaction in progress; `state` becomes the writer's once it is committed.
 
     `answered` are the decisions that feedback was added for. `asked` is set before the agent is
-    called, `learned` once it has learned.
+    called, `learned` once it has learned, `changed` once there is another version or start. All
+    decisions up to `waited` have feedback, or get no default.
     """
 
     storage: Storage
     graphs: StoredGraphs
     counts: PartCounts
     state: PolicyState
+    versions: Versions
+    start: LogStart
+    waited: int = 0
     answered: list[int] = field(default_factory=list)
     asked: bool = False
     learned: bool = False
+    changed: bool = False
 
 
 class LogWriter:
@@ -93,6 +99,8 @@ class LogWriter:
         self._state: PolicyState | None = None
         self._start: LogStart | None = None
         self._counts = PartCounts()
+        self.versions = Versions(())
+        self._waited = 0
         self._found = self._mine = ""
         self._checkpointed = self._committed = 0
         self.storage = new_storage(location, writes=True, durability=durability)
@@ -122,7 +130,8 @@ class LogWriter:
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
         state = self.state()  # first, as it may open the log again
-        pending = Pending(self.storage, self.graphs, self._counts, state)
+        known = self._counts, state, self.versions, self.start, self._waited
+        pending = Pending(self.storage, self.graphs, *known)
         self._state = None
         try:
             self._begin(pending.storage, state.position)
@@ -132,9 +141,12 @@ class LogWriter:
             self._give_up(pending, state, problem)
             raise
         self._found, self._committed = self._mine, pending.state.position
+        self.versions, self._waited = pending.versions, pending.waited
+        self._start = pending.start
         for decision in pending.answered:
             pending.counts.add(decision)
-        due = pending.state.position - self._checkpointed >= self._checkpoint_every
+        since = pending.state.position - self._checkpointed
+        due = pending.changed or since >= self._checkpoint_every
         if (not due or self._checkpoint(pending.state)) and self.storage is pending.storage:
             self._state = pending.state
 
@@ -159,10 +171,17 @@ class LogWriter:
             self.storage.open(previous)
             self.graphs = StoredGraphs(self.storage)
             self._start = self._create_or_continue()
+            self.versions, self._waited = Versions.read(self.storage, self._start), 0
+            self._check_given(self._start)
             standing = records.as_standing(self.storage.execute(records.STANDING), self.shown)
             self._found = standing.epoch
             state, self._counts = rebuild(
-                self.storage, self._start, self.graphs, classes=self._classes, check=self._check
+                self.storage,
+                self._start,
+                self.graphs,
+                self.versions,
+                classes=self._classes,
+                check=self._check,
             )
             if state.position < self._committed:
                 raise FileError(
@@ -200,7 +219,7 @@ class LogWriter:
         """
         refused = isinstance(problem, ValueError | TypeError | LookupError)
         unchanged = not pending.asked or not (
-            self._classes or pending.learned or isinstance(problem, LookupError)
+            self._classes or pending.learned or pending.changed or isinstance(problem, LookupError)
         )
         if refused and unchanged and not isinstance(problem, FileError):
             with suppress(LogError, FileError):
@@ -221,10 +240,20 @@ class LogWriter:
             with transaction(self.storage):
                 upgrade_tables(self.storage, start, self._mine)
             start = records.read_start(self.storage)
-        if self._start is not None and start != self._start:
+        if self._start is not None and _identity(start) != _identity(self._start):
             raise FileError(f"{self.shown}: another log has taken the place of this one")
-        if self._agent is not None and self._agent != start.agent:
-            check_same_problem(self._agent, start, self.shown)
+        return start
+
+    def _check_given(self, start: LogStart) -> None:
+        """Refuse arguments that are not those of the log; once it is open, nothing is compared."""
+        changed = len(self.versions) > 1 or start.position is not None
+        if self._agent is not None and (changed or self._agent != start.agent):
+            check_same_problem(self._agent, self.versions.last.problem, self.shown)
+        if self._compares_agent and changed:
+            raise ValueError(
+                f"{self.shown}: `agent` must be left out, as the log was changed since it was "
+                "created; give another one to Policy.change"
+            )
         if self._compares_agent and self._agent != start.agent:
             raise ValueError(
                 f"{self.shown}: `agent` must be as it was when the log was created, or left out, "
@@ -235,7 +264,7 @@ class LogWriter:
                 f"{self.shown}: `seed` must be {start.seed}, with which the log was created, or "
                 f"left out, got {self._seed}"
             )
-        return start
+        self._agent, self._compares_agent, self._seed = None, False, None
 
     def _create(self) -> None:
         if self._agent is None:
@@ -275,3 +304,8 @@ class LogWriter:
             return False
         self._found = self._mine
         return True
+
+
+def _identity(start: LogStart) -> tuple[str, int, float]:
+    """What stays of a log's start when old decisions are removed."""
+    return start.name, start.seed, start.created_at

@@ -1,6 +1,7 @@
 """Off-policy evaluation: the loss of a policy, estimated from another policy's log."""
 
 from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
+from graphcb.evaluation.candidates import candidate
 from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
 from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
 from graphcb.evaluation.shadowing import shadow
@@ -18,6 +19,7 @@ __all__ = [
     "LogSummary",
     "Target",
     "as_saved",
+    "candidate",
     "confidence_sequence",
     "constant",
     "evaluate",

@@ -40,7 +40,7 @@ class Answering:
 
     def add(self, row: LoggedDecision, learned: FeedbackGraph | None = None) -> None:
         """One more decision, and the graph that was predicted for it."""
-        if row.feedback is None:
+        if row.feedback is None or row.feedback.is_default:
             return
         self.learns |= learned is not None
         sums = self.sums.setdefault(str(row.action), np.zeros(4))

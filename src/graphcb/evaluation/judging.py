@@ -90,11 +90,11 @@ def evaluate(
     target, the difference of the two is estimated too, by the graph if it can be, else doubly
     robust: round by round, which is much sharper than two intervals. All losses must lie in
     `loss_range`, which the anytime-valid intervals need; left out, it is that of the log's
-    problem, else 0 to 1. If the problem has rewards, all losses here are rewards. Decisions
-    without feedback are left out, which is right if feedback is missing at random, and so are
-    those whose feedback lacks a loss that the graph always reveals. An action that reveals
-    nothing needs no feedback. A policy that was trained on these rows looks better than it is:
-    evaluate it on later ones.
+    problem, or of all its versions together, else 0 to 1. If the problem has rewards, all losses
+    here are rewards. Decisions without feedback are left out, which is right if feedback is
+    missing at random, and so are those whose feedback lacks a loss that the graph always reveals.
+    An action that reveals nothing needs no feedback. A policy that was trained on these rows
+    looks better than it is: evaluate it on later ones.
 
     Where nobody knew what would be revealed, `graphs` gives the graph by which a decision is
     weighed; if `rows` is a whole log, it is `weighing_graphs(log)`.
@@ -112,8 +112,8 @@ def evaluate(
     """
     check_confidence(confidence)
     if loss_range is None:
-        problem = rows.problem if isinstance(rows, DecisionLog) else None
-        loss_range = (0.0, 1.0) if problem is None else problem.range
+        known = rows.versions.range if isinstance(rows, DecisionLog) else None
+        loss_range = (0.0, 1.0) if known is None else known
     low, high = as_range("loss_range", loss_range)
     judge = _Judge(target, copy.deepcopy(oracle), low, high)
     other = None if against is None else _Judge(against, copy.deepcopy(oracle), low, high)

@@ -8,7 +8,7 @@ import numpy as np
 from graphcb.agents import Budget
 from graphcb.agents.pacing import Account
 from graphcb.contexts.values import flat, passes
-from graphcb.decisions import DecisionLog, LoggedDecision, replay
+from graphcb.decisions import DecisionLog, LoggedDecision, Versions, replay
 from graphcb.evaluation.judging import evaluate
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.targets import logged
@@ -67,17 +67,22 @@ class GuardrailsKept:
 
 
 class Keeping:
-    """Decisions of a log, added one by one in their order."""
+    """Decisions of a log, added one by one in their order.
 
-    def __init__(self, problem: Problem | None) -> None:
-        self.problem = problem
+    Each is held against the problem of its version. The budgets and the baseline are those of the
+    last version; a budget that did not change goes on from earlier ones.
+    """
+
+    def __init__(self, versions: Versions) -> None:
+        self.versions, self.problem = versions, versions.last.problem
         self.n = self.n_broken = self.n_deviations = 0
-        budgets = () if problem is None else problem.budgets
-        self.spending = [_Spending(budget) for budget in budgets]
+        self.number, self.spending = 0, list[_Spending]()
 
     def add(self, row: LoggedDecision) -> None:
         """One more decision."""
-        problem = self.problem
+        problem = self.versions.numbered(row.version).problem
+        if row.version != self.number:
+            self._begin(row.version, problem)
         if problem is None:
             return
         names = tuple(map(str, problem.actions if row.actions is None else row.actions))
@@ -90,9 +95,17 @@ class Keeping:
             baseline = names.index(problem.baseline["action"])
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
+    def _begin(self, number: int, problem: Problem | None) -> None:
+        known = {repr(spending.budget): spending for spending in self.spending}
+        budgets = () if problem is None else problem.budgets
+        self.spending = [known.get(repr(budget)) or _Spending(budget) for budget in budgets]
+        self.number, self.n, self.n_deviations = number, 0, 0
+
     def result(self, log: DecisionLog, confidence: float) -> GuardrailsKept | None:
         """What was kept; None if the problem promises nothing."""
         problem = self.problem
+        if self.number != self.versions.last.number:  # which has decided nothing yet
+            self._begin(self.versions.last.number, problem)
         if problem is None or (
             problem.limits is None and not problem.budgets and problem.baseline is None
         ):
@@ -113,8 +126,10 @@ def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> 
         if mode == "conservative":
             learner: Any = replay(log, from_checkpoint=True).agent
             return {"proven_gain": proven_gain(problem, learner.agent)}
+        number = log.versions.last.number
+        rows = (row for row in log if row.version == number)
         found = evaluate(
-            log, shadow(log), against=logged, loss_range=problem.range, confidence=confidence
+            rows, shadow(log), against=logged, loss_range=problem.range, confidence=confidence
         ).difference
     except ValueError:  # made by another program or another version, or a class of the user's own
         return {}

@@ -32,17 +32,17 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
     before = agents_before(log, classes=classes)
 
     def target(row: LoggedDecision) -> Floats:
-        agent = _without_baseline(before(row))
+        agent = without_baseline(before(row))
         return answer(agent, row.context, row.graph, row.actions, seconds=row.made_at)[0]
 
     return target
 
 
-def _without_baseline(agent: Agent) -> Agent:
+def without_baseline(agent: Agent) -> Agent:
     """The agent as it would decide by itself."""
     if isinstance(agent, Learner):
         twin = copy.copy(agent)
-        twin.agent = _without_baseline(agent.agent)
+        twin.agent = without_baseline(agent.agent)
         return twin
     if isinstance(agent, Shadow | Conservative):
         inner: Agent = agent.agent

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError
+from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
 from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
 from graphcb.evaluation.answering import Answered, Answering
 from graphcb.evaluation.judging import is_incomplete
@@ -44,10 +44,13 @@ class LogSummary:
     `delays` are seconds from a decision to its first feedback at each of `QUANTILES`, and
     `last_delays` those to the last part of it. A mean is that of the policy which wrote the log:
     each revealed outcome counts by how likely it was to be played, divided by how likely it was
-    to be revealed. `n_used` decisions have all the feedback that takes. `kept` says whether the
-    limits, budgets and baseline of the problem were kept, if it has any. `answers` says how much
+    to be revealed. `n_used` decisions have all the feedback that takes, in the unit of the last
+    version. `kept` says whether the limits, budgets and baseline of the problem were kept, if it
+    has any; each decision is held against the limits of its version. `answers` says how much
     feedback came. `weights` says where the reveal probabilities of means come from, as in
     `Evaluation`; where they are learned and the log cannot be replayed, there are no means.
+    `n_by_default` decisions have the default after waiting, which counts in the means but not as
+    feedback.
     """
 
     unit: str
@@ -64,6 +67,7 @@ class LogSummary:
     kept: GuardrailsKept | None = None
     answers: tuple[Answered, ...] = ()
     weights: Weights = "known"
+    n_by_default: int = 0
 
     @property
     def answer_rate(self) -> float | None:
@@ -85,6 +89,8 @@ class LogSummary:
         plain["answer_rate"] = self.answer_rate
         if self.kept is None:
             del plain["kept"]
+        if not self.n_by_default:
+            del plain["n_by_default"]
         for part in (plain, *plain["windows"]):
             interval = part["interval"]
             part["interval"] = None if interval is None else list(interval)
@@ -112,15 +118,17 @@ def summarize(log: DecisionLog, *, n_windows: int = 10, confidence: float = 0.95
 
 
 def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: bool) -> LogSummary:
-    problem, n = log.problem, log.n_decisions
+    versions, n = log.versions, log.n_decisions
+    problem = versions.last.problem
+    unlike = {version.number for version in versions if not _same_unit(version.problem, problem)}
     if n == 0:
         raise ValueError(f"{log.storage.location}: must have decisions to sum up, got none")
     n_windows = min(as_count("n_windows", n_windows), n)
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
-    rows, position, parts, keeping = iter(log), 0, [], Keeping(problem)
-    weighing = _Weighing(log, replays=replays)
+    rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
+    weighing = _Weighing(log, versions, replays=replays)
     for end in ends:
-        part = _Part(problem)
+        part = _Part(unlike)
         while position < end and (row := next(rows, None)) is not None:
             part.add(row, weighing.of(row))
             keeping.add(row)
@@ -153,39 +161,46 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         keeping.result(log, confidence),
         weighing.answering.result(),
         weighing.weights,
+        sum(part.n_by_default for part in parts),
     )
 
 
 class _Weighing:
     """The graphs by which decisions are weighed, and what they revealed."""
 
-    def __init__(self, log: DecisionLog, *, replays: bool) -> None:
-        problem = log.problem
-        self.answering = Answering(promises=problem is None or not problem.reveals.unknown)
+    def __init__(self, log: DecisionLog, versions: Versions, *, replays: bool) -> None:
+        problems = [version.problem for version in versions]
+        unknown = {one.reveals.unknown for one in problems if one is not None}
+        self.answering = Answering(promises=not any(unknown))
         self.predicted = predicted_graphs(log) if replays else None
-        self.certain = None
-        if problem is not None and isinstance(problem.reveals.unknown, str):
-            self.certain = weighing_graphs(log)
+        self.certain = {
+            version.number
+            for version in versions
+            if version.problem is not None and isinstance(version.problem.reveals.unknown, str)
+        }
+        self.graphs = weighing_graphs(log)
         self.weights: Weights = "known"
 
     def of(self, row: LoggedDecision) -> LoggedDecision | None:
         """The decision as it is weighed; None if nobody can say how."""
-        graph = None if self.predicted is None else self.predicted(row)
+        graph = None if row.informed or self.predicted is None else self.predicted(row)
         self.answering.add(row, graph)
         if row.informed:
             return row
-        self.weights = "learned" if self.certain is None else "certain"
-        if self.certain is not None:
-            return weighed(row, self.certain)
+        if row.version in self.certain:
+            if self.weights == "known":
+                self.weights = "certain"
+            return weighed(row, self.graphs)
+        self.weights = "learned"
         return None if graph is None else weighed(row, lambda row: graph)
 
 
 class _Part:
     """Decisions of one window, as they are added."""
 
-    def __init__(self, problem: Problem | None) -> None:
-        self.problem = problem
-        self.n = self.n_parts = 0
+    def __init__(self, unlike: set[int]) -> None:
+        self.unlike = unlike  # versions in another unit
+        self.n = self.n_parts = self.n_by_default = 0
         self.times: list[float] = []
         self.played: Counter[str] = Counter()
         self.first_delays: list[float] = []
@@ -200,16 +215,20 @@ class _Part:
         self.played[str(row.action)] += 1
         seen = row.feedback
         if seen is not None:
-            parts = seen.parts or (seen,)
+            parts = [part for part in seen.parts or (seen,) if not part.is_default]
             self.n_parts += len(parts)
-            self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
-            self.last_delays.append(max(seen.received_at - row.made_at, 0.0))
+            self.n_by_default += seen.is_default
+            if parts:
+                self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
+                self.last_delays.append(max(parts[-1].received_at - row.made_at, 0.0))
         if judged is not None:
             self._judge(judged)
 
     def _judge(self, row: LoggedDecision) -> None:
         seen = row.feedback
         if (seen is None and row.graph.row(row.action_index).any()) or is_incomplete(row):
+            return
+        if row.version in self.unlike:
             return
         n_actions = row.graph.n_actions
         revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
@@ -238,6 +257,10 @@ class _Part:
     def _work_out(self) -> None:
         self.found.append(terms_of(self.rounds).graph)
         self.rounds = []
+
+
+def _same_unit(one: Problem | None, other: Problem | None) -> bool:
+    return (None if one is None else one.feedback) == (None if other is None else other.feedback)
 
 
 def _mean(terms: Any, confidence: float) -> tuple[float | None, Interval | None]:

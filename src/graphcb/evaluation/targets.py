@@ -16,7 +16,7 @@ from graphcb.problems import Learner
 from graphcb.saving import load
 
 Target = Callable[[LoggedDecision], Floats]
-FORMS = "uniform, logged, constant:ACTION, MODEL.npz, greedy:MODEL.npz or shadow"
+FORMS = "uniform, logged, constant:ACTION, MODEL.npz, greedy:MODEL.npz, PROBLEM.toml or shadow"
 
 
 def uniform(row: LoggedDecision) -> Floats:
@@ -58,7 +58,7 @@ def greedy(oracle: Oracle | Learner) -> Target:
 
 
 def read_target(text: str) -> Target:
-    """A policy from its text on the command line; that of a shadow needs its log."""
+    """A policy from its text on the command line; a shadow and a problem need their log."""
     if text in ("uniform", "logged"):
         return uniform if text == "uniform" else logged
     kind, colon, rest = text.partition(":")

@@ -25,11 +25,13 @@ def weighing_graphs(log: DecisionLog, *, classes: Iterable[type] = ()) -> Graphs
 
     Rows must be those of `log`; they are fast in order. `classes` as in `replay`.
     """
-    problem = log.problem
-    if problem is None or not isinstance(problem.reveals.unknown, str):
-        return predicted_graphs(log, classes=classes)
+    versions = log.versions
+    predicted = predicted_graphs(log, classes=classes)
 
     def graph(row: LoggedDecision) -> FeedbackGraph:
+        problem = versions.numbered(row.version).problem
+        if problem is None or not isinstance(problem.reveals.unknown, str):
+            return predicted(row)
         certain = problem.certain_graph_for(problem.names_of(row.actions))
         return row.graph if certain is None else certain
 

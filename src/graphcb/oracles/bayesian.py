@@ -147,6 +147,16 @@ class BayesianLogistic:
         self.counts = np.append(self.counts, np.zeros(more))
         self.n_actions, self.n_features = n_actions, n_features
 
+    def take(self, columns: Columns) -> None:
+        """Keep the columns of these actions, in this order."""
+        self.weights = self.weights[:, columns].copy()
+        if self.covariance == "full":
+            self.covariances = self.covariances[columns].copy()
+        else:
+            self.covariances = self.covariances[:, columns].copy()
+        self.squares, self.counts = self.squares[columns], self.counts[columns]
+        self.n_actions = columns.size
+
     def _prior(self, n_actions: int, n_features: int) -> Floats:
         if self.covariance == "full":
             return np.tile(np.eye(n_features) * self.prior_variance, (n_actions, 1, 1))

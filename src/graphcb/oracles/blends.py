@@ -86,6 +86,12 @@ class DenseBlend:
             member.grow(n_actions, member.n_features)
         self.squares, self.counts = _longer(self.squares, self.counts, n_actions)
 
+    def take(self, columns: Columns) -> None:
+        """Keep these actions, in this order."""
+        for member in (self.full, self.diagonal):
+            member.take(columns)
+        self.squares, self.counts = self.squares[columns], self.counts[columns]
+
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_kind(self, "features", DenseFeatures)
@@ -179,6 +185,13 @@ class SparseBlend:
         """Make room for more actions."""
         self._make_room(n_actions)
         self.squares, self.counts = _longer(self.squares, self.counts, n_actions)
+
+    def take(self, columns: Columns) -> None:
+        """Keep these actions, in this order."""
+        for member in (self.full, self.diagonal):
+            if member is not None:
+                member.take(columns)
+        self.squares, self.counts = self.squares[columns], self.counts[columns]
 
     def _make_room(self, n_actions: int) -> None:
         """Grow with actions and features, in doubles; a full covariance that is too large goes."""

@@ -92,6 +92,21 @@ class DefaultOracle:
             if self.blend is not None:
                 self.blend.grow(n_actions)
 
+    def take(self, actions: Any) -> None:
+        """Keep what was learned of these actions, which are then 0, 1, ...; forget the others.
+
+        >>> oracle = DefaultOracle(3)
+        >>> oracle.update([1.0], [0, 1, 2], [0.0, 0.5, 1.0])
+        >>> before = oracle.predict([1.0])
+        >>> oracle.take([2, 0])
+        >>> bool((oracle.predict([1.0]) == before[[2, 0]]).all())
+        True
+        """
+        columns = as_columns(actions, self.n_actions)
+        self.n_actions = as_count("n_actions", columns.size)
+        if self.blend is not None:
+            self.blend.take(columns)
+
     def _blend_for(self, context: Any) -> DenseBlend | SparseBlend:
         """The model so far; a new one for contexts like this one where there is none."""
         if self.blend is not None:

@@ -5,13 +5,16 @@ from graphcb.problems.plain import plain_actions, plain_context
 from graphcb.problems.problem import Problem
 from graphcb.problems.recorded import Recorded
 from graphcb.problems.reveals import Reveals
+from graphcb.problems.succession import carry_rules, succeed
 
 __all__ = [
     "Learner",
     "Problem",
     "Recorded",
     "Reveals",
+    "carry_rules",
     "plain_actions",
     "plain_context",
     "problem_of",
+    "succeed",
 ]

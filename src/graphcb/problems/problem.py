@@ -28,6 +28,7 @@ from graphcb.problems.guardrails import (
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
 from graphcb.problems.reveals import LATER, Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
+from graphcb.problems.waiting import read_defaults
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +55,9 @@ class Problem:
     `baseline` is today's rule: {"action": "approve"}, which the learner must not fall behind,
     with `epsilon`, `confidence` and "loss" or "reward" (what the rule is known to lose or earn
     per round) as in `agents.Conservative`; with mode "shadow", the rule alone is played.
+    `defaults` are {"waiting": seconds, "loss": number} (or "reward"): what a decision gets if no
+    feedback has come after this time (`Policy.fill_in`), and {"keep_days": number}, after which
+    decisions may be removed.
 
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> problem.graph
@@ -76,6 +80,7 @@ class Problem:
     limits: Limits | None = dataclasses.field(default=None, metadata=LATER)
     budgets: tuple[Budget, ...] = dataclasses.field(default=(), metadata=LATER)
     baseline: dict[str, Any] | None = dataclasses.field(default=None, metadata=LATER)
+    defaults: dict[str, float] | None = dataclasses.field(default=None, metadata=LATER)
 
     def __init__(
         self,
@@ -89,6 +94,7 @@ class Problem:
         limits: Limits | Mapping[str, Any] | None = None,
         budgets: Sequence[Budget] | Mapping[str, Mapping[str, Any]] = (),
         baseline: str | Mapping[str, Any] | None = None,
+        defaults: Mapping[str, float] | None = None,
     ) -> None:
         names = read_actions(actions)
         low, high = as_range("range", range)
@@ -114,6 +120,13 @@ class Problem:
                 "proven of the learner without true reveal probabilities"
             )
         object.__setattr__(self, "baseline", rule)
+        waiting = read_defaults(defaults, self.unit, self.check_values)
+        if waiting is not None and "waiting" in waiting and not self.informed:
+            raise ValueError(
+                "`defaults.waiting` must be left out where it is not known beforehand what is "
+                "revealed: an outcome that does not come says that it was not revealed"
+            )
+        object.__setattr__(self, "defaults", waiting)
         if rule is not None and isinstance(names, tuple):
             check_obeys(rule["action"], names, self.limits, self.budgets)
 
@@ -143,7 +156,9 @@ class Problem:
                 reveals["file"] = str(Path(folder) / reveals["file"])
             arguments["reveals"] = reveals
         rules: Any = {
-            key: tables[key] for key in ("limits", "budgets", "baseline") if key in tables
+            key: tables[key]
+            for key in ("limits", "budgets", "baseline", "defaults")
+            if key in tables
         }
         return cls(features=tables.get("features"), **rules, **arguments)
 
@@ -163,6 +178,7 @@ class Problem:
         for budget in self.budgets:
             tables["budgets", budget.name] = budget.as_table()
         tables["baseline"] = self.baseline or {}
+        tables["defaults"] = self.defaults or {}
         return write_tables(tables)
 
     def write(self, path: str | os.PathLike[str]) -> None:

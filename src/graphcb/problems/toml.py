@@ -14,7 +14,7 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "limits": ("floors", "caps", "linear"),
     "budgets": None,
     "baseline": ("action", "mode", "epsilon", "loss", "reward", "confidence"),
-    "defaults": (),
+    "defaults": ("waiting", "loss", "reward", "keep_days"),
 }
 
 GUARDRAILS = """\

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from graphcb.decisions import Acknowledgement, Decision
+from graphcb.decisions import Acknowledgement, Change, Decision, Versions
 from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, decode, numbers
 from graphcb.decisions.identifiers import read_identifiers
@@ -72,6 +72,30 @@ class ProblemAnswer(msgspec.Struct):
     toml: str
 
 
+class VersionAnswer(msgspec.Struct):
+    """A version of the problem: from the event `position` on, `toml` was decided."""
+
+    version: int
+    position: int
+    made_at: float
+    note: str
+    toml: str
+
+
+class VersionsAnswer(msgspec.Struct):
+    """All versions of the problem; the last one decides."""
+
+    versions: list[VersionAnswer]
+
+
+class ChangeAnswer(msgspec.Struct):
+    """A new version, and what it keeps of what was learned, in sentences."""
+
+    version: int
+    position: int
+    said: list[str]
+
+
 class StatusAnswer(msgspec.Struct):
     """How the service does; times are in seconds, `latency` since the start."""
 
@@ -81,6 +105,7 @@ class StatusAnswer(msgspec.Struct):
     n_decisions: int
     n_feedbacks: int
     model_version: int
+    problem_version: int
     waiting: int
     commits: int
     jobs_per_commit: float
@@ -139,6 +164,27 @@ def of_logged(found: Found, together: Together) -> LoggedAnswer:
         if found.parts
         else None,
     )
+
+
+def of_versions(versions: Versions) -> VersionsAnswer:
+    """The versions of a log."""
+    return VersionsAnswer(
+        [
+            VersionAnswer(
+                one.number,
+                one.position,
+                one.made_at,
+                one.note,
+                "" if one.problem is None else one.problem.to_toml(),
+            )
+            for one in versions
+        ]
+    )
+
+
+def of_change(change: Change) -> ChangeAnswer:
+    """A new version."""
+    return ChangeAnswer(change.version.number, change.version.position, list(change.said))
 
 
 def of_problem(problem: Problem) -> ProblemAnswer:

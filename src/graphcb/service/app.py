@@ -20,9 +20,18 @@ from graphcb.service.keys import Keys
 from graphcb.service.live import live_of
 from graphcb.service.metrics import Metrics
 from graphcb.service.openapi import description
-from graphcb.service.requests import as_rounds, read_decisions, read_feedback
+from graphcb.service.requests import (
+    FeedbackRequest,
+    as_rounds,
+    read_decisions,
+    read_feedback,
+    read_problem,
+    read_rollback,
+    values_in,
+)
 from graphcb.service.routes import Answer, Call, Route, Routes
 from graphcb.service.status import status_of
+from graphcb.service.tending import tend
 from graphcb.service.watching import Watch
 
 Send = Callable[[Any], Awaitable[None]]
@@ -34,7 +43,8 @@ class Service:
 
     Without `keys` anybody who reaches it may do anything, so that it must listen on this machine
     only. `echo=True` adds /v1/echo and /v1/echo/{id}, which parse requests for decisions and
-    feedback and answer a constant: benchmarks compare themselves with it.
+    feedback and answer a constant: benchmarks compare themselves with it. Every `tend_every`
+    seconds decisions that have waited long enough get the default of the problem.
     """
 
     def __init__(
@@ -44,26 +54,29 @@ class Service:
         keys: Keys | None = None,
         limits: RequestLimits | None = None,
         echo: bool = False,
+        tend_every: float = 1.0,
     ) -> None:
         if policy.problem is None:
             raise ValueError("`policy` must have a problem, whose names the service speaks")
-        self.problem: Problem = policy.problem
         self.limits = RequestLimits() if limits is None else limits
         self.desk, self.metrics = Desk(policy), Metrics()
-        self._watch = Watch(policy.location, self.problem)
+        self._watch = Watch(policy.location, policy.versions)
         self._doors = Doors(keys, self.limits.per_second)
         routes = [
             Route("POST", "/v1/decisions", "decide", self._decide, has_body=True),
             Route("GET", "/v1/decisions/{id}", "read", self._look),
             Route("POST", "/v1/decisions/{id}/feedback", "feedback", self._learn, has_body=True),
             Route("GET", "/v1/problem", "read", self._show_problem),
+            Route("POST", "/v1/problem", "admin", self._change, has_body=True),
+            Route("POST", "/v1/rollback", "admin", self._roll_back, has_body=True),
+            Route("GET", "/v1/versions", "read", self._show_versions),
             Route("GET", "/v1/status", "read", self._show_status),
             Route("GET", "/v1/live", "read", self._show_live),
             Route("GET", "/metrics", "read", self._show_metrics),
             Route("GET", "/healthz", "", self._health),
             Route("GET", "/openapi.json", "", self._describe),
             *pages.routes(),
-            *personalizer.routes(self.desk, self.problem, self.limits),
+            *personalizer.routes(self.desk, self.limits),
         ]
         if echo:
             routes += [
@@ -72,6 +85,12 @@ class Service:
             ]
         self.routes = tuple(routes)
         self._routes = Routes(routes)
+        self._tend_every = tend_every
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that is decided now."""
+        return self.desk.problem
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
         """Answer a request, or start and stop with the server."""
@@ -101,12 +120,16 @@ class Service:
         self.metrics.note(path, answer.status, time.perf_counter() - start)
 
     async def _live(self, receive: Any, send: Send) -> None:
+        tending: asyncio.Task[None] | None = None
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self.desk.start()
+                tending = asyncio.create_task(tend(self.desk, self._tend_every))
                 await send({"type": "lifespan.startup.complete"})
             else:
+                if tending is not None:
+                    tending.cancel()
                 await self.desk.stop()
                 self._watch.close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -119,8 +142,7 @@ class Service:
         return Answer(200, await self.desk.ask(partial(_decide_one, rounds[0])))
 
     async def _learn(self, call: Call) -> Answer:
-        values = read_feedback(call.body, self.problem)
-        job = partial(_learn, call.name, values)
+        job = partial(_learn, call.name, read_feedback(call.body))
         return Answer(200, await self.desk.ask(job, reads=call.name))
 
     async def _look(self, call: Call) -> Answer:
@@ -131,8 +153,18 @@ class Service:
         return Answer(200, b'{"echo":true}')
 
     async def _echo_feedback(self, call: Call) -> Answer:
-        read_feedback(call.body, self.problem)
+        values_in(read_feedback(call.body), self.problem)
         return Answer(200, b'{"echo":true}')
+
+    async def _change(self, call: Call) -> Answer:
+        return Answer(200, await self.desk.ask(partial(_change, *read_problem(call.body))))
+
+    async def _roll_back(self, call: Call) -> Answer:
+        asked = read_rollback(call.body)
+        return Answer(200, await self.desk.ask(partial(_roll_back, asked.version, asked.note)))
+
+    async def _show_versions(self, call: Call) -> Answer:
+        return Answer(200, _WRITE(answers.of_versions(self.desk.versions)))
 
     async def _show_problem(self, call: Call) -> Answer:
         return Answer(200, _WRITE(answers.of_problem(self.problem)))
@@ -169,8 +201,21 @@ def _decide_all(rounds: list[NewRound], together: Together) -> bytes:
     return _WRITE(answers.DecisionsAnswer([answers.of_decision(one) for one in made]))
 
 
-def _learn(name: str, values: dict[str, float], together: Together) -> bytes:
+def _learn(name: str, request: FeedbackRequest, together: Together) -> bytes:
+    version = together.versions.at(together.find(name).row.position)
+    problem = together.version.problem if version.problem is None else version.problem
+    values = values_in(request, problem) if problem is not None else {}
     return _WRITE(answers.of_receipt(together.feedback(name, values)))
+
+
+def _change(problem: Problem, note: str, together: Together) -> bytes:
+    if problem == together.version.problem:
+        raise ValueError("`toml` must differ from the problem that is decided now, got the same")
+    return _WRITE(answers.of_change(together.change(problem, note=note)))
+
+
+def _roll_back(version: int, note: str, together: Together) -> bytes:
+    return _WRITE(answers.of_change(together.roll_back(version, note)))
 
 
 def _look(name: str, together: Together) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from graphcb.decisions import LogError, Policy
 from graphcb.decisions.together import Together
+from graphcb.problems import Problem
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Job = Callable[[Together], Any]
@@ -33,6 +34,7 @@ class Desk:
     def __init__(self, policy: Policy, *, at_once: int = 256, most_waiting: int = 10_000) -> None:
         self.policy = policy
         self.position, self.model_version = policy.n_events, policy.model_version
+        self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
         self._at_once, self._most_waiting = at_once, most_waiting
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
@@ -45,6 +47,19 @@ class Desk:
     def n_waiting(self) -> int:
         """The number of jobs that have no answer yet."""
         return self._n_waiting
+
+    @property
+    def n_decisions(self) -> int:
+        """The number of decisions in the log, also of those that were removed."""
+        return self.position - self.model_version - (len(self.versions) - 1)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that is decided now."""
+        problem = self.versions.last.problem
+        if problem is None:
+            raise ValueError("`policy` must have a problem, whose names the service speaks")
+        return problem
 
     @property
     def is_working(self) -> bool:
@@ -120,6 +135,7 @@ class Desk:
                         raise
                     answers.append(problem)
         self.position, self.model_version = together.position, together.model_version
+        self.versions = together.versions
         self.n_commits += 1
         self.n_jobs += len(batch)
         return answers

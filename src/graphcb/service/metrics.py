@@ -89,12 +89,16 @@ class _Collector:
                 buckets.append((str(end), seen))
             seconds.add_metric([route], buckets, sum_value=latencies.total)
         yield seconds
-        n_decisions = desk.position - desk.model_version
-        yield CounterMetricFamily("graphcb_decisions", "Decisions in the log.", value=n_decisions)
+        yield CounterMetricFamily(
+            "graphcb_decisions", "Decisions in the log.", value=desk.n_decisions
+        )
         yield CounterMetricFamily(
             "graphcb_feedbacks", "Feedbacks in the log.", value=desk.model_version
         )
         yield CounterMetricFamily("graphcb_commits", "Transactions.", value=desk.n_commits)
+        yield GaugeMetricFamily(
+            "graphcb_problem_version", "Version of the problem.", value=len(desk.versions)
+        )
         yield GaugeMetricFamily("graphcb_waiting", "Requests that wait.", value=desk.n_waiting)
         yield GaugeMetricFamily(
             "graphcb_start_time_seconds", "When the service started.", value=metrics.started

@@ -37,6 +37,12 @@ def description(problem: Problem) -> dict[str, Any]:
          requests.FeedbackRequest, feedback, answers.FeedbackAnswer, 200),
         ("get", "/v1/problem", "The problem that is decided", "read",
          None, None, answers.ProblemAnswer, 200),
+        ("post", "/v1/problem", "Decide on another problem from now on", "admin",
+         requests.ProblemRequest, _problem_example(problem), answers.ChangeAnswer, 200),
+        ("post", "/v1/rollback", "Decide as an earlier version of the problem did", "admin",
+         requests.RollbackRequest, {"version": 1}, answers.ChangeAnswer, 200),
+        ("get", "/v1/versions", "The versions of the problem", "read",
+         None, None, answers.VersionsAnswer, 200),
         ("get", "/v1/status", "How the service does", "read",
          None, None, answers.StatusAnswer, 200),
         ("get", "/v1/live", "What the page shows", "read",
@@ -111,6 +117,13 @@ def examples(problem: Problem) -> tuple[dict[str, Any], dict[str, Any]]:
     if problem.reveals.each_round:
         request["reveals"] = {"own": True}
     return request, {problem.feedback: {names[0]: problem.range[0]}}
+
+
+def _problem_example(problem: Problem) -> dict[str, Any]:
+    text = problem.to_toml()
+    if problem.name:
+        return {"toml": text.replace("name =", "# name =", 1), "note": "without a name"}
+    return {"toml": text.replace("[problem]", '[problem]\nname = "next"', 1), "note": "a name"}
 
 
 def _rank_example(problem: Problem) -> dict[str, Any]:

@@ -36,9 +36,9 @@ PREFIXES = ("", "/v1.0", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3"
 _NOTHING = b""
 
 
-def routes(desk: Desk, problem: Problem, limits: RequestLimits) -> list[Route]:
+def routes(desk: Desk, limits: RequestLimits) -> list[Route]:
     """The paths of all versions of the clients."""
-    calls = _Calls(desk, problem, limits)
+    calls = _Calls(desk, limits)
     found = []
     for prefix in PREFIXES:
         for slots, rank, reward in (
@@ -58,8 +58,12 @@ def routes(desk: Desk, problem: Problem, limits: RequestLimits) -> list[Route]:
 class _Calls:
     """The handlers of the paths above."""
 
-    def __init__(self, desk: Desk, problem: Problem, limits: RequestLimits) -> None:
-        self._desk, self._problem, self._limits = desk, problem, limits
+    def __init__(self, desk: Desk, limits: RequestLimits) -> None:
+        self._desk, self._limits = desk, limits
+
+    @property
+    def _problem(self) -> Problem:
+        return self._desk.problem
 
     async def rank(self, call: Call) -> Answer:
         asked = read_rank(call.body)
@@ -207,7 +211,8 @@ def _feed(together: Together, rewards: dict[str, float]) -> None:
     for name, value in rewards.items():
         found = together.find(name)
         graph = together.graph(found.row.graph)
-        if found.row.action not in merge(found.parts, graph, together.storage.location):
+        known = merge(found.parts, graph, together.storage.location).get(found.row.action)
+        if known is None or known.is_default:
             new[name] = {_shown(together, name)[0]: value}
     together.feedback_many(new)
 

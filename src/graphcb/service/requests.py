@@ -12,6 +12,7 @@ from graphcb.decisions.together import NewRound
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.problems.reveals import read_reveals
+from graphcb.problems.toml import read_tables
 from graphcb.service.errors import Refused
 from graphcb.service.guards import RequestLimits
 
@@ -49,8 +50,24 @@ class FeedbackRequest(msgspec.Struct, forbid_unknown_fields=True):
     rewards: dict[str, float] | None = None
 
 
+class ProblemRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The problem to decide from now on, as the text of its TOML file, and why."""
+
+    toml: str
+    note: str = ""
+
+
+class RollbackRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The version whose problem and model are to decide again, and why."""
+
+    version: int
+    note: str = ""
+
+
 _DECISIONS = msgspec.json.Decoder(DecisionsRequest)
 _FEEDBACK = msgspec.json.Decoder(FeedbackRequest)
+_PROBLEM = msgspec.json.Decoder(ProblemRequest)
+_ROLLBACK = msgspec.json.Decoder(RollbackRequest)
 _FLAT = msgspec.json.Decoder(dict[str, Plain])
 _ANY = msgspec.json.Decoder(Any)
 
@@ -60,9 +77,26 @@ def read_decisions(body: bytes) -> DecisionsRequest:
     return _DECISIONS.decode(body)
 
 
-def read_feedback(body: bytes, problem: Problem) -> dict[str, float]:
-    """The losses or rewards in a body, in the problem's word."""
-    request = _FEEDBACK.decode(body)
+def read_problem(body: bytes) -> tuple[Problem, str]:
+    """A problem that a client sends, and a note; it cannot name files of this machine."""
+    request = _PROBLEM.decode(body)
+    if "file" in read_tables(request.toml).get("reveals", {}):
+        raise ValueError("`toml` must hold the graph itself, got the name of a file in [reveals]")
+    return Problem.from_toml(request.toml), request.note
+
+
+def read_rollback(body: bytes) -> RollbackRequest:
+    """Which version is to decide again."""
+    return _ROLLBACK.decode(body)
+
+
+def read_feedback(body: bytes) -> FeedbackRequest:
+    """The losses or rewards in a body."""
+    return _FEEDBACK.decode(body)
+
+
+def values_in(request: FeedbackRequest, problem: Problem) -> dict[str, float]:
+    """The losses or rewards of a request, in the problem's word."""
     given = {"losses": request.losses, "rewards": request.rewards}
     values = given.pop(problem.feedback)
     if values is None or any(other is not None for other in given.values()):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.decisions import LoggedDecision
+from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
 from graphcb.graphs import FeedbackGraph
@@ -49,7 +49,7 @@ class LiveWindow(NamedTuple):
 
 
 class LiveTally:
-    """Counts of a log from some event on.
+    """Counts of the last version of a log, from some event on.
 
     A decision that can reveal nothing is settled together with the next one that can: were it
     settled at once, decisions that wait for feedback would be missing more often than it, and
@@ -57,10 +57,13 @@ class LiveTally:
     at random. A decision is settled once, when all that its action certainly reveals is known.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, versions: Versions) -> None:
+        problem = versions.last.problem
+        if problem is None:
+            raise ValueError("`versions` must end with a problem, whose actions are counted")
+        self.problem: Problem = problem
         fixed = problem.actions if isinstance(problem.actions, tuple) else ()
-        self.judge, self.keeping = Judge(fixed), Keeping(problem)
+        self.judge, self.keeping = Judge(fixed), Keeping(versions)
         self.n = self.n_expected = self.n_answered = 0
         self.played: Counter[str] = Counter()
         self.explored = 0.0

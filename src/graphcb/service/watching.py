@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from graphcb.decisions import DecisionLog, LoggedDecision
+from graphcb.decisions import DecisionLog, LoggedDecision, Version, Versions
 from graphcb.decisions.decision import decision_id
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import identifier_at
@@ -13,7 +13,6 @@ from graphcb.decisions.parts import read_decision
 from graphcb.decisions.records import last_position, read_events
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
-from graphcb.problems import Problem
 from graphcb.service.tally import LiveTally
 
 AT_A_TIME = 500  # events
@@ -23,7 +22,7 @@ PAUSE = 0.5  # seconds from one look to the next
 
 
 class Watch:
-    """A tally of the log, brought up to date when somebody looks, in bounded time.
+    """A tally of the log's last version, brought up to date when somebody looks, in bounded time.
 
     It reads what is in the log, so that it sees all events, whichever process wrote them and
     whenever. It takes nothing from the desk, and costs nothing while nobody looks. `first` is
@@ -31,9 +30,9 @@ class Watch:
     """
 
     def __init__(
-        self, location: str, problem: Problem, *, look_back: int = LOOK_BACK, pause: float = PAUSE
+        self, location: str, versions: Versions, *, look_back: int = LOOK_BACK, pause: float = PAUSE
     ) -> None:
-        self.tally = LiveTally(problem)
+        self.tally = LiveTally(versions)
         self.first = self.position = 0
         self._location, self._look_back, self._pause = location, look_back, pause
         self._log: DecisionLog | None = None
@@ -67,16 +66,20 @@ class Watch:
     def _read_on(self, end: float) -> None:
         if self._log is None:
             self._log = DecisionLog(self._location)
-        storage = self._log.storage
+        log, storage = self._log, self._log.storage
         graphs, until = StoredGraphs(storage), last_position(storage)
-        if self.position == 0:
-            self.first = self.position = max(0, until - self._look_back)
+        log.refresh()
+        versions = log.versions
+        if self.position == 0 or self.position < versions.last.position:
+            self.tally = LiveTally(versions)
+            self.first = max(versions.last.position, until - self._look_back)
+        self.position = max(self.position, self.first, log.start.position or 0)
         while self.position < until:
             page_end = min(until, self.position + AT_A_TIME)
             page = list(read_events(storage, self.position, page_end))
             for row in page:
                 if isinstance(row, DecisionRow):
-                    self.tally.decided(_logged(row, self._log, graphs))
+                    self.tally.decided(_logged(row, log, graphs, versions.last))
                 elif isinstance(row, FeedbackRow):
                     indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
                     self.tally.answered(row.decision, row.received_at, indices, losses)
@@ -86,7 +89,9 @@ class Watch:
                 break
 
 
-def _logged(row: DecisionRow, log: DecisionLog, graphs: StoredGraphs) -> LoggedDecision:
+def _logged(
+    row: DecisionRow, log: DecisionLog, graphs: StoredGraphs, version: Version
+) -> LoggedDecision:
     graph = graphs.read(row.graph)
     context, actions = read_decision(row, graph, log.storage.location)
     return LoggedDecision(
@@ -102,4 +107,6 @@ def _logged(row: DecisionRow, log: DecisionLog, graphs: StoredGraphs) -> LoggedD
         row.gamma,
         row.model_version,
         None,
+        version.informed,
+        version.number,
     )

@@ -1,0 +1,48 @@
+"""Decisions that have waited long enough for feedback: which they are, and what they get."""
+
+from typing import NamedTuple
+
+from graphcb.decisions import records
+from graphcb.decisions.tables import DecisionRow
+from graphcb.decisions.writer import Pending
+
+AT_A_TIME = 1000
+
+
+class Due(NamedTuple):
+    """Decisions whose time is over and their losses or rewards; `waited` is the last one seen."""
+
+    rows: list[tuple[DecisionRow, float]]
+    waited: int
+    is_done: bool
+
+
+def find_due(pending: Pending, now: float) -> Due:
+    """The next decisions without any feedback whose waiting time is over, in their order.
+
+    Only those whose action surely reveals its own outcome get one. The search goes on where it
+    stopped, and stops at the first decision that is still to wait.
+    """
+    storage, versions = pending.storage, pending.versions
+    sql = (
+        "SELECT position, made_at FROM graphcb_decisions WHERE position > ? ORDER BY position "
+        f"LIMIT {AT_A_TIME}"
+    )
+    found = storage.execute(sql, (pending.waited,))
+    waited, due, answered = pending.waited, {}, set(pending.answered)
+    for position, made_at in found:
+        problem = versions.at(position).problem
+        defaults = None if problem is None else problem.defaults
+        if problem is not None and defaults is not None and "waiting" in defaults:
+            if made_at + defaults["waiting"] > now:
+                break
+            if pending.counts.of(position) == 0 and position not in answered:
+                due[position] = defaults[problem.unit]
+        waited = position
+    is_done = len(found) < AT_A_TIME or waited < found[-1][0]
+    rows = [
+        (row, due[row.position])
+        for row in records.read_decisions(storage, list(due))
+        if pending.graphs.read(row.graph).row(row.action)[row.action] == 1.0
+    ]
+    return Due(rows, waited, is_done)

@@ -1,0 +1,167 @@
+"""From one version of a problem to the next: what was learned stays where it has a meaning."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from graphcb.agents import Agent, Conservative, Rules, SquareCBG, SquareCBUG
+from graphcb.agents.pacing import Account
+from graphcb.checks import listed
+from graphcb.oracles import ActionFeatureOracle, DefaultOracle
+from graphcb.problems.guarded import explorer_of, innermost
+from graphcb.problems.learner import Learner
+from graphcb.problems.problem import Problem
+
+
+def succeed(
+    learner: Learner, problem: Problem, agent: Agent | None = None
+) -> tuple[Learner, list[str]]:
+    """A learner for the next version of a problem, and sentences on what it keeps.
+
+    What was learned is kept if feedback, range and features are the same: of actions that stay,
+    while new ones start as unknown as all did, and of actions that come with each round. It is
+    kept too if the graph, limits, budgets or baseline change. Otherwise, or with another `agent`,
+    learning starts anew. A budget that stays the same goes on with what was spent, and a
+    baseline with what was proven. The learner that is given does not change.
+
+    >>> learner = Learner(Problem(["a", "b"]))
+    >>> learner.learn({"age": 30.0}, ["a", "b"], [0.0, 1.0])
+    >>> following, said = succeed(learner, Problem(["b", "c", "a"]))
+    >>> following.predict({"age": 30.0}).round(2)
+    array([0.73, 0.5 , 0.27])
+    >>> said
+    ["what was learned of 'a', 'b' is kept", "'c' is new and starts unknown"]
+    """
+    old = learner.problem
+    changed = _what_loses_meaning(old, problem)
+    if agent is not None:
+        following = Learner(problem, agent, features=learner.features)
+        said = ["the agent that was given starts as it is; what was learned before is not used"]
+    elif changed:
+        fresh = _untrained(innermost(learner.agent), problem, " and ".join(changed))
+        following = Learner(problem, fresh, features=learner.features)
+        said = [f"learning starts anew, as {' and '.join(changed)} changed"]
+    else:
+        following, said = _kept(learner, problem)
+    return following, said + carry_rules(learner, following)
+
+
+def carry_rules(old: Learner, new: Learner) -> list[str]:
+    """Take what was spent of budgets, and what was proven, into another learner, in place."""
+    said = []
+    inner: Any = innermost(new.agent)
+    rules: Rules | None = getattr(inner, "rules", None)
+    if rules is not None and rules.spending is not None and new.problem.budgets:
+        known = _accounts(old)
+        accounts = []
+        for budget in new.problem.budgets:
+            account = known.get((budget.name, repr(budget.as_table())))
+            goes = "begins with nothing spent" if account is None else "goes on with what was spent"
+            said.append(f"budget {budget.name!r} {goes}")
+            accounts.append(Account() if account is None else account)
+        inner.rules = replace(rules, spending=replace(rules.spending, accounts=tuple(accounts)))
+    outer: Any = new.agent
+    if isinstance(outer, Conservative):
+        if isinstance(old.agent, Conservative) and _same_baseline(old.problem, new.problem):
+            for name in ("n_rounds", "n_deviations", "proven", "least", "estimated"):
+                setattr(outer, name, copy.copy(getattr(old.agent, name)))
+            said.append("what was proven against the baseline is kept")
+        else:
+            said.append("nothing is proven against the baseline yet")
+    return said
+
+
+def _kept(learner: Learner, problem: Problem) -> tuple[Learner, list[str]]:
+    """A learner with the same model, whose columns are those of the new actions."""
+    inner: Any = copy.deepcopy(innermost(learner.agent))
+    if learner.problem.limits is not None or learner.problem.budgets:
+        vars(explorer_of(inner)).pop("rules", None)  # those of the new problem follow
+    said = ["what was learned is kept"]
+    old, new = learner.problem.actions, problem.actions
+    if isinstance(old, tuple) and isinstance(new, tuple) and learner.action_encoder is None:
+        stay = [name for name in old if name in new]
+        if not stay:
+            raise ValueError(
+                f"`problem` must keep an action of {listed(map(repr, old))}, got "
+                f"{listed(map(repr, new))}; for other actions, create a new log"
+            )
+        if old != new:
+            said = _move(inner, old, new)
+    following = Learner(problem, inner, features=learner.features)
+    following.encoder = copy.deepcopy(learner.encoder)
+    following.action_encoder = copy.deepcopy(learner.action_encoder)
+    return following, said
+
+
+def _move(agent: Any, old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
+    """Give the oracle of an agent the columns of the new actions, in place."""
+    added = [name for name in new if name not in old]
+    places = [old.index(name) if name in old else len(old) + added.index(name) for name in new]
+    if getattr(agent, "rules", None) is not None:
+        raise ValueError(
+            "`agent` must be given, as the actions change and the log's agent has limits or "
+            "budgets of its own, by column; write them in the problem"
+        )
+    for name in ("oracle", "fresh_oracle"):
+        oracle = getattr(agent, name, None)
+        if oracle is None:
+            continue
+        if not isinstance(oracle, DefaultOracle):
+            raise ValueError(
+                f"`agent` must be given, as the actions change and a {type(oracle).__name__} has "
+                "no room for others; give one for the new actions, which starts untrained"
+            )
+        oracle.grow(len(old) + len(added))
+        oracle.take(places)
+    retired = [name for name in old if name not in new]
+    said = [f"what was learned of {_words([n for n in old if n in new])} is kept"]
+    if added:
+        said.append(f"{_words(added)} {'is' if len(added) == 1 else 'are'} new and "
+                    f"start{'s' if len(added) == 1 else ''} unknown")  # fmt: skip
+    if retired:
+        said.append(f"what was learned of {_words(retired)} is dropped")
+    return said
+
+
+def _what_loses_meaning(old: Problem, new: Problem) -> list[str]:
+    """The parts of a problem that differ, and without which a model means something else."""
+    parts = ("feedback", "range", "features")
+    changed = [name for name in parts if getattr(old, name) != getattr(new, name)]
+    if old.has_fixed_actions != new.has_fixed_actions:
+        changed.append("the form of actions")
+    if not (old.informed and new.informed):
+        learned = old.actions, old.reveals
+        if learned != (new.actions, new.reveals):
+            changed.append("what the actions reveal, which is learned,")
+    return changed
+
+
+def _untrained(agent: Any, problem: Problem, why: str) -> SquareCBG | None:
+    """An agent of the same settings that has learned nothing; None for that of the problem."""
+    if not problem.informed or isinstance(agent, SquareCBUG):
+        return None
+    made_here = isinstance(getattr(agent, "oracle", None), DefaultOracle | ActionFeatureOracle)
+    if not isinstance(agent, SquareCBG) or agent.schedule is not None or not made_here:
+        raise ValueError(
+            f"`agent` must be given, as learning starts anew ({why} changed) and only SquareCBG() "
+            f"is made without settings; the log has {type(agent).__name__}"
+        )
+    return SquareCBG(method=agent.method)
+
+
+def _accounts(learner: Learner) -> dict[tuple[str, str], Account]:
+    """What was spent so far, by budget as the problem describes it."""
+    rules: Rules | None = getattr(innermost(learner.agent), "rules", None)
+    if rules is None or rules.spending is None:
+        return {}
+    pairs = zip(learner.problem.budgets, rules.spending.accounts, strict=False)
+    return {(budget.name, repr(budget.as_table())): account for budget, account in pairs}
+
+
+def _same_baseline(old: Problem, new: Problem) -> bool:
+    same = old.baseline == new.baseline
+    return same and old.feedback == new.feedback and old.range == new.range
+
+
+def _words(names: list[str]) -> str:
+    return listed(map(repr, names))

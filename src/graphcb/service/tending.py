@@ -1,0 +1,47 @@
+"""What a service does by itself: defaults after waiting, and old decisions removed."""
+
+import asyncio
+import time
+
+from graphcb.decisions import Versions
+from graphcb.decisions.pruning import DAY
+from graphcb.decisions.together import Together
+from graphcb.problems import Problem
+from graphcb.service.desk import Desk
+from graphcb.service.errors import LOGGER
+
+PRUNE_EVERY = 3600.0  # seconds
+
+
+async def tend(desk: Desk, every: float) -> None:
+    """Look after the log until it is cancelled; what fails is tried again."""
+    pruned = 0.0
+    while True:
+        await asyncio.sleep(every)
+        try:
+            while _has_default(desk.versions) and not await desk.ask(_fill_in):
+                pass
+            if _keep_days(desk.versions.last.problem) and time.time() - pruned >= PRUNE_EVERY:
+                pruned = time.time()
+                await desk.ask(_prune)
+        except Exception as problem:
+            LOGGER.warning("the log could not be looked after: %s", problem)
+
+
+def _has_default(versions: Versions) -> bool:
+    problems = [version.problem for version in versions]
+    return any(one is not None and "waiting" in (one.defaults or {}) for one in problems)
+
+
+def _keep_days(problem: Problem | None) -> float | None:
+    return None if problem is None else (problem.defaults or {}).get("keep_days")
+
+
+def _fill_in(together: Together) -> bool:
+    return together.fill_in(time.time())[1]
+
+
+def _prune(together: Together) -> None:
+    days = _keep_days(together.version.problem)
+    if days is not None:
+        together.prune(time.time() - DAY * days)

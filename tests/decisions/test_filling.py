@@ -1,0 +1,123 @@
+"""Decisions without feedback get the default of their problem, and later feedback replaces it."""
+
+import pytest
+
+from graphcb import DecisionLog, Policy, Problem
+from graphcb.decisions import replay, verify
+from graphcb.evaluation import constant, evaluate, summarize
+from graphcb.saving import to_bytes
+
+HOUR = {"waiting": 3600, "reward": 0.0}
+CLICKS = Problem(["a", "b"], feedback="rewards", features={"age": "number"}, defaults=HOUR)
+CONTEXT = {"age": 30.0}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that stand still until a test moves them."""
+    now = [1e9]
+    monkeypatch.setattr("graphcb.decisions.together.time.time", lambda: now[0])
+    return now
+
+
+def test_what_has_waited_long_enough_gets_the_default_once(tmp_path, clock):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=CLICKS, seed=1) as policy:
+        early = [policy.decide(CONTEXT) for _ in range(3)]
+        policy.feedback(early[1].decision_id, {early[1].action: 1.0})
+        clock[0] += 1800
+        late = policy.decide(CONTEXT)
+        assert policy.fill_in() == 0
+        assert policy.fill_in(1e9 + 3600) == 2
+        assert policy.fill_in(1e9 + 3600) == 0
+        clock[0] += 3600
+        policy.feedback(late.decision_id, {})  # nothing was seen: that is feedback
+        assert policy.fill_in() == 0
+        assert policy.model_version == 4
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        rows = list(log)
+        assert [row.feedback.losses.tolist() for row in rows] == [[0.0], [1.0], [0.0], []]
+        assert [row.feedback.is_default for row in rows] == [True, False, True, False]
+        assert rows[0].feedback.actions == [rows[0].action]
+        assert to_bytes(replay(log).agent) == agent
+    assert verify(file) == []
+    with Policy(file) as policy:
+        assert policy.fill_in() == 0
+
+
+def test_feedback_that_comes_later_takes_the_place_of_the_default_and_is_learned(tmp_path, clock):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=CLICKS, seed=1) as policy:
+        made = [policy.decide(CONTEXT) for _ in range(4)]
+        clock[0] += 7200
+        assert policy.fill_in() == 4
+        before = to_bytes(policy.agent)
+        receipt = policy.feedback(made[0].decision_id, {made[0].action: 1.0})
+        assert receipt.counted
+        assert receipt.message == "counted, in place of the default after waiting"
+        assert to_bytes(policy.agent) != before
+        assert not policy.feedback(made[0].decision_id, {made[0].action: 1.0}).counted
+        with pytest.raises(ValueError, match="`rewards` must agree with what is known"):
+            policy.feedback(made[0].decision_id, {made[0].action: 0.5})
+        assert policy.feedback(made[1].decision_id, {made[1].action: 0.0}).counted
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        rows = list(log)
+        assert rows[0].feedback.losses.tolist() == [1.0]
+        assert [part.losses.tolist() for part in rows[0].feedback.parts] == [[0.0], [1.0]]
+        assert [row.feedback.is_default for row in rows] == [False, False, True, True]
+        assert to_bytes(replay(log).agent) == agent
+        found = summarize(log)
+        assert (found.n_with_feedback, found.n_by_default, found.mean) == (2, 2, 0.25)
+        assert found.delays[0] == 7200.0
+        assert evaluate(log, constant(rows[0].action)).graph.value > 0.0
+    assert verify(file) == []
+
+
+def test_in_one_transaction_nothing_is_counted_twice(tmp_path, clock):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=CLICKS, seed=1) as policy:
+        first, second, third = (policy.decide(CONTEXT) for _ in range(3))
+        with policy.together() as together:
+            together.look_up([first.decision_id, second.decision_id])
+            together.feedback(first.decision_id, {first.action: 1.0})
+            assert together.fill_in(clock[0] + 3600) == (2, True)
+            for one in (second, third):
+                receipt = together.feedback(one.decision_id, {one.action: 1.0})
+                assert receipt.message.endswith("in place of the default after waiting")
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        assert [row.feedback.losses.tolist() for row in log] == [[1.0]] * 3
+        assert to_bytes(replay(log).agent) == agent
+    assert verify(file) == []
+
+
+def test_an_action_that_does_not_surely_reveal_its_outcome_gets_none(tmp_path, clock):
+    edges = [("a", "a", 0.5), ("a", "b"), ("b", "a"), ("b", "b", 0.5)]
+    problem = Problem(["a", "b"], reveals={"edges": edges}, defaults={"waiting": 1, "loss": 1.0})
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy:
+        policy.decide_many([CONTEXT] * 5)
+        assert policy.fill_in(clock[0] + 10) == 0
+
+
+def test_many_decisions_are_filled_in_parts_and_each_by_its_version(tmp_path, clock, monkeypatch):
+    monkeypatch.setattr("graphcb.decisions.filling.AT_A_TIME", 7)
+    file = tmp_path / "log.db"
+    without = Problem(["a", "b"], feedback="rewards", features={"age": "number"})
+    pessimistic = Problem(
+        ["a", "b"], feedback="rewards", features={"age": "number"}, range=(-1.0, 1.0),
+        defaults={"waiting": 10, "reward": -1.0},
+    )  # fmt: skip
+    with Policy(file, problem=CLICKS, seed=1) as policy:
+        for problem in (without, pessimistic, without):
+            policy.decide_many([CONTEXT] * 20)
+            policy.change(problem)
+        assert policy.fill_in(clock[0] + 60) == 0  # the first ones are still to wait
+        assert policy.fill_in(clock[0] + 3600) == 40
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        found = [None if row.feedback is None else row.feedback.losses.tolist() for row in log]
+        assert found == [[0.0]] * 20 + [None] * 20 + [[-1.0]] * 20
+        assert to_bytes(replay(log).agent) == agent
+    assert verify(file) == []
