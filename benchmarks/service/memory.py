@@ -13,6 +13,7 @@ import random
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,15 +52,23 @@ def answer(service: Service, made: list[tuple[str, str]], rng: random.Random) ->
 
 def grow(service: Service, n_decisions: int, *, answers: bool) -> list[float]:
     """The memory in MiB at some shares of the decisions."""
-    rng, found = random.Random(0), []
+    rng, found = random.Random(0), list[float]()
     for done in range(STEP, n_decisions + 1, STEP):
         made = list(decide(service, STEP, rng))
         if answers:
             answer(service, made[::2], rng)
         if done in [share * n_decisions for share in SHARES]:
+            if not found:
+                catch_up(service)
             found.append(service.resident())
             print(f"{done:,} decisions: {found[-1]:.1f} MiB", file=sys.stderr, flush=True)
     return found
+
+
+def catch_up(service: Service) -> None:
+    """Wait until the page, which reads the log a little at a time, remembers all it ever will."""
+    while (seen := service.get("/v1/live"))["seen_event"] < seen["n_events"]:
+        time.sleep(LOOK / 2)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from typing import Any
 from graphcb.commands.command import Commands
 from graphcb.commands.packages import need
 
+CHECKPOINT_EVERY = 5000  # events: as many as half a second replays after a kill
+
 
 def add_to(commands: Commands) -> None:
     """Add both commands to the parser."""
@@ -125,7 +127,11 @@ def _serve_problem(
     check_address(options.host, has_keys=keys is not None)
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
-    settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
+    settings: dict[str, Any] = {
+        "durability": options.durability,
+        "seed": options.seed,
+        "checkpoint_every": CHECKPOINT_EVERY,
+    }
     socket = listen(options.host, options.port)
     with socket, _open(log, problem, settings) as policy:
         limits = RequestLimits(per_second=options.rate)
