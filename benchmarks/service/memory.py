@@ -22,7 +22,7 @@ from paced import as_context, as_request, send
 from running import Service
 
 SHARES = (0.1, 0.2, 0.5, 1.0)
-STEP, BATCH = 10_000, 500  # decisions before their feedback is sent, and in a request
+STEP, BATCH = 10_000, 500  # decisions before their feedback is sent, at most, and in a request
 LOOK = 1.0  # seconds from one look at the page to the next
 
 
@@ -53,8 +53,9 @@ def answer(service: Service, made: list[tuple[str, str]], rng: random.Random) ->
 def grow(service: Service, n_decisions: int, *, answers: bool) -> list[float]:
     """The memory in MiB at some shares of the decisions."""
     rng, found = random.Random(0), list[float]()
-    for done in range(STEP, n_decisions + 1, STEP):
-        made = list(decide(service, STEP, rng))
+    step = min(STEP, n_decisions // 10)
+    for done in range(step, n_decisions + 1, step):
+        made = list(decide(service, step, rng))
         if answers:
             answer(service, made[::2], rng)
         if done in [share * n_decisions for share in SHARES]:
@@ -94,7 +95,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--decisions", type=int, default=1_000_000)
     given = parser.parse_args()
-    n_decisions = 100_000 if given.quick else given.decisions
+    n_decisions = 10_000 if given.quick else given.decisions
     heads = [f"{share * n_decisions:,.0f}" for share in SHARES]
     print("Resident memory of the server in MiB after so many decisions. Asked: flat after the")
     print("first tenth.\n")
