@@ -36,7 +36,8 @@ class NewFeedback(NamedTuple):
     """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
 
     `parts` are those that the decision has; the new one is appended once it is learned. `known`
-    are the losses that they revealed, by index; None if there was no part.
+    are the losses that they revealed, by index; None if there was no part. `received_at` is the
+    present if None.
     """
 
     row: DecisionRow
@@ -46,6 +47,7 @@ class NewFeedback(NamedTuple):
     receipt: Acknowledgement
     known: dict[int, float] | None = None
     source: str | None = None
+    received_at: float | None = None
 
 
 def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[str, Asked]:
@@ -74,7 +76,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     row, parts = found
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
-    problem = pending.versions.at(row.position).problem
+    problem = pending.versions.of(row).problem
     indices, values = read_losses(losses, identifiers, graph, row.action, problem)
     if not parts:
         receipt = Acknowledgement(name, True, "counted")

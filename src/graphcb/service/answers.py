@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from graphcb.decisions import Acknowledgement, Change, Decision, Versions
-from graphcb.decisions.decision import decision_id
+from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, decode, numbers
 from graphcb.decisions.identifiers import read_identifiers
 from graphcb.decisions.incoming import Found
@@ -151,7 +151,7 @@ def of_logged(found: Found, together: Together) -> LoggedAnswer:
     probabilities = numbers(row.probabilities, FLOAT).tolist()
     known = merge(found.parts, graph, together.storage.location)
     return LoggedAnswer(
-        decision_id(together.log_name, row.position, row.token),
+        name_of(together.log_name, row),
         row.position,
         row.made_at,
         _plain(decode(row.context)),

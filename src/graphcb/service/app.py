@@ -202,7 +202,7 @@ def _decide_all(rounds: list[NewRound], together: Together) -> bytes:
 
 
 def _learn(name: str, request: FeedbackRequest, together: Together) -> bytes:
-    version = together.versions.at(together.find(name).row.position)
+    version = together.versions.of(together.find(name).row)
     problem = together.version.problem if version.problem is None else version.problem
     values = values_in(request, problem) if problem is not None else {}
     return _WRITE(answers.of_receipt(together.feedback(name, values)))
