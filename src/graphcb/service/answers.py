@@ -97,7 +97,11 @@ class ChangeAnswer(msgspec.Struct):
 
 
 class StatusAnswer(msgspec.Struct):
-    """How the service does; times are in seconds, `latency` since the start."""
+    """How the service does; times are in seconds, `latency` since the start.
+
+    `role` is "alone", or "decider" or "learner" where many deciders share a log. `staleness` is how
+    many seconds of decisions and feedback their model may not know yet.
+    """
 
     version: str
     uptime: float
@@ -111,6 +115,8 @@ class StatusAnswer(msgspec.Struct):
     jobs_per_commit: float
     requests: dict[str, dict[str, int]]
     latency: dict[str, dict[str, float]]
+    role: str
+    staleness: float | None
 
 
 class ErrorDetail(msgspec.Struct):
