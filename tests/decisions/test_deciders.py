@@ -27,8 +27,10 @@ def url(server):
 
 
 @pytest.fixture
-def trainer(url):
-    with Trainer(url, problem=PROBLEM, seed=1, publish_every=1e-9) as one:
+def trainer(url, monkeypatch):
+    """One that publishes with every step."""
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    with Trainer(url, problem=PROBLEM, seed=1) as one:
         yield one
 
 
@@ -183,7 +185,7 @@ def test_a_log_with_events_may_be_opened_to_deciders(url):
         made = [policy.decide(context(k)) for k in range(20)]
         for k, one in enumerate(made[:10]):
             policy.feedback(one.decision_id, losses(one, k))
-    with Trainer(url, publish_every=1e-9) as trainer, Decider(url) as decider:
+    with Trainer(url) as trainer, Decider(url) as decider:
         assert decider.model_version == 10
         assert decider.feedback(made[15].decision_id, losses(made[15], 15)).counted
         assert not decider.feedback(made[5].decision_id, losses(made[5], 5)).counted
@@ -226,17 +228,32 @@ def test_decisions_stop_when_the_snapshot_is_too_old_and_feedback_goes_on(url, t
 
 def test_staleness_counts_from_the_oldest_row_that_is_not_known(url, trainer, monkeypatch):
     monkeypatch.setattr(trainings, "AT_ONCE", 2)
-    with Decider(url) as decider:
+    with Decider(url) as decider, DecisionLog(url) as log:
         for k in range(5):
             decider.decide(context(k))
+        came = log.storage.execute("SELECT arrived_at FROM graphcb_inbox ORDER BY arrival")
+        known = "SELECT snapshot, known_at FROM graphcb_learner"
         assert trainer.step() == (2, 0, 0, False)
+        assert log.storage.execute(known) == [(2, *came[1])]
+        assert trainer.step() == (2, 0, 0, False)
+        assert log.storage.execute(known) == [(4, *came[3])]
+        assert trainer.step() == (1, 0, 0, True)
+        ((snapshot, known_at),) = log.storage.execute(known)
+        assert snapshot == 5
+        assert known_at > came[4][0]
         decider.decide(context(9))
-        behind = decider.staleness
-        while not trainer.step().is_all:
-            pass
-        decider.decide(context(9))
-        assert decider.staleness < behind
-        assert decider.n_events == 6
+        assert decider.n_events == 5
+
+
+def test_a_snapshot_is_not_published_before_it_is_due(url):
+    with Trainer(url, problem=PROBLEM, publish_every=1e9) as trainer, Decider(url) as decider:
+        decider.decide(context(0))
+        trainer.step()
+        decider.decide(context(0))
+        assert decider.n_events == 0
+        trainer.change(Problem(["a", "b"]))
+        trainer.step()
+        assert decider.decide(None).actions == ("a", "b")
 
 
 def test_what_deciders_cannot_keep_is_refused(url):
@@ -277,7 +294,7 @@ def test_graphs_of_rounds_are_stored_once_by_any_number_of_deciders(url):
     each = Problem("each round", reveals="each round")
     from graphcb import graphs
 
-    with Trainer(url, problem=each, publish_every=1e-9) as trainer:
+    with Trainer(url, problem=each) as trainer:
         with Decider(url) as first, Decider(url) as second:
             for k in range(12):
                 one = (first, second)[k % 2]
@@ -294,7 +311,7 @@ def test_an_agent_without_a_problem_has_deciders_too(url):
     from graphcb import graphs
     from graphcb.oracles import LinearOGD
 
-    with Trainer(url, SquareCBG(LinearOGD(3, 1)), seed=0, publish_every=1e-9) as trainer:
+    with Trainer(url, SquareCBG(LinearOGD(3, 1)), seed=0) as trainer:
         with Decider(url) as decider:
             for k in range(10):
                 made = decider.decide([k / 10], graphs.bandit(3))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphcb.agents import Agent
 from graphcb.checks import as_positive
@@ -14,15 +14,13 @@ from graphcb.decisions.calls import Calls
 from graphcb.decisions.decision import read_decision_id
 from graphcb.decisions.inbox import (
     STALENESS,
-    find_decisions,
-    find_parts,
     has_inbox,
     lock_graphs,
     lock_tokens,
     put_decisions,
     put_feedbacks,
 )
-from graphcb.decisions.incoming import Asked, NewFeedback
+from graphcb.decisions.incoming import NewFeedback
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.records import read_start
 from graphcb.decisions.storage import (
@@ -76,35 +74,37 @@ class Decider(Calls):
         durability: Durability = "power-loss",
         classes: Iterable[type] = (),
     ) -> None:
-        self.location, self.shown = log, without_password(log)
+        self.location, self._shown = log, without_password(log)
         self.most_stale = as_positive("most_stale", most_stale)
-        self._durability, self._classes = durability, tuple(classes)
-        self._guard, self._process = threading.RLock(), os.getpid()
-        self._storage: Storage | None = None
-        self._graphs: StoredGraphs | None = None
-        self._start: LogStart | None = None
-        self._closed = False
         self.staleness = float("inf")
+        self._durability, self._classes = durability, tuple(classes)
+        self._guard, self._process, self._closed = threading.RLock(), os.getpid(), False
+        self._opened: tuple[Storage, StoredGraphs] | None = None
+        self._snapshot: _Snapshot | None = None
         with self.together():
             pass
 
     @contextmanager
     def together(self) -> Iterator[Together]:
         """A transaction for decisions and feedback that come at the same time, as in `Policy`."""
-        check_process(self._process, self.shown)
+        check_process(self._process, self._shown)
         with self._guard:
-            storage = self._connected()
+            storage, graphs = self._open()
             try:
-                self._look(storage, storage.begin(STALENESS) or [])
-                known = self._state, self.versions, self._start
-                pending = Pending(storage, self._graphs, PartCounts(), *known)  # type: ignore[arg-type]
-                together = _Deciding(pending, self.staleness, self.most_stale, self._classes)
+                state, versions, start = self._newest(storage, storage.begin(STALENESS) or [])
+                given = storage, graphs, PartCounts(), state, versions, start
+                together = _Deciding(Pending(*given, has_deciders=True), self, self._classes)
                 yield together
                 together.finish()
                 storage.execute("COMMIT")
             except BaseException as problem:
-                self._give_up(storage, problem)
+                self._give_up(storage, graphs, problem)
                 raise
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of the log up to the one that decides here."""
+        return self._now().versions
 
     @property
     def problem(self) -> Problem | None:
@@ -114,19 +114,19 @@ class Decider(Calls):
     @property
     def n_events(self) -> int:
         """The number of events that the snapshot knows."""
-        return self._state.position
+        return self._now().state.position
 
     @property
     def model_version(self) -> int:
         """The number of feedbacks that the snapshot has learned from."""
-        return self._state.n_feedbacks
+        return self._now().state.n_feedbacks
 
     def close(self) -> None:
         """Close the connection; may be called again."""
         self._closed = True
-        if self._process == os.getpid() and self._storage is not None:
-            self._storage.close()
-        self._storage = None
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
 
     def __enter__(self) -> "Decider":
         return self
@@ -135,78 +135,83 @@ class Decider(Calls):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Decider({self.shown!r})"
+        return f"Decider({self._shown!r})"
 
-    def _connected(self) -> Storage:
+    def _now(self) -> "_Snapshot":
+        if self._snapshot is None:
+            raise LogError(f"{self._shown}: this decider is not open")
+        return self._snapshot
+
+    def _open(self) -> tuple[Storage, StoredGraphs]:
         """The connection; a new one at first and after an error."""
         if self._closed:
-            raise LogError(f"{self.shown}: this decider is closed; open another")
-        if self._storage is not None:
-            return self._storage
-        storage = new_storage(self.location, writes=True, durability=self._durability, shares=True)
+            raise LogError(f"{self._shown}: this decider is closed; open another")
+        if self._opened is not None:
+            return self._opened
+        given: Any = {"durability": self._durability, "shares": True}
+        storage = new_storage(self.location, writes=True, **given)
         try:
             storage.open()
             if not storage.has_log() or not has_inbox(storage):
                 raise LogError(
-                    f"{self.shown}: must be a log with a learner; start one with graphcb serve "
+                    f"{self._shown}: must be a log with a learner; start one with graphcb serve "
                     "PROBLEM --log URL --learn-only"
                 )
             start = read_start(storage)
-            if self._start is not None and start.name != self._start.name:
-                raise FileError(f"{self.shown}: another log has taken the place of this one")
+            if self._snapshot is not None and start.name != self._snapshot.start.name:
+                raise FileError(f"{self._shown}: another log has taken the place of this one")
         except BaseException:
             storage.close()
             raise
-        self._storage, self._start = storage, start
-        self._graphs = StoredGraphs(storage, partial(lock_graphs, storage))
-        return storage
+        self._opened = storage, StoredGraphs(storage, partial(lock_graphs, storage))
+        return self._opened
 
-    def _look(self, storage: Storage, answer: list[Any]) -> None:
-        """Take the newest snapshot, if it is another than the last."""
+    def _newest(self, storage: Storage, answer: list[Any]) -> "_Snapshot":
+        """The newest snapshot, by the answer to the question which it is and how old."""
         if len(answer) != 1:
-            raise FileError(f"{self.shown}: damaged: graphcb_learner must have one row")
-        snapshot, self.staleness = int(answer[0][0]), float(answer[0][1])
-        if snapshot < 0:
-            raise LogError(f"{self.shown}: the learner has not published a snapshot yet; try again")
-        if self._storage_knows(snapshot):
-            return
+            raise FileError(f"{self._shown}: damaged: graphcb_learner must have one row")
+        position, self.staleness = int(answer[0][0]), float(answer[0][1])
+        known = self._snapshot
+        if known is not None and known.state.position >= position:
+            return known
         rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
         if not rows:
-            raise FileError(f"{self.shown}: damaged: graphcb_snapshots is empty")
+            raise LogError(f"{self._shown}: the learner has not published a snapshot; try again")
         row: SnapshotRow = rows[0]
         start = read_start(storage)
         versions = Versions.read(storage, start).until(row.position)
-        where = f"{self.shown}, snapshot {row.position}"
+        where = f"{self._shown}, snapshot {row.position}"
         agent: Agent = from_bytes(row.agent, where=where, classes=self._classes)
-        number = versions.last.number
-        self._start, self.versions = start, versions
-        self._state = PolicyState(agent, row.position, row.n_feedbacks, number)
+        state = PolicyState(agent, row.position, row.n_feedbacks, versions.last.number)
+        self._snapshot = _Snapshot(state, versions, start)
+        return self._snapshot
 
-    def _storage_knows(self, snapshot: int) -> bool:
-        return getattr(self, "_state", None) is not None and self._state.position >= snapshot
-
-    def _give_up(self, storage: Storage, problem: BaseException) -> None:
+    def _give_up(self, storage: Storage, graphs: StoredGraphs, problem: BaseException) -> None:
         """Roll back what was refused; after anything else, connect again the next time."""
         refused = isinstance(problem, ValueError | TypeError | LookupError | StaleSnapshot)
         if refused and not isinstance(problem, FileError):
             with suppress(LogError):
                 storage.execute("ROLLBACK")
-                if self._graphs is not None:
-                    self._graphs.forget()
+                graphs.forget()
                 return
         storage.close()
-        if self._storage is storage:
-            self._storage = None
+        self._opened = None
+
+
+class _Snapshot(NamedTuple):
+    """A published state, and the log as it was then."""
+
+    state: PolicyState
+    versions: Versions
+    start: LogStart
 
 
 class _Deciding(Together):
     """A transaction of a decider: the agent stays as it is, and rows go into the inbox."""
 
-    def __init__(
-        self, pending: Pending, staleness: float, most_stale: float, classes: tuple[type, ...]
-    ) -> None:
+    def __init__(self, pending: Pending, decider: Decider, classes: tuple[type, ...]) -> None:
         super().__init__(pending, pending.start, classes=classes)
-        self._staleness, self._most_stale = staleness, most_stale
+        self._staleness, self._most_stale = decider.staleness, decider.most_stale
 
     def decide(self, context: Any, graph: Any = None, actions: Any = None) -> Any:
         """Draw an action with the snapshot, unless it is too old."""
@@ -224,25 +229,16 @@ class _Deciding(Together):
     def _decided(self, one: Drawn, row: DecisionRow) -> DecisionRow:
         return row._replace(position=0, snapshot=self._pending.state.position)
 
+    def _check_place(self) -> None:
+        """This is where decisions are made."""
+
     def _read(self, names: list[str]) -> None:
-        """Find decisions by their tokens, in the inbox or in the log."""
-        if not names:
-            return
-        self._store()
+        """Read decisions, in the inbox or in the log, and keep others from answering them."""
         location = self.storage.location
-        tokens = {name: read_decision_id(name, self.log_name, location)[1] for name in names}
-        for name, token in tokens.items():
-            if token is None:
-                raise LookupError(
-                    f"decision {name!r} is from graphcb 0.2 or earlier; deciders do not take "
-                    "feedback for it"
-                )
-        known = [token for token in tokens.values() if token is not None]
-        lock_tokens(self.storage, known)
-        rows, parts = find_decisions(self.storage, known), find_parts(self.storage, known)
-        for name, token in tokens.items():
-            found = parts.get(str(token), [])
-            self._asked[name] = Asked(token, rows.get(str(token)), found)
+        tokens = [read_decision_id(name, self.log_name, location)[1] for name in names]
+        if names:
+            lock_tokens(self.storage, [str(token) for token in tokens])
+        super()._read(names)
 
     def _learn(self, new: NewFeedback) -> None:
         """Leave it to the learner."""

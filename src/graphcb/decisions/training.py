@@ -82,7 +82,7 @@ class Trainer(Policy):
                 "process that decides and learns"
             )
         check_shared(problem)
-        self._publishing = _Publishing(self.publish_every)
+        self._publishing = Publishing(self.publish_every)
         super().__init__(
             log,
             agent,
@@ -135,25 +135,28 @@ def check_shared(problem: Problem | None) -> None:
         )
 
 
-class _Publishing:
-    """When the next snapshot may be published: each `every` seconds, or rarer if it takes long."""
+class Publishing:
+    """When the next snapshot is due: after `every` seconds, or later if that takes long.
+
+    `version` is that of the last one; another one is published at once.
+    """
 
     def __init__(self, every: float) -> None:
-        self._every, self._next = every, 0.0
+        self._every, self._next, self.version = every, 0.0, 0
 
     @property
     def is_due(self) -> bool:
         return time.monotonic() >= self._next
 
-    def took(self, seconds: float) -> None:
-        self._next = time.monotonic() + max(self._every, 10.0 * seconds)
+    def done(self, version: int, took: float) -> None:
+        self.version, self._next = version, time.monotonic() + max(self._every, 10.0 * took)
 
 
 class _Training(Together):
     """A transaction of a trainer."""
 
     def __init__(
-        self, pending: Pending, start: LogStart, publishing: _Publishing, **settings: Any
+        self, pending: Pending, start: LogStart, publishing: Publishing, **settings: Any
     ) -> None:
         super().__init__(pending, start, **settings)
         self._publishing = publishing
@@ -243,7 +246,7 @@ class _Training(Together):
     def _publish(self, known_at: float) -> None:
         """A snapshot of the agent as it is now, which knows all that came before this time."""
         pending, storage = self._pending, self.storage
-        if not (self._publishing.is_due or pending.changed):
+        if not self._publishing.is_due and self._publishing.version == pending.state.version:
             return
         began, state = time.monotonic(), pending.state
         if not storage.execute(_HAS_SNAPSHOT, (state.position,))[0][0]:
@@ -252,4 +255,4 @@ class _Training(Together):
             insert(storage, [SnapshotRow(*given)])
             storage.execute(_FORGET)
         storage.execute(_CONFIRM, (state.position, known_at))
-        self._publishing.took(time.monotonic() - began)
+        self._publishing.done(state.version, time.monotonic() - began)
