@@ -88,7 +88,9 @@ class Follower:
         command = self.options.arguments or self.engine.command
         self.service = self.engine.start([*self.engine.entrypoint, *command], **more)
         for _ in range(300):
-            if self.engine.start(self.engine.health).wait() == 0:
+            check = self.engine.start(self.engine.health)
+            check.communicate()
+            if check.returncode == 0:
                 return
             if self.service.poll() is not None:
                 break
