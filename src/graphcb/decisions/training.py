@@ -146,9 +146,11 @@ class Publishing:
 
     @property
     def is_due(self) -> bool:
+        """Whether it is time."""
         return time.monotonic() >= self._next
 
     def done(self, version: int, took: float) -> None:
+        """One was published, which took so many seconds."""
         self.version, self._next = version, time.monotonic() + max(self._every, 10.0 * took)
 
 
