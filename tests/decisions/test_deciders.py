@@ -1,6 +1,8 @@
 """Many deciders and one learner on a PostgreSQL server: nothing is lost, doubled or made up."""
 
 import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from graphcb import DecisionLog, Policy, Problem, SquareCBG
 from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
 from graphcb.decisions import training as trainings
-from graphcb.evaluation import summarize
+from graphcb.evaluation import evaluate, logged, shadow, summarize
 from graphcb.saving import to_bytes
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
@@ -133,6 +135,19 @@ def test_feedback_in_parts_through_several_deciders_counts_once(url, trainer):
         seen = next(row for row in log if row.decision_id == name).feedback
     assert dict(zip(seen.actions, seen.losses.tolist(), strict=True)) == {"a": 0.5, "b": 1, "c": 0}
     assert len(seen.parts) == 3
+
+
+def test_two_deciders_cannot_accept_what_contradicts_at_the_same_time(url, trainer):
+    with Decider(url) as first, Decider(url) as second, ThreadPoolExecutor(1) as other:
+        name = first.decide(context(0)).decision_id
+        with first.together() as together:
+            assert together.feedback(name, {"a": 0.5}).counted
+            waiting = other.submit(second.feedback, name, {"a": 1.0})
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.3)
+        with pytest.raises(ValueError, match="must agree with what is known of decision"):
+            waiting.result(timeout=20.0)
+        assert trainer.step()[:2] == (1, 1)
 
 
 def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_version(url, trainer):
@@ -318,4 +333,68 @@ def test_an_agent_without_a_problem_has_deciders_too(url):
                 decider.feedback(made.decision_id, {made.action: 0.5})
                 trainer.step()
         assert np.isfinite(made.probabilities).all()
+    assert verify(url) == []
+
+
+def test_the_agent_behind_a_baseline_is_that_of_the_snapshot(url, monkeypatch):
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    baseline = {"action": "a", "mode": "shadow"}
+    problem = Problem(["a", "b"], reveals="full_information", baseline=baseline)
+    with Trainer(url, problem=problem, seed=0) as trainer, Decider(url) as decider:
+        for k in range(30):
+            made = decider.decide(None)
+            assert made.action == "a"
+            decider.feedback(made.decision_id, {"a": 0.75, "b": 0.25})
+            if k % 5 == 0:
+                settle(trainer)
+        settle(trainer)
+    with DecisionLog(url) as log:
+        rows, target = list(log), shadow(log)
+        played = {row.snapshot: target(row) for row in rows}
+        assert played[0].tolist() != played[max(played)].tolist()
+        assert evaluate(log, shadow(log), against=logged).difference.value < -0.3
+
+
+def test_a_log_whose_start_was_removed_goes_on(url, trainer):
+    with Decider(url) as decider:
+        made = play([decider], 20, trainer)
+        settle(trainer)
+        middle = time.time()
+        decider.decide(context(0))  # with a snapshot from before what is removed
+        trainer.step()
+        assert trainer.prune(middle).n_decisions == 20
+        with pytest.raises(LookupError, match="where no decision has these digits"):
+            decider.feedback(made[0].decision_id, {made[0].action: 0.5})
+        play([decider], 5, trainer)
+        settle(trainer)
+    trainer.close()
+    assert verify(url) == []
+
+
+def test_feedback_for_a_decision_that_was_removed_meanwhile_is_passed_over(url, trainer):
+    with Decider(url) as decider:
+        made = decider.decide(context(0))
+        trainer.step()
+        assert decider.feedback(made.decision_id, {made.action: 0.5}).counted
+        trainer.prune(time.time() + 1.0)
+        assert trainer.step() == (0, 0, 1, True)
+        play([decider], 3, trainer)
+        settle(trainer)
+    trainer.close()
+    assert verify(url) == []
+
+
+def test_what_waits_gets_its_default_and_a_late_answer_takes_its_place(url, monkeypatch):
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    problem = Problem(["a", "b"], defaults={"waiting": 5.0, "loss": 1.0})
+    with Trainer(url, problem=problem, seed=0) as trainer, Decider(url) as decider:
+        made = decider.decide(None)
+        trainer.step()
+        assert trainer.fill_in(time.time() + 10.0) == 1
+        receipt = decider.feedback(made.decision_id, {made.action: 0.0})
+        assert "in place of the default after waiting" in receipt.message
+        assert trainer.step().n_feedbacks == 1
+    with DecisionLog(url) as log:
+        (row,) = log
+    assert row.feedback.losses.tolist() == [0.0]
     assert verify(url) == []
