@@ -152,3 +152,17 @@ def test_keys_from_the_command_line(tmp_path, capsys):
     assert Keys(file).find(secret) is None
     assert main(["serve-keys", "list", str(tmp_path / "none.json")]) == 2
     assert "`file` must be an existing file of keys, got" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--decide-only"], "`--decide-only` must have --log postgresql://user@host/database"),
+        (["--learn-only", "--log", "x.db"], "`--learn-only` must have --log postgresql://"),
+        (["--decide-only", "--log", "postgresql://u@h/d"], "must be given without a problem file"),
+        (["--learn-only", "--demo"], "`--learn-only` must be given without --demo"),
+    ],
+)
+def test_roles_that_make_no_sense(problem, capsys, options, said):
+    assert main(["serve", str(problem), *options]) != 0
+    assert said in capsys.readouterr().err

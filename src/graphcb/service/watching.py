@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graphcb.decisions import DecisionLog, LoggedDecision, Version, Versions
-from graphcb.decisions.decision import decision_id
+from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import identifier_at
 from graphcb.decisions.parts import read_decision
@@ -96,7 +96,7 @@ def _logged(
     context, actions = read_decision(row, graph, log.storage.location)
     return LoggedDecision(
         row.position,
-        decision_id(log.start.name, row.position, row.token),
+        name_of(log.start.name, row),
         row.made_at,
         context,
         graph,
