@@ -282,10 +282,13 @@ def test_what_deciders_cannot_keep_is_refused(url):
     with Trainer(url, problem=Problem(["a", "c"], budgets={"money": cost})) as trainer:
         with pytest.raises(ValueError, match="`budgets` must not be hard"):
             trainer.change(hard)
+        assert len(trainer.versions) == 1
         with Decider(url) as decider:
             for _ in range(20):
                 decider.decide(None)
         settle(trainer)
+    with Policy(url) as policy, pytest.raises(ValueError, match="`baseline` must be left out"):
+        policy.change(kept)
     assert verify(url) == []
 
 

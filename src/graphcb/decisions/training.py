@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from graphcb.agents import Agent
 from graphcb.checks import as_positive
+from graphcb.decisions.changing import check_shared
 from graphcb.decisions.decision import Acknowledgement, name_of
 from graphcb.decisions.inbox import (
     create_inbox,
@@ -19,11 +20,10 @@ from graphcb.decisions.incoming import NewFeedback
 from graphcb.decisions.parts import merge, read_part
 from graphcb.decisions.policy import Policy
 from graphcb.decisions.records import check_count, read_parts
-from graphcb.decisions.storage import Durability
+from graphcb.decisions.storage import Durability, without_password
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, SnapshotRow, insert
 from graphcb.decisions.together import Together
 from graphcb.decisions.transition import pass_by
-from graphcb.decisions.versions import Change
 from graphcb.decisions.writer import Pending
 from graphcb.problems import Problem
 from graphcb.saving import to_bytes
@@ -78,7 +78,8 @@ class Trainer(Policy):
         self.publish_every = as_positive("publish_every", publish_every)
         if not os.fspath(log).startswith(("postgresql://", "postgres://")):
             raise ValueError(
-                f"`log` must be a URL postgresql://user@host/database, got {log!r}: a file has one "
+                f"`log` must be a URL postgresql://user@host/database, got "
+                f"{without_password(os.fspath(log))!r}: a file has one "
                 "process that decides and learns"
             )
         check_shared(problem)
@@ -118,23 +119,6 @@ def take_in(together: Together) -> Taken:
     return together.step()
 
 
-def check_shared(problem: Problem | None) -> None:
-    """Refuse what deciders that do not know of each other cannot keep."""
-    if problem is None:
-        return
-    hard = [budget.name for budget in problem.budgets if budget.hard]
-    if hard:
-        raise ValueError(
-            f"`budgets` must not be hard for a log with deciders, got {hard[0]!r}: they do not "
-            "know of each other's last decisions; use one process, or a budget that is not"
-        )
-    if problem.baseline is not None and problem.baseline["mode"] != "shadow":
-        raise ValueError(
-            "`baseline` must be left out for a log with deciders, or have the mode shadow: they "
-            "do not know of each other's last decisions; use one process"
-        )
-
-
 class Publishing:
     """When the next snapshot is due: after `every` seconds, or later if that takes long.
 
@@ -162,18 +146,6 @@ class _Training(Together):
     ) -> None:
         super().__init__(pending, start, **settings)
         self._publishing = publishing
-
-    def change(
-        self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""
-    ) -> Change:
-        """Begin another version, if deciders can keep it."""
-        check_shared(problem)
-        return super().change(problem, agent, note)
-
-    def roll_back(self, version: int, note: str = "") -> Change:
-        """Begin a version that is an earlier one again, if deciders can keep it."""
-        check_shared(self.versions.numbered(version).problem)
-        return super().roll_back(version, note)
 
     def step(self) -> Taken:
         """Take in what has come, and publish what follows if it is time."""
