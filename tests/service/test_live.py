@@ -273,7 +273,11 @@ def test_the_chart_library_comes_from_its_package(start, monkeypatch):
     assert headers["content-type"].startswith("text/javascript")
     assert b"Dygraph" in body
     assert len(body) < 200_000
-    monkeypatch.setattr(pages, "chart_library", lambda: None)
+    script = b'<script src="/page/dygraph.js" defer></script>'
+    whole = service.ask("GET", "/")[2]
+    assert script in whole
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)  # as if it were not installed
+    assert service.ask("GET", "/")[2] == whole.replace(script + b"\n", b"")
     status, answer = service.call("GET", f"/page/{pages.CHARTS}")
     assert status == 404
     assert answer["error"]["message"] == (

@@ -42,7 +42,7 @@ def rules_of(
 def keeps_up(tally: LiveTally, units: Units, rule: str | None) -> bool | None:
     """Whether nothing proves that more is lost than (1 + epsilon) times the baseline's loss.
 
-    None if its action cannot be judged, and if a lead that was not seen may make up for what is lost.
+    None if its action cannot be judged, and if a lead that was not seen may make up for it.
     """
     baseline = tally.problem.baseline
     if rule is None or baseline is None:

@@ -23,7 +23,7 @@ const percent = (x) => (100 * x).toFixed(1) + "\u00a0%";
 const whole = (x) => x.toLocaleString("en");
 const signed = (x) => (x === null ? "–" : (x > 0 ? "+" : x < 0 ? "−" : "") + fixed(Math.abs(x)));
 const when = (x) => new Date(1000 * x).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
-const between = (v, show = fixed) => show(v.lower) + " to " + show(v.upper);
+const between = (v, show = fixed) => `${show(v.lower)}\u00a0to\u00a0${show(v.upper)}`; // on one line
 
 function seconds(x) {
   if (x === null || x === undefined) return "–";
@@ -146,6 +146,9 @@ function rate(live) {
 
 function showCurve(live) {
   const c = live.curve;
+  const hidden = at("curve-card").hidden;
+  at("curve-card").hidden = !!live.not_estimated;
+  if (hidden && !live.not_estimated) Charts.resize();
   at("curve-title").textContent = `Mean ${live.unit} over decisions`;
   const rows = c.decisions.map((n, i) => [
     n,
@@ -168,9 +171,7 @@ function showCurve(live) {
   const n = c.decisions.length;
   at("curve-text").textContent = n
     ? `After ${whole(c.decisions[n - 1])} decisions: ${fixed(c.mean[n - 1])} (${fixed(c.lower[n - 1])} to ${fixed(c.upper[n - 1])}).`
-    : live.not_estimated
-      ? "There is no curve, as nothing is estimated."
-      : "The curve begins with the first ten decisions whose feedback is known.";
+    : "The curve begins with the first ten decisions whose feedback is known.";
 }
 
 // The interval is wide at first: what is drawn is where it is later, and all the lines.
@@ -295,7 +296,7 @@ function showVersions(live) {
       return [
         [v.number + (now ? " now" : ""), now ? "now" : ""],
         [when(v.since) + (v.note ? `: ${v.note}` : ""), "text"],
-        count,
+        [count, "wraps"],
         [result(v, live), "wraps"],
       ];
     })
@@ -309,8 +310,7 @@ function result(v, live) {
   if (v.value.mean === null) return "not known";
   const shown = digits(v.value);
   const unit = v.unit === live.unit ? "" : ` ${v.unit}`;
-  const [mean, low, high] = [v.value.mean, v.value.lower, v.value.upper].map((x) => x.toFixed(shown));
-  return `${mean}${unit} (${low} to ${high})`;
+  return `${v.value.mean.toFixed(shown)}${unit} (${between(v.value, (x) => x.toFixed(shown))})`;
 }
 
 const digits = (v) => Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v.upper - v.lower) || 1))));
