@@ -113,6 +113,26 @@ def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monke
         assert watch.tally.n == 10
 
 
+def test_a_failure_in_the_middle_of_a_page_counts_nothing_twice(policy, monkeypatch):
+    play(policy, 6, answered=False)
+    watch, reads = Watch(policy.location, only(PROBLEM), pause=0.0), watching._logged
+
+    def fails(row, *given):
+        if row.position == 4:
+            raise OSError("gone")
+        return reads(row, *given)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(watching, "_logged", fails)
+        for _ in range(2):
+            with pytest.raises(OSError, match="gone"), watch.looking():
+                pass
+            assert (watch.tally.n, watch.position) == (3, 3)
+    with watch.looking():
+        assert watch.tally.n == 6
+    watch.close()
+
+
 NEXT = Problem(["skip", "look", "ask"], reveals={"all": ["look"]}, limits={"floors": 0.2})
 
 
