@@ -95,6 +95,13 @@ class Keeping:
             baseline = names.index(problem.baseline["action"])
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
+    def followed_by(self, versions: Versions) -> "Keeping":
+        """For the last of some versions alone: its budgets go on, and all counts are of it."""
+        after = Keeping(versions)
+        after.spending = self.spending
+        after._begin(versions.last.number, versions.last.problem)
+        return after
+
     def _begin(self, number: int, problem: Problem | None) -> None:
         known = {repr(spending.budget): spending for spending in self.spending}
         budgets = () if problem is None else problem.budgets

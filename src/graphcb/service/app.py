@@ -180,7 +180,7 @@ class Service:
 
     def _live_now(self) -> bytes:
         with self._watch.looking():
-            return _WRITE(live_of(self.problem, self._watch, self.desk, self.metrics))
+            return _WRITE(live_of(self._watch, self.desk, self.metrics))
 
     async def _show_metrics(self, call: Call) -> Answer:
         kind = b"text/plain; version=0.0.4; charset=utf-8"
