@@ -12,6 +12,7 @@ from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay,
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
 from graphcb.saving import to_bytes
+from graphcb.service.watching import Watch
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytestmark = pytest.mark.slow
@@ -158,7 +159,14 @@ def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_versio
         with trainer.together() as together:
             late = Decider(url)
             waiting = late.decide(context(1))
-            together.change(Problem(["c", "d"], features=PROBLEM.features), note="d")
+            together.change(
+                Problem(
+                    ["c", "d"],
+                    features=PROBLEM.features,
+                    baseline={"action": "c", "mode": "shadow"},
+                )
+            )
+        watch = Watch(url, trainer.versions, pause=0.0)
         trainer.step()
         after = decider.decide(context(2))
         assert after.actions == ("c", "d")
@@ -167,11 +175,15 @@ def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_versio
         decider.feedback(after.decision_id, {after.action: 1.0})
         late.close()
         settle(trainer)
+        with watch.looking():
+            assert (watch.tally.n, watch.tally.keeping.n) == (1, 1)
+        watch.close()
     trainer.close()
     with DecisionLog(url) as log:
         assert {row.decision_id: row.version for row in log}[waiting.decision_id] == 1
         assert {row.decision_id: row.version for row in log}[after.decision_id] == 2
-        assert summarize(log).n_decisions == 8
+        found = summarize(log)
+        assert (found.n_decisions, found.kept.baseline.deviations) == (8, 0.0)
     assert verify(url) == []
 
 

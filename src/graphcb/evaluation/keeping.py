@@ -81,14 +81,16 @@ class Keeping:
     def add(self, row: LoggedDecision) -> None:
         """One more decision."""
         problem = self.versions.numbered(row.version).problem
-        if row.version != self.number:
+        if row.version > self.number:
             self._begin(row.version, problem)
         if problem is None:
             return
         names = tuple(map(str, problem.actions if row.actions is None else row.actions))
-        self.n += 1
         if problem.limits is not None:
             self.n_broken += not obeys(problem, names, row.probabilities)
+        if row.version < self.number:  # by a decider that did not know of the change yet
+            return
+        self.n += 1
         for spending in self.spending:
             spending.add(row, names)
         if problem.baseline is not None:

@@ -114,7 +114,9 @@ class Watch:
             self._finish()
             self.tally = LiveTally(_up_to(self.versions, version.number), before=self.tally)
         if isinstance(row, DecisionRow):
-            self.tally.decided(_logged(row, log, graphs, version))
+            # one of an earlier version is by a decider that did not know of the change yet
+            if self.versions.of(row).number == version.number:
+                self.tally.decided(_logged(row, log, graphs, version))
         elif isinstance(row, FeedbackRow):
             indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
             came = row.decision, row.received_at, indices, losses
