@@ -33,7 +33,8 @@ BLOCK = re.compile(
     flags=re.DOTALL | re.MULTILINE,
 )
 NOT_RUN = ("pip install", "python -m venv", "make", "git", "docker", "GRAPHCB_DATA=")
-NOT_RUN += ("graphcb serve", "curl", "ID=")  # in tests/service/test_page.py
+# In tests/service/test_page.py and test_containers.py.
+NOT_RUN += ("graphcb serve", "curl", "ID=", "KEY=")
 
 
 class Block(NamedTuple):
@@ -69,8 +70,8 @@ def run_page(page: Path) -> None:
         elif block.language == "text":
             assert printed is not None, f"{page.name}: text without a program before it"
             assert _lines(block.text) == _lines(printed)
-        else:
-            known = block.language in ("", "toml", "csv", "json", "dockerfile")  # "": a drawing
+        else:  # "" is a drawing
+            known = block.language in ("", "toml", "csv", "json", "yaml", "dockerfile")
             assert known, f"{page.name}: a block of {block.language!r} is not run"
 
 

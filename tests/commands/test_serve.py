@@ -170,3 +170,17 @@ def test_a_kill_leaves_at_most_5000_events_to_replay(problem, monkeypatch):
     monkeypatch.setattr(server, "run", run)
     assert main(["serve", str(problem), "--port", "0", "--durability", "process-kill"]) == 0
     assert found == [5000]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--decide-only"], "`--decide-only` must have --log postgresql://user@host/database"),
+        (["--learn-only", "--log", "x.db"], "`--learn-only` must have --log postgresql://"),
+        (["--decide-only", "--log", "postgresql://u@h/d"], "must be given without a problem file"),
+        (["--learn-only", "--demo"], "`--learn-only` must be given without --demo"),
+    ],
+)
+def test_roles_that_make_no_sense(problem, capsys, options, said):
+    assert main(["serve", str(problem), *options]) != 0
+    assert said in capsys.readouterr().err

@@ -22,9 +22,9 @@ FRAUD = Problem(
 ITEMS = Problem("each round", feedback="rewards")
 
 
-def only(problem):
+def only(problem, *, informed=True):
     """The versions of a log that has had one problem."""
-    return Versions([Version(1, 0, 0.0, problem, "")])
+    return Versions([Version(1, 0, 0.0, problem, "", informed)])
 
 
 class Running:

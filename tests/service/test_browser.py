@@ -15,6 +15,8 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
 from playwright.sync_api import sync_playwright
 
+from graphcb import Problem
+from graphcb.service import pages
 from graphcb.service.demo import PROBLEM, Simulator
 from graphcb.service.keys import Keys
 
@@ -105,6 +107,66 @@ def test_the_page_is_alive(demo, browser, tmp_path, scheme, width):
     assert watched.said == []
     assert watched.failed == []
     assert watched.hosts == {urlsplit(demo.address).netloc}
+    watched.page.close()
+
+
+def test_versions_and_what_the_numbers_are_about(demo, browser):
+    watched = Watched(browser, demo.address, viewport={"width": 360, "height": 900})
+    watched.wait("document.querySelectorAll('#curve canvas').length > 0")
+    assert not watched.page.is_visible("#since")
+    changed = PROBLEM.to_toml().replace("review = 0.1", "review = 0.3")
+    sent = {"toml": changed, "note": "the team has grown"}
+    assert demo.call("POST", "/v1/problem", sent)[0] == 200
+    watched.wait("document.getElementById('since').textContent.startsWith('Since version 2,')")
+    assert watched.text("since").endswith("(the team has grown)")
+    watched.wait("document.getElementById('policy').textContent.startsWith('0.')")
+    lines = watched.page.evaluate(
+        "[...document.querySelectorAll('#versions tbody tr')].map(x => "
+        "[...x.children].map(y => y.textContent))"
+    )
+    assert [line[0] for line in lines] == ["2 now", "1"]
+    assert lines[0][1].endswith(": the team has grown")
+    assert all(re.fullmatch(r"[\d.]+ \([\d.]+\xa0to\xa0[\d.]+\)", line[3]) for line in lines)
+    assert "probability of review at least 0.3" in watched.text("rules")
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert watched.said == []
+    watched.page.close()
+
+
+def test_without_the_chart_library_there_are_words(demo, browser, monkeypatch):
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)  # as if it were not installed
+    watched = Watched(browser, demo.address)
+    watched.wait("document.querySelectorAll('#curve-table tbody tr').length > 1")
+    for chart in ("curve", "shares", "explored"):
+        assert watched.text(chart).startswith("Charts need the Python package dygraphs")
+        assert watched.page.get_attribute(f"#{chart}", "role") is None  # not a picture
+    assert watched.page.is_visible("#curve-table")
+    assert watched.page.is_visible("#explored-table")
+    assert watched.text("state") == "live"
+    assert (watched.said, watched.failed) == ([], [])
+    watched.page.close()
+
+
+def test_where_nothing_is_estimated_the_page_says_why(start, browser):
+    service = start(Problem(["a", "b"], reveals="unknown"))
+    for _ in range(30):
+        made = service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1]
+        path = f"/v1/decisions/{made['decision_id']}/feedback"
+        service.call("POST", path, {"losses": {made["action"]: 0.5}})
+    watched = Watched(browser, service.address, viewport={"width": 360, "height": 900})
+    watched.wait("document.getElementById('decisions').textContent === '30'")
+    assert "graphcb log summary LOG" in watched.text("notice")
+    assert not watched.page.is_visible("#curve-card")
+    for tile in ("policy", "baseline", "best"):
+        assert not re.search(r"\d", watched.text(tile))
+        assert watched.text(f"{tile}-interval") == "not estimated"
+    assert "not estimated" in watched.text("exploration")
+    assert "not estimated" in watched.text("versions")
+    means = "[...document.querySelectorAll('#actions td:last-child')].map(x => x.textContent)"
+    assert not any(re.search(r"\d", mean) for mean in watched.page.evaluate(means))
+    assert "may" in watched.text("graph")
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert watched.said == []
     watched.page.close()
 
 

@@ -1,5 +1,7 @@
 """/v1/live, and the files of the page."""
 
+import time
+
 import pytest
 
 pytest.importorskip("msgspec", reason="needs the extra `serve`")
@@ -153,6 +155,92 @@ def test_actions_that_come_with_each_round(start):
     assert all(one.value is None for one in shown.actions)
 
 
+def test_versions_are_shown_with_what_was_seen_of_them(start):
+    service = start(GUARDED)
+    service.service._watch._pause = 0.0
+    decide(service, 30)
+    (only_one,) = live(service).versions
+    assert (only_one.number, only_one.note, only_one.n_decisions) == (1, "", 30)
+    before = live(service)
+    calls = Problem(
+        ["approve", "review", "call"], feedback="rewards", range=(-50.0, 20.0), name="with calls"
+    )
+    sent = {"toml": calls.to_toml(), "note": "calls are new"}
+    assert service.call("POST", "/v1/problem", sent)[0] == 200
+    shown = live(service)
+    assert (shown.problem_version, shown.n_versions, shown.n_decisions) == (2, 2, 0)
+    assert (shown.name, shown.first_event, shown.rules) == ("with calls", 61, [])
+    now, first = shown.versions
+    assert (now.number, now.note, now.n_decisions, now.is_whole) == (2, "calls are new", 0, True)
+    assert now.since > first.since
+    assert (first.number, first.n_decisions, first.unit) == (1, 30, "reward")
+    assert first.value.mean == pytest.approx(before.policy.mean)
+    assert (first.value.lower, first.value.upper) == (before.policy.lower, before.policy.upper)
+    for _ in range(12):
+        service.call("POST", "/v1/rollback", {"version": 1})
+    shown = live(service)
+    assert (shown.n_versions, len(shown.versions)) == (14, 10)
+    assert [one.number for one in shown.versions] == list(range(14, 4, -1))
+    assert shown.name == "fraud review"
+
+
+def test_the_answer_is_about_the_version_that_was_counted(start):
+    """The desk may be a version ahead of what was read."""
+    service = start(GUARDED)
+    service.service._watch._pause = 1000.0
+    decide(service, 5)
+    assert live(service).n_decisions == 5
+    calls = Problem(["review", "call"], range=(0.0, 1.0), name="with calls")
+    assert service.call("POST", "/v1/problem", {"toml": calls.to_toml()})[0] == 200
+    shown = live(service)
+    assert (shown.name, shown.unit, shown.problem_version) == ("fraud review", "reward", 1)
+    assert [one.name for one in shown.actions] == ["approve", "review"]
+
+
+def test_defaults_are_shown_apart_from_feedback(start):
+    clicks = Problem(["a", "b"], feedback="rewards", defaults={"waiting": 0.01, "reward": 0.0})
+    service = start(clicks, tend_every=0.02)
+    service.service._watch._pause = 0.0
+    made = [service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1] for _ in range(5)]
+    end = time.monotonic() + 30.0
+    while live(service).feedback.by_default < 5:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    path = f"/v1/decisions/{made[0]['decision_id']}/feedback"
+    service.call("POST", path, {"rewards": {made[0]["action"]: 1.0}})
+    shown = live(service)
+    assert shown.n_settled == 5
+    found = shown.feedback
+    assert (found.expected, found.answered, found.by_default, found.replaced) == (5, 1, 4, 1)
+    assert found.waiting == 0
+    assert live(start(GUARDED, "other.db")).feedback.by_default is None
+
+
+def test_where_chances_are_learned_there_are_no_estimates(start):
+    service = start(Problem(["a", "b"], reveals="unknown"))
+    for _ in range(20):
+        made = service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1]
+        path = f"/v1/decisions/{made['decision_id']}/feedback"
+        assert service.call("POST", path, {"losses": {made["action"]: 0.5}})[0] == 200
+    shown = live(service)
+    assert "graphcb log summary LOG" in shown.not_estimated
+    assert (shown.n_decisions, shown.n_settled, shown.feedback.answered) == (20, 0, 20)
+    assert shown.policy.mean is None
+    assert shown.best is None
+    assert shown.curve.decisions == []
+    assert shown.exploration.cost.mean is None
+    assert [one.value for one in shown.actions] == [None, None]
+    assert shown.versions[0].value is None
+    assert shown.graph.matrix == [[None, None], [None, None]]
+
+
+def test_the_graph_of_a_hidden_price(start):
+    service = start(Problem(["1", "2", "3"], reveals={"unknown": "bids"}, feedback="rewards"))
+    shown = live(service)
+    assert shown.not_estimated == ""
+    assert shown.graph.matrix == [[1.0, 1.0, 1.0], [None, 1.0, 1.0], [None, None, 1.0]]
+
+
 def test_the_page_and_its_files(start):
     service = start()
     status, headers, body = service.ask("GET", "/")
@@ -185,7 +273,11 @@ def test_the_chart_library_comes_from_its_package(start, monkeypatch):
     assert headers["content-type"].startswith("text/javascript")
     assert b"Dygraph" in body
     assert len(body) < 200_000
-    monkeypatch.setattr(pages, "chart_library", lambda: None)
+    script = b'<script src="/page/dygraph.js" defer></script>'
+    whole = service.ask("GET", "/")[2]
+    assert script in whole
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)  # as if it were not installed
+    assert service.ask("GET", "/")[2] == whole.replace(script + b"\n", b"")
     status, answer = service.call("GET", f"/page/{pages.CHARTS}")
     assert status == 404
     assert answer["error"]["message"] == (

@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 
-from graphcb import Policy
+from graphcb import Policy, Problem
 from graphcb.decisions import verify
+from graphcb.service import watching
 from graphcb.service.app import Service
+from graphcb.service.watching import Watch
 
-from .conftest import ITEMS, Running
+from .conftest import FRAUD, ITEMS, Running, only
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from faults.server import Server, why_not
@@ -59,3 +62,32 @@ def test_decisions_feedback_and_events_are_in_a_server(location):
     finally:
         service.stop()
     assert verify(location) == []
+
+
+def test_a_watch_follows_versions_and_survives_removed_events(location, monkeypatch):
+    context = {"amount": 1.0, "country": None}
+    with Policy(location, problem=FRAUD, seed=0) as policy:
+        for _ in range(10):
+            policy.decide(context)
+        before = time.time()
+        for _ in range(5):
+            policy.decide(context)
+        watch, reads = Watch(location, only(FRAUD), pause=0.0), watching.read_events
+
+        def removes_first(*given):
+            monkeypatch.undo()
+            policy.prune(before)
+            return reads(*given)
+
+        monkeypatch.setattr(watching, "read_events", removes_first)
+        for n in (0, 5):  # events are removed while it reads, and it reads what is left
+            with watch.looking():
+                assert watch.tally.n == n
+        policy.change(
+            Problem(["review"], feedback="rewards", range=(-50.0, 20.0), features=FRAUD.features)
+        )
+        policy.decide(context)
+        with watch.looking():
+            assert (watch.tally.version.number, watch.tally.n) == (2, 1)
+            assert watch.finished[1].n == 5
+        watch.close()

@@ -1,9 +1,13 @@
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip("msgspec", reason="needs the extra `serve`")
 
-from graphcb import Policy, Problem
+from graphcb import DecisionLog, Policy, Problem
+from graphcb.evaluation import evaluate, logged
+from graphcb.files import FileError
 from graphcb.service import tally as tallies
 from graphcb.service import watching
 from graphcb.service.tally import LiveTally
@@ -26,7 +30,8 @@ def play(policy, n, answered=True):
         if made.action == "look":
             looks += 1
             if answered:
-                policy.feedback(made.decision_id, {"skip": 0.0, "look": 0.5})
+                losses = {**dict.fromkeys(policy.problem.actions, 0.5), "skip": 0.0}
+                policy.feedback(made.decision_id, losses)
     return looks
 
 
@@ -106,6 +111,189 @@ def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monke
     watch.close()
     with watch.looking():  # closed: what is known stays
         assert watch.tally.n == 10
+
+
+def test_a_failure_in_the_middle_of_a_page_counts_nothing_twice(policy, monkeypatch):
+    play(policy, 6, answered=False)
+    watch, reads = Watch(policy.location, only(PROBLEM), pause=0.0), watching._logged
+
+    def fails(row, *given):
+        if row.position == 4:
+            raise OSError("gone")
+        return reads(row, *given)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(watching, "_logged", fails)
+        for _ in range(2):
+            with pytest.raises(OSError, match="gone"), watch.looking():
+                pass
+            assert (watch.tally.n, watch.position) == (3, 3)
+    with watch.looking():
+        assert watch.tally.n == 6
+    watch.close()
+
+
+NEXT = Problem(["skip", "look", "ask"], reveals={"all": ["look"]}, limits={"floors": 0.2})
+
+
+def test_each_version_is_counted_on_its_own(policy, monkeypatch):
+    monkeypatch.setattr(watching, "MOST_FINISHED", 2)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    play(policy, 20)
+    with watch.looking():
+        assert (watch.tally.version.number, watch.tally.n, watch.finished) == (1, 20, {})
+    play(policy, 20)  # which it has not read when the version changes
+    late = policy.decide({"x": 1.0}, actions=["look"])
+    policy.change(NEXT, note="asking")
+    policy.feedback(late.decision_id, {"look": 0.5})  # of a decision of version 1
+    second = play(policy, 30)
+    with watch.looking():
+        assert [one.number for one in watch.versions] == [1, 2]
+        assert watch.tally.version.note == "asking"
+        assert (watch.tally.n, watch.tally.n_answered, watch.tally.n_open) == (30, second, 0)
+        assert watch.tally.judge.actions == ("skip", "look", "ask")
+        assert watch.finished.keys() == {1}
+        assert (watch.finished[1].n, watch.finished[1].is_whole) == (41, True)
+        assert (watch.first, watch.position) == (0, policy.n_events)
+    for _ in range(2):
+        policy.roll_back(1)
+        policy.change(NEXT)
+    with watch.looking():
+        assert watch.tally.version.number == 6
+        assert watch.finished.keys() == {4, 5}
+        assert watch.finished[5].n == 0
+    watch.close()
+
+
+def test_what_was_seen_of_a_version_stays(policy):
+    play(policy, 300)
+    policy.decide({"x": 1.0}, actions=["look"])
+    policy.change(NEXT)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    with watch.looking():
+        seen = watch.finished[1].policy
+    with DecisionLog(policy.location) as log:
+        there = evaluate((row for row in log if row.version == 1), logged).graph
+    assert abs(seen.mean - there.value) < 2.5 * there.standard_error
+    assert seen.lower < there.anytime.upper
+    assert seen.upper > there.anytime.lower
+    watch.close()
+
+
+def test_a_version_seen_from_the_middle_is_not_whole(policy):
+    play(policy, 30)
+    position = policy.change(NEXT).version.position
+    play(policy, 30)
+    for look_back, number, whole in (
+        (policy.n_events - position, 2, True),
+        (policy.n_events - position - 1, 2, False),
+        (policy.n_events - position + 1, 2, True),
+        (policy.n_events - 5, 1, False),
+        (policy.n_events, 1, True),
+    ):
+        watch = Watch(policy.location, only(PROBLEM), look_back=look_back, pause=0.0)
+        with watch.looking():
+            assert watch.tally.version.number == 2
+            results = {2: watch.tally.result(), **watch.finished}
+            assert min(results) == number
+            assert results[number].is_whole is whole
+        watch.close()
+
+
+def test_a_log_whose_first_events_were_removed(policy):
+    play(policy, 20)
+    late = policy.decide({"x": 1.0}, actions=["look"])
+    before = time.time()
+    kept = [policy.decide({"x": 1.0}, actions=["look"]) for _ in range(5)]
+    policy.feedback(late.decision_id, {"look": 0.5})
+    policy.prune(before)  # the late feedback too, which stands behind decisions that are kept
+    for made in kept:
+        policy.feedback(made.decision_id, {"look": 0.5})
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    with watch.looking():
+        assert (watch.tally.n, watch.tally.n_answered) == (5, 5)
+        assert watch.position == policy.n_events
+        assert watch.first > 0
+        assert not watch.tally.is_whole
+    watch.close()
+
+
+def test_it_goes_on_when_events_are_removed_behind_it(policy):
+    play(policy, 20)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    with watch.looking():
+        pass
+    policy.prune(time.time())
+    play(policy, 10)
+    with watch.looking():
+        assert (watch.tally.n, watch.tally.is_whole) == (30, True)
+    watch.close()
+
+
+def test_it_begins_anew_when_decisions_are_removed_that_it_has_not_seen(policy):
+    play(policy, 20)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    with watch.looking():
+        pass
+    play(policy, 10)
+    before = time.time()
+    play(policy, 7)
+    policy.prune(before)
+    with watch.looking():
+        assert (watch.tally.n, watch.tally.is_whole) == (7, False)
+        assert watch.position == policy.n_events
+    watch.close()
+
+
+def test_feedback_removed_before_it_is_read_changes_nothing(policy):
+    """A decision that was seen and removed had feedback that was not seen."""
+    old = policy.decide({"x": 1.0}, actions=["look"])
+    before = time.time()
+    play(policy, 10)
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    with watch.looking():
+        pass
+    n_answered = watch.tally.n_answered
+    policy.feedback(old.decision_id, {"look": 0.5})
+    policy.prune(before)
+    play(policy, 10, answered=False)
+    with watch.looking():
+        assert (watch.tally.n, watch.tally.is_whole) == (21, True)
+        assert watch.tally.n_answered == n_answered
+    watch.close()
+
+
+def test_events_that_are_removed_while_it_reads(policy, monkeypatch):
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    play(policy, 10)
+    before = time.time()
+    play(policy, 7)
+    reads = watching.read_events
+
+    def removes_first(*given):
+        monkeypatch.undo()
+        policy.prune(before)
+        return reads(*given)
+
+    monkeypatch.setattr(watching, "read_events", removes_first)
+    with watch.looking():
+        assert watch.tally.n == 0
+    with watch.looking():
+        assert watch.tally.n == 7
+    watch.close()
+
+
+def test_an_event_that_is_missing_elsewhere_is_an_error(policy):
+    policy.decide({"x": 1.0})
+    policy.decide({"x": 1.0})
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    policy.prune(time.time())
+    play(policy, 5, answered=False)
+    with policy.together() as together:
+        together.storage.execute("DELETE FROM graphcb_decisions WHERE position = 5")
+    with pytest.raises(FileError, match="event 5 is missing"), watch.looking():
+        pass
+    watch.close()
 
 
 def row(position, action, p=(0.5, 0.5)):

@@ -1,6 +1,7 @@
 """`graphcb serve`: the decision service for a problem file. `graphcb serve-keys`: its keys."""
 
 import argparse
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -36,6 +37,19 @@ def add_to(commands: Commands) -> None:
     serve.add_argument(
         "--rate", type=float, metavar="N", help="requests per second for each key (any number)"
     )
+    role = serve.add_mutually_exclusive_group()
+    role.add_argument(
+        "--decide-only", action="store_true",
+        help="decide with what a learner publishes; needs --log postgresql://..., no PROBLEM",
+    )  # fmt: skip
+    role.add_argument(
+        "--learn-only", action="store_true",
+        help="learn from what deciders write; waits while another learner is at work",
+    )  # fmt: skip
+    serve.add_argument(
+        "--most-stale", type=float, default=60.0, metavar="SECONDS",
+        help="what the model of a decider may have missed; then it refuses to decide (60)",
+    )  # fmt: skip
     serve.add_argument(
         "--echo", action="store_true", help="add /v1/echo, which benchmarks compare with"
     )
@@ -70,13 +84,32 @@ def _serve(options: argparse.Namespace) -> None:
         need(package, "`graphcb serve`")
     from graphcb.problems import Problem
 
+    if options.decide_only or options.learn_only:
+        _check_role(options)
     if options.demo:
         _serve_demo(options)
+    elif options.decide_only:
+        _serve_problem(None, options.log, options)
     elif options.problem is None:
         raise ValueError("`PROBLEM` must be a problem file (TOML); or try graphcb serve --demo")
     else:
         log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
         _serve_problem(Problem.read(options.problem), log, options)
+
+
+def _check_role(options: argparse.Namespace) -> None:
+    """Refuse options that a decider or a learner has no use for."""
+    role = "--decide-only" if options.decide_only else "--learn-only"
+    if options.demo:
+        raise ValueError(f"`{role}` must be given without --demo, which is one process")
+    if not str(options.log).startswith(("postgresql://", "postgres://")):
+        raise ValueError(
+            f"`{role}` must have --log postgresql://user@host/database, which all processes share, "
+            f"got {options.log!r}"
+        )
+    if options.decide_only and (options.problem is not None or options.seed is not None):
+        given = "a problem file" if options.problem is not None else "--seed"
+        raise ValueError(f"`--decide-only` must be given without {given}: the learner has it")
 
 
 def _serve_demo(options: argparse.Namespace) -> None:
@@ -127,13 +160,8 @@ def _serve_problem(
     check_address(options.host, has_keys=keys is not None)
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
-    settings: dict[str, Any] = {
-        "durability": options.durability,
-        "seed": options.seed,
-        "checkpoint_every": CHECKPOINT_EVERY,
-    }
     socket = listen(options.host, options.port)
-    with socket, _open(log, problem, settings) as policy:
+    with socket, _open(log, problem, options) as policy:
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
@@ -146,12 +174,41 @@ def _serve_problem(
     print("graphcb: stopped; what was answered is in the log")
 
 
-def _open(log: str, problem: Any, settings: dict[str, Any]) -> Any:
+def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
+    """What decides or learns, once it can be opened."""
+    from graphcb.decisions import Decider, Policy, Trainer
+
+    if options.decide_only:
+        given = {"durability": options.durability, "most_stale": options.most_stale}
+        return _wait_for(lambda: Decider(log, **given))
+    settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
+    if options.learn_only:
+        return _wait_for(lambda: _open_writer(Trainer, log, problem, settings))
+    settings["checkpoint_every"] = CHECKPOINT_EVERY
+    return _open_writer(Policy, log, problem, settings)
+
+
+def _wait_for(opening: Callable[[], Any]) -> Any:
+    """What can be opened once the server, the learner, or the end of another one is there."""
+    from graphcb.decisions import LogError
+
+    said = ""
+    while True:
+        try:
+            return opening()
+        except LogError as problem:
+            if str(problem) != said:
+                said = str(problem)
+                print(f"graphcb: waiting: {said}", flush=True)
+        time.sleep(0.1)
+
+
+def _open_writer(kind: type[Any], log: str, problem: Any, settings: dict[str, Any]) -> Any:
     """A policy for the problem; for the last version if the file has an earlier one."""
-    from graphcb.decisions import DecisionLog, Policy
+    from graphcb.decisions import DecisionLog
 
     try:
-        return Policy(log, problem=problem, **settings)
+        return kind(log, problem=problem, **settings)
     except ValueError:
         with suppress(OSError, ValueError), DecisionLog(log) as reader:
             versions = list(reader.versions)
@@ -161,15 +218,17 @@ def _open(log: str, problem: Any, settings: dict[str, Any]) -> Any:
                     f"graphcb: the file has version {earlier[-1]} of the problem; continuing with "
                     f"version {len(versions)}, which the log has"
                 )
-                return Policy(log, **settings)
+                return kind(log, **settings)
         raise
 
 
 def _greeting(address: str, policy: Any) -> str:
+    from graphcb.decisions import Trainer
     from graphcb.decisions.storage import without_password
 
     log = without_password(policy.location)
-    return f"graphcb: deciding at {address}, log {log} with {policy.n_events:,} events"
+    does = "learning" if isinstance(policy, Trainer) else "deciding"
+    return f"graphcb: {does} at {address}, log {log} with {policy.n_events:,} events"
 
 
 def _add_key(options: argparse.Namespace) -> None:

@@ -1,11 +1,13 @@
 """Durable decisions: a policy that decides and learns, and the log from which it is rebuilt."""
 
+from graphcb.decisions.deciders import Decider, StaleSnapshot
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.log import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.replaying import ReplayError, replay
 from graphcb.decisions.storage import LogError
+from graphcb.decisions.training import Taken, Trainer
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.verifying import back_up, verify
 from graphcb.decisions.versions import Change, Version, Versions
@@ -13,6 +15,7 @@ from graphcb.decisions.versions import Change, Version, Versions
 __all__ = [
     "Acknowledgement",
     "Change",
+    "Decider",
     "Decision",
     "DecisionLog",
     "LogError",
@@ -22,6 +25,9 @@ __all__ = [
     "PolicyState",
     "Pruned",
     "ReplayError",
+    "StaleSnapshot",
+    "Taken",
+    "Trainer",
     "Version",
     "Versions",
     "back_up",

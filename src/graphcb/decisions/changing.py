@@ -95,6 +95,8 @@ def _write(
     if "\x00" in note or not _is_utf8(note):
         raise ValueError(f"`note` must be a text that a database can hold, got {note!r}")
     state, problem = pending.state, problem_of(agent)
+    if pending.has_deciders:
+        check_shared(problem)
     content = to_bytes(agent)
     stored = from_bytes(content, where="`agent`", classes=classes)  # as a replay will read it
     position, now = state.position + 1, time.time()
@@ -106,6 +108,23 @@ def _write(
     pending.state = PolicyState(stored, position, state.n_feedbacks, version.number)
     pending.changed = True
     return Change(version, tuple(said))
+
+
+def check_shared(problem: Problem | None) -> None:
+    """Refuse what deciders that do not know of each other cannot keep."""
+    if problem is None:
+        return
+    hard = [budget.name for budget in problem.budgets if budget.hard]
+    if hard:
+        raise ValueError(
+            f"`budgets` must not be hard for a log with deciders, got {hard[0]!r}: they do not "
+            "know of each other's last decisions; use one process, or a budget that is not"
+        )
+    if problem.baseline is not None and problem.baseline["mode"] != "shadow":
+        raise ValueError(
+            "`baseline` must be left out for a log with deciders, or have the mode shadow: they "
+            "do not know of each other's last decisions; use one process"
+        )
 
 
 def _is_utf8(text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from graphcb.decisions.identifiers import Identifier, as_identifier
 from graphcb.decisions.tables import DecisionRow
 
-_IDENTIFIER = re.compile(r"([0-9a-f]{8})-([1-9][0-9]{0,17})(?:-([0-9a-f]{16}))?")
+_IDENTIFIER = re.compile(r"([0-9a-f]{8})-(0|[1-9][0-9]{0,17})(?:-([0-9a-f]{16}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,11 @@ def new_token() -> str:
     return os.urandom(8).hex()
 
 
+def name_of(log_name: str, row: DecisionRow) -> str:
+    """The identifier of a logged decision; those of deciders have 0 in place of a number."""
+    return decision_id(log_name, row.position if row.snapshot is None else 0, row.token)
+
+
 def decision_id(log_name: str, position: int, token: str | None) -> str:
     """The identifier of a decision: the log's name, the event's number, and its token.
 
@@ -117,7 +122,11 @@ def check_decision_id(
     if row is not None and row.token == token:
         return row
     position = int(decision.split("-")[1])
-    if position > until:
+    if position == 0:
+        reason = (
+            "where no decision has these digits; it may have been removed, or the database restored"
+        )
+    elif position > until:
         reason = (
             f"which ends at event {until}: it has lost its tail, such as by restoring a backup or "
             'by a power cut with durability "process-kill"'

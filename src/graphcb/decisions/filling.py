@@ -25,13 +25,13 @@ def find_due(pending: Pending, now: float) -> Due:
     """
     storage, versions = pending.storage, pending.versions
     sql = (
-        "SELECT position, made_at FROM graphcb_decisions WHERE position > ? ORDER BY position "
-        f"LIMIT {AT_A_TIME}"
+        "SELECT position, made_at, snapshot FROM graphcb_decisions WHERE position > ? "
+        f"ORDER BY position LIMIT {AT_A_TIME}"
     )
     found = storage.execute(sql, (pending.waited,))
     waited, due, answered = pending.waited, {}, set(pending.answered)
-    for position, made_at in found:
-        problem = versions.at(position).problem
+    for position, made_at, snapshot in found:
+        problem = versions.at(position if snapshot is None else snapshot).problem
         defaults = None if problem is None else problem.defaults
         if problem is not None and defaults is not None and "waiting" in defaults:
             if made_at + defaults["waiting"] > now:

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.inbox import find_decisions, find_parts
 from graphcb.decisions.parts import check_whole, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
+from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
 
@@ -36,7 +38,8 @@ class NewFeedback(NamedTuple):
     """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
 
     `parts` are those that the decision has; the new one is appended once it is learned. `known`
-    are the losses that they revealed, by index; None if there was no part.
+    are the losses that they revealed, by index; None if there was no part. `received_at` is the
+    present if None.
     """
 
     row: DecisionRow
@@ -46,12 +49,33 @@ class NewFeedback(NamedTuple):
     receipt: Acknowledgement
     known: dict[int, float] | None = None
     source: str | None = None
+    received_at: float | None = None
 
 
 def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[str, Asked]:
     """The decisions with these names, all read at once. Call it inside a transaction."""
     location = pending.storage.location
     places = {name: read_decision_id(name, log_name, location) for name in names}
+    if pending.has_deciders:
+        tokens = {name: token for name, (_, token) in places.items() if token is not None}
+        found = _read_by_token(pending.storage, tokens)
+        return {**found, **_read_by_position(pending, places, places.keys() - tokens.keys())}
+    return _read_by_position(pending, places, places.keys())
+
+
+def _read_by_token(storage: Storage, tokens: dict[str, str]) -> dict[str, Asked]:
+    """Those that may not have a number yet."""
+    wanted = list(tokens.values())
+    rows, parts = find_decisions(storage, wanted), find_parts(storage, wanted)
+    return {
+        name: Asked(token, rows.get(token), parts.get(token, [])) for name, token in tokens.items()
+    }
+
+
+def _read_by_position(
+    pending: Pending, places: dict[str, tuple[int, str | None]], names: Iterable[str]
+) -> dict[str, Asked]:
+    places = {name: places[name] for name in names}
     positions = [position for position, _ in places.values()]
     rows = {row.position: row for row in _read_lightly(pending, positions)}
     parts = records.read_parts(pending.storage, positions)
@@ -74,7 +98,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     row, parts = found
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
-    problem = pending.versions.at(row.position).problem
+    problem = pending.versions.of(row).problem
     indices, values = read_losses(losses, identifiers, graph, row.action, problem)
     if not parts:
         receipt = Acknowledgement(name, True, "counted")

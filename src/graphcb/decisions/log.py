@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.decisions import records
-from graphcb.decisions.decision import decision_id
+from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
@@ -48,7 +48,8 @@ class LoggedDecision(NamedTuple):
     identifier that was drawn, and `action_index` where it stands in the graph. If `informed` is
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
     be, and says nothing of how likely it was. `version` is the number of the version that made
-    it, which `DecisionLog.versions` knows.
+    it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
+    was for this decision, if a decider made it.
     """
 
     position: int
@@ -65,6 +66,7 @@ class LoggedDecision(NamedTuple):
     feedback: LoggedFeedback | None
     informed: bool = True
     version: int = 1
+    snapshot: int | None = None
 
 
 class DecisionLog:
@@ -138,7 +140,7 @@ class DecisionLog:
         until, versions = records.read_end(self.storage), self.versions
         removed = self.start.position or 0
         for decision, parts in records.read_pairs(self.storage, until, removed):
-            yield self._logged(decision, parts, versions.at(decision.position))
+            yield self._logged(decision, parts, versions.of(decision))
 
     def refresh(self) -> None:
         """Look again how the log began: a policy may have brought its tables up to date."""
@@ -152,7 +154,7 @@ class DecisionLog:
         context, actions = read_decision(row, graph, location)
         return LoggedDecision(
             row.position,
-            decision_id(self.start.name, row.position, row.token),
+            name_of(self.start.name, row),
             row.made_at,
             context,
             graph,
@@ -165,6 +167,7 @@ class DecisionLog:
             _logged_feedback(parts, actions, graph, location) if parts else None,
             version.informed,
             version.number,
+            row.snapshot,
         )
 
     def close(self) -> None:

@@ -5,23 +5,21 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from graphcb.agents import Agent
-from graphcb.decisions.decision import Acknowledgement, Decision
-from graphcb.decisions.incoming import Losses
+from graphcb.decisions.calls import Calls
 from graphcb.decisions.pruning import DAY, Pruned
 from graphcb.decisions.storage import Durability, LogError, without_password
-from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
-from graphcb.decisions.writer import LogWriter
-from graphcb.graphs import FeedbackGraph
+from graphcb.decisions.writer import LogWriter, Pending
 from graphcb.problems import Problem
 
 
-class Policy:
+class Policy(Calls):
     """An agent whose decisions and feedbacks are in a log before they are returned.
 
     `log` is the path of a SQLite file or a URL postgresql://user@host/database. The log is
@@ -84,54 +82,6 @@ class Policy:
             self._log.storage.close()
             raise
 
-    def decide(
-        self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
-    ) -> Decision:
-        """Draw an action; the decision is in the log when it is returned.
-
-        `actions` are today's identifiers in the oracle's terms, as in `agent.act`; they must be
-        distinct, because feedback is keyed by them. With a problem they are names, or a mapping
-        from names to features; the problem gives what is left out. Without one, `graph` is needed.
-        """
-        return self.decide_many([context], graph, actions)[0]
-
-    def decide_many(
-        self, contexts: Iterable[Any], graph: FeedbackGraph | None = None, actions: Any = None
-    ) -> list[Decision]:
-        """One decision per context, as by `decide` in turn, but in one transaction."""
-        return self.decide_rounds((context, graph, actions) for context in contexts)
-
-    def decide_rounds(
-        self, rounds: Iterable[tuple[Any, FeedbackGraph | None, Any]]
-    ) -> list[Decision]:
-        """As `decide_many` for rounds (context, graph, actions) that differ in all of these."""
-        asked = [NewRound(*one) for one in rounds]
-        if not asked:
-            return []
-        with self.together() as together:
-            return together.decide_rounds(asked)
-
-    def feedback(self, decision_id: str, losses: Losses) -> Acknowledgement:
-        """Learn what a decision revealed: {action: loss, ...}, keyed by identifiers.
-
-        The keys are elements of `decision.actions`, or their texts as in JSON ("2" for 2). If the
-        policy has a problem, its values are losses or rewards as the problem says, within its
-        range. The feedback is durable when this returns. It may come in parts: each action
-        counts once. A part that was received before changes nothing, and the receipt says so; one
-        that gives an action another loss is refused. {} means that nothing was seen.
-
-        Where the graph is not known beforehand, all other actions count as not revealed. So the
-        feedback of a decision must come in one part, and {} teaches that nothing was revealed.
-        """
-        return self.feedback_many({decision_id: losses})[0]
-
-    def feedback_many(self, losses: Mapping[str, Losses]) -> list[Acknowledgement]:
-        """Feedback for many decisions, as by `feedback` in turn, but in one transaction."""
-        if not losses:
-            return []
-        with self.together() as together:
-            return together.feedback_many(losses)
-
     @contextmanager
     def together(self) -> Iterator[Together]:
         """A transaction for decisions and feedback that come at the same time.
@@ -140,10 +90,13 @@ class Policy:
         refused on its own: catch its error inside the block, and the others stay.
         """
         with self._alone(), self._log.transaction() as pending:
-            classes, check = self._settings["classes"], self._settings["check_replay"]
-            together = Together(pending, self._log.start, classes=classes, check_replay=check)
+            together = self._new_together(pending)
             yield together
             together.finish()
+
+    def _new_together(self, pending: Pending) -> Together:
+        classes, check = self._settings["classes"], self._settings["check_replay"]
+        return Together(pending, self._log.start, classes=classes, check_replay=check)
 
     def fill_in(self, now: float | None = None) -> int:
         """Give decisions that have waited long enough the default of their problem; how many.
@@ -255,10 +208,10 @@ class Policy:
 
     def __repr__(self) -> str:
         shown = [repr(without_password(self.location))]
-        parameters = inspect.signature(Policy).parameters
+        parameters = inspect.signature(type(self)).parameters
         for name, value in self._settings.items():
             if value != parameters[name].default:
                 is_classes = name == "classes"
                 text = f"[{', '.join(c.__name__ for c in value)}]" if is_classes else repr(value)
                 shown.append(f"{name}={text}")
-        return f"Policy({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(shown)})"

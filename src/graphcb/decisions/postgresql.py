@@ -36,16 +36,22 @@ PATIENCE = 1.0
 class PostgreSQLStorage:
     """One connection; the writer holds an advisory lock that ends with its connection.
 
+    With `shares`, it writes beside others without that lock, as a decider does.
+
     The tables are in the first schema of the search path: one log per schema. To use another
     schema, end the URL with `?options=-csearch_path%3Dname`. A pooler that shares one connection
     among clients breaks the lock: connect to the server directly.
     """
 
+    is_shared = True
     types = ColumnTypes(whole="BIGINT", real="DOUBLE PRECISION", bytes="BYTEA")
 
-    def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
+    def __init__(
+        self, location: str, *, writes: bool, durability: Durability, shares: bool = False
+    ) -> None:
         self.location, self.format = without_password(location), 0
         self._address, self._writes, self._durability = location, writes, durability
+        self._shares = shares
         self._connection: psycopg.Connection[Any] | None = None
         self._process = os.getpid()
         self.session: Sequence[Any] = ()
@@ -54,7 +60,8 @@ class PostgreSQLStorage:
         try:
             self._connect()
             if self._writes:
-                self._take_the_lock(() if previous is None else previous.session)
+                if not self._shares:
+                    self._take_the_lock(() if previous is None else previous.session)
                 self._set_durability()
                 self.session = self.execute(_THIS_SESSION)[0]
             else:

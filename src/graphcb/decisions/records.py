@@ -120,6 +120,12 @@ def read_checkpoints(storage: Storage) -> list[CheckpointRow]:
     return [row for row in rows if checksum(row) == row.checksum]
 
 
+def first_decision(storage: Storage) -> int | None:
+    """The number of the first decision that is there."""
+    found: int | None = storage.execute("SELECT min(position) FROM graphcb_decisions")[0][0]
+    return found
+
+
 def read_versions(storage: Storage) -> list[VersionRow]:
     """All versions but the first, in order."""
     if storage.format < 3:
@@ -181,8 +187,11 @@ def check_count(
         )
 
 
-def read_events(storage: Storage, after: int, until: int) -> Iterator[Event]:
-    """All events in the order in which they happened; a gap is an error."""
+def read_events(storage: Storage, after: int, until: int, removed: int = 0) -> Iterator[Event]:
+    """All events in the order in which they happened; a gap is an error.
+
+    Of the first `removed` events, some may be gone.
+    """
     kinds = (DecisionRow, FeedbackRow, VersionRow)[: 2 if storage.format < 3 else 3]
     for begin in range(after, until, PAGE):
         end = min(begin + PAGE, until)
@@ -192,10 +201,11 @@ def read_events(storage: Storage, after: int, until: int) -> Iterator[Event]:
                 if position in sizes:
                     raise _twice(storage, position)
                 sizes[position] = size
-        for position in range(begin + 1, end + 1):
+        there = [one for one in range(begin + 1, end + 1) if one in sizes or one > removed]
+        for position in there:
             if position not in sizes:
                 raise _missing(storage, position)
-        for group in _groups(range(begin + 1, end + 1), sizes):
+        for group in _groups(there, sizes):
             between = group[0] - 1, group[-1]
             found: dict[int, Event] = {
                 row.position: row

@@ -1,7 +1,7 @@
 """From a log to the state that it leads to, checking every decision on the way."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,19 @@ from graphcb.decisions.log import DecisionLog
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.reading_ahead import read_with_decisions
+from graphcb.decisions.snapshots import Snapshots
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, VersionRow
-from graphcb.decisions.transition import Drawn, PolicyState, draw, learn
+from graphcb.decisions.transition import (
+    Drawn,
+    PolicyState,
+    draw,
+    learn,
+    pass_by,
+    uniform_at,
+    uniform_of,
+)
 from graphcb.decisions.versions import Versions, learn_earlier
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
@@ -27,11 +36,16 @@ class ReplayError(FileError):
 
 
 class Step(NamedTuple):
-    """An event of a log, and the states before and after it; its agent may learn in place."""
+    """An event of a log, and the states before and after it; its agent may learn in place.
+
+    `agent` is the one that made the decision: that of a snapshot if a decider did, None if that
+    was taken before the first event that is replayed.
+    """
 
     position: int
     before: PolicyState
     after: PolicyState
+    agent: Agent | None
 
 
 def replay(
@@ -124,24 +138,41 @@ def _steps(
     source: _Source, first: tuple[PolicyState, PartCounts], until: int, *, check: bool
 ) -> Iterator[Step]:
     """The events after the first state; the counts of feedbacks are kept up to date."""
-    storage, start, graphs = source.storage, source.start, source.graphs
     state, counts = first
-    for row, decision in read_with_decisions(storage, state.position, until):
-        before = state
+    snapshots = Snapshots(source.storage, state, until, source.classes)
+    for row, decision in read_with_decisions(source.storage, state.position, until):
+        before, agent = state, state.agent
         if isinstance(row, DecisionRow):
-            graph = graphs.read(row.graph)
-            played = _read_played(row, graph, storage.location)
-            logged = played.probabilities, played.action
-            drawn = draw(state, start.seed, row.made_at, *played[:3], logged=logged)
-            if check:
-                _check(drawn, row, start, storage.location)
-            state = drawn.after
+            state, agent = _decide(state, row, source, snapshots, check=check)
         elif isinstance(row, VersionRow):
-            agent = _agent_of(row, source)
-            state = PolicyState(agent, row.position, state.n_feedbacks, state.version + 1)
+            new = _agent_of(row, source)
+            state = PolicyState(new, row.position, state.n_feedbacks, state.version + 1)
         else:
             state = _learn(state, row, decision, source, counts)
-        yield Step(row.position, before, state)
+        snapshots.pass_by(state)
+        yield Step(row.position, before, state, agent)
+
+
+def _decide(
+    state: PolicyState, row: DecisionRow, source: _Source, snapshots: Snapshots, *, check: bool
+) -> tuple[PolicyState, Any]:
+    """The state after a decision, and the agent that made it."""
+    storage, start = source.storage, source.start
+    played = _read_played(row, source.graphs.read(row.graph), storage.location)
+    if row.snapshot is None:
+        uniform, logged = uniform_at(start.seed, row.position), played[3:5]
+        drawn = draw(state, uniform, row.made_at, *played[:3], logged=logged)
+        if check:
+            _check(drawn, row, start, storage.location)
+        return drawn.after, state.agent
+    then = snapshots.of(row)
+    if check and then is not None:
+        uniform = uniform_of(start.seed, str(row.token))
+        drawn = draw(then, uniform, row.made_at, *played[:3])
+        _check(drawn, row, start, storage.location)
+    version = source.versions.of(row).number
+    after = pass_by(state, row.made_at, played, version)
+    return after, None if then is None else then.agent
 
 
 def _agent_of(row: VersionRow, source: _Source) -> Agent:
@@ -175,7 +206,7 @@ def _learn(
     counts.add(row.decision)
     played = _read_played(decision, graph, storage.location)._replace(known=known)
     indices, losses = read_part(row, graph, storage.location)
-    then, now = source.versions.at(decision.position), source.versions.numbered(state.version)
+    then, now = source.versions.of(decision), source.versions.numbered(state.version)
     if then.number != now.number:
         return learn_earlier(state, played, indices, losses, then.problem, now.problem)
     return learn(state, played, indices, losses)

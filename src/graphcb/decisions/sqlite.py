@@ -36,6 +36,7 @@ class SQLiteStorage:
     to. A transaction therefore checks that it is still there.
     """
 
+    is_shared = False
     types = ColumnTypes(whole="INTEGER", real="REAL", bytes="BLOB")
 
     def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:

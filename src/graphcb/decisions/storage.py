@@ -34,9 +34,11 @@ class Storage(Protocol):
     """A connection to the database of one log. SQL is written with `?` for parameters.
 
     It is made first and opened later, so that its maker can close it whenever the opening is
-    interrupted. `format` is that of the tables, once it is known.
+    interrupted. `format` is that of the tables, once it is known. If `is_shared`, processes on any
+    machine may write at the same time.
     """
 
+    is_shared: bool
     location: str
     types: ColumnTypes
     format: int
@@ -90,14 +92,24 @@ def transaction(storage: Storage) -> Iterator[None]:
         raise
 
 
-def new_storage(location: str, *, writes: bool, durability: Durability = "power-loss") -> Storage:
-    """A SQLite file or a PostgreSQL URL, for the one writer or for a reader; not open yet."""
+def new_storage(
+    location: str, *, writes: bool, durability: Durability = "power-loss", shares: bool = False
+) -> Storage:
+    """A SQLite file or a PostgreSQL URL, for the one writer or for a reader; not open yet.
+
+    With `shares`, which needs PostgreSQL, for one that writes beside the one writer.
+    """
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
     if location.startswith(("postgresql://", "postgres://")):
         from graphcb.decisions.postgresql import PostgreSQLStorage
 
-        return PostgreSQLStorage(location, writes=writes, durability=durability)
+        return PostgreSQLStorage(location, writes=writes, durability=durability, shares=shares)
+    if shares:
+        raise ValueError(
+            "the log of a decider must be a URL postgresql://user@host/database, got "
+            f"{without_password(location)!r}"
+        )
     if "://" in location or is_garbled(location):
         raise ValueError(
             "a log must be a file or a URL postgresql://user@host/database, "

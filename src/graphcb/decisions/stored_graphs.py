@@ -2,6 +2,7 @@
 
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import NamedTuple
 
 from graphcb.decisions.storage import Storage
@@ -26,10 +27,13 @@ class Kept(NamedTuple):
 
 
 class StoredGraphs:
-    """Graphs by number, in the form in which they are read back; recent ones stay in memory."""
+    """Graphs by number, in the form in which they are read back; recent ones stay in memory.
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    `alone` is called before one is added, to keep others from adding until the commit.
+    """
+
+    def __init__(self, storage: Storage, alone: Callable[[], None] = lambda: None) -> None:
+        self._storage, self._alone = storage, alone
         self._kept: OrderedDict[int, Kept] = OrderedDict()
         self._number_of: dict[FeedbackGraph, int] = {}
         self.n_bytes = 0
@@ -56,7 +60,10 @@ class StoredGraphs:
         if number is None:
             text = _describe(graph)
             read = FeedbackGraph.from_json(text)
-            number = self._find(text) or self._add(text)
+            number = self._find(text)
+            if number is None:
+                self._alone()
+                number = self._find(text) or self._add(text)
             self._keep(number, graph, read, text)
             return number, read
         return number, self.read(number)

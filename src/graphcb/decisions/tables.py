@@ -2,8 +2,9 @@
 
 Each row has a checksum. Rows are only ever added, except for checkpoints and the writer's epoch;
 the oldest may be removed. Format 2 added names with a token, feedback in parts and the writer's
-epoch. Format 3 added versions, the source of a feedback, and logs whose first events were removed.
-Logs of earlier formats are read as they are, and upgraded when a policy opens them.
+epoch. Format 3 added versions, the source of a feedback, decisions by deciders, and logs whose
+first events were removed. Logs of earlier formats are read as they are, and upgraded when a policy
+opens them.
 """
 
 import struct
@@ -16,7 +17,7 @@ from graphcb.files import FileError
 
 FORMAT = 3
 # The format that added a column; its rows of earlier formats read NULL there.
-_SINCE = {"token": 2, "n_parts": 2, "source": 3, "position": 3, "n_feedbacks": 3}
+_SINCE = {"token": 2, "n_parts": 2, "source": 3, "snapshot": 3, "position": 3, "n_feedbacks": 3}
 
 _FEEDBACKS = (
     """CREATE TABLE graphcb_feedbacks (
@@ -27,6 +28,7 @@ _FEEDBACK_INDEX = "CREATE INDEX graphcb_feedbacks_by_decision ON graphcb_feedbac
 _WRITER = ("CREATE TABLE graphcb_writer (epoch TEXT NOT NULL)",)
 _SINCE_FORMAT_3 = (
     "ALTER TABLE graphcb_feedbacks ADD COLUMN source TEXT",
+    "ALTER TABLE graphcb_decisions ADD COLUMN snapshot {whole}",
     "ALTER TABLE graphcb_log ADD COLUMN position {whole}",
     "ALTER TABLE graphcb_log ADD COLUMN n_feedbacks {whole}",
     """CREATE TABLE graphcb_versions (
@@ -89,7 +91,8 @@ class LogStart(NamedTuple):
 class DecisionRow(NamedTuple):
     """A decision; `actions` are encoded identifiers, `action` is an index into them.
 
-    `token` ends its name and never occurs again; None in a row of format 1.
+    `token` ends its name and never occurs again; None in a row of format 1. `snapshot` is the event
+    after which the agent was as it was for this decision: None for the event before.
     """
 
     position: int
@@ -102,6 +105,7 @@ class DecisionRow(NamedTuple):
     gamma: float | None
     model_version: int
     token: str | None = None
+    snapshot: int | None = None
     checksum: int = 0
 
 
@@ -153,7 +157,19 @@ class GraphRow(NamedTuple):
     checksum: int = 0
 
 
-StoredRow = LogStart | DecisionRow | FeedbackRow | VersionRow | CheckpointRow | GraphRow
+class SnapshotRow(NamedTuple):
+    """The agent after event number `position`, published for deciders."""
+
+    position: int
+    n_feedbacks: int
+    published_at: float
+    agent: bytes
+    checksum: int = 0
+
+
+StoredRow = (
+    LogStart | DecisionRow | FeedbackRow | VersionRow | CheckpointRow | GraphRow | SnapshotRow
+)
 TABLE_OF: dict[type[Any], str] = {
     LogStart: "graphcb_log",
     DecisionRow: "graphcb_decisions",
@@ -161,6 +177,7 @@ TABLE_OF: dict[type[Any], str] = {
     VersionRow: "graphcb_versions",
     CheckpointRow: "graphcb_checkpoints",
     GraphRow: "graphcb_graphs",
+    SnapshotRow: "graphcb_snapshots",
 }
 _INSERT = {
     kind: f"INSERT INTO {table} ({', '.join(kind._fields)}) "

@@ -13,8 +13,8 @@ from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import (
     Acknowledgement,
     Decision,
-    decision_id,
     is_decision_id,
+    name_of,
     new_token,
 )
 from graphcb.decisions.encoding import FLOAT, WHOLE, Encoded, decode, encode, numbers
@@ -34,7 +34,7 @@ from graphcb.decisions.pruning import Pruned, prune
 from graphcb.decisions.records import read_decisions
 from graphcb.decisions.storage import LogError, Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, insert
-from graphcb.decisions.transition import Drawn, draw, learn
+from graphcb.decisions.transition import Drawn, draw, learn, uniform_at
 from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph, as_graph
@@ -119,6 +119,7 @@ class Together:
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
+        self._check_place()
         frame = self._frame(graph, actions)
         if not isinstance(context, Encoded):
             plain = context if self._problem is None else plain_context(context)
@@ -127,16 +128,32 @@ class Together:
         pending = self._pending
         given = context.value, frame.graph, self._decoded(frame.actions)
         pending.asked = True
-        made_at = time.time()
+        made_at, token = time.time(), new_token()
         try:
-            one = draw(pending.state, self._start.seed, made_at, *given)
+            one = draw(pending.state, self._uniform(token), made_at, *given)
         except BaseException as problem:
             self._note(problem)
             raise
-        row = _as_row(one, made_at, context.content, frame)
+        row = self._decided(one, _as_row(one, made_at, context.content, frame, token))
         self._decisions.append(row)
-        pending.state = one.after
         return self._as_decision(one, row, frame.identifiers)
+
+    def _check_place(self) -> None:
+        """Refuse what only deciders may write."""
+        if self._pending.has_deciders:
+            raise ValueError(
+                f"{self.storage.location}: this log has deciders, which decide and take feedback; "
+                "ask one of them (graphcb serve --decide-only, or graphcb.decisions.Decider)"
+            )
+
+    def _uniform(self, token: str) -> float:
+        """The number by which the next action is drawn."""
+        return uniform_at(self._start.seed, self._pending.state.position + 1)
+
+    def _decided(self, one: Drawn, row: DecisionRow) -> DecisionRow:
+        """The decision as it is logged; the agent goes on."""
+        self._pending.state = one.after
+        return row
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
@@ -170,6 +187,7 @@ class Together:
 
     def feedback_many(self, losses: Mapping[str, Losses]) -> list[Acknowledgement]:
         """Feedback for many decisions; all of it is checked before any of it is learned."""
+        self._check_place()
         self._read([name for name in losses if name not in self._asked])
         checked = [
             check_feedback(self._pending, name, self.find(name), part)
@@ -188,7 +206,7 @@ class Together:
         self._store()
         due = find_due(self._pending, now)
         for row, value in due.rows:
-            name = decision_id(self._start.name, row.position, row.token)
+            name = name_of(self._start.name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))
             told = np.array([row.action], dtype=WHOLE), np.array([value], dtype=FLOAT)
             receipt = Acknowledgement(name, True, "by default")
@@ -250,17 +268,10 @@ class Together:
         """Teach the agent, which learns in place."""
         pending = self._pending
         decision = read_whole(pending, new.row)
-        played = Played(
-            decode(decision.context),
-            pending.graphs.read(decision.graph),
-            self._decoded(decision.actions),
-            numbers(decision.probabilities, FLOAT),
-            decision.action,
-            known=new.known,
-        )
+        played = self._played(decision)._replace(known=new.known)
         pending.asked = True
         judges = hook(pending.state.agent, "judge") is not None
-        then, now = pending.versions.at(decision.position), pending.versions.last
+        then, now = pending.versions.of(decision), pending.versions.last
         told = pending.state, played, new.indices, new.losses
         try:
             if then.number == now.number:
@@ -274,9 +285,19 @@ class Together:
         pending.learned = True
         pending.answered.append(decision.position)
         content = decision.position, new.indices.tobytes(), new.losses.tobytes()
-        row = FeedbackRow(pending.state.position, time.time(), *content, new.source)
+        received_at = time.time() if new.received_at is None else new.received_at
+        row = FeedbackRow(pending.state.position, received_at, *content, new.source)
         self._feedbacks.append(row)
         new.parts.append(row)
+
+    def _played(self, row: DecisionRow) -> Played:
+        return Played(
+            decode(row.context),
+            self._pending.graphs.read(row.graph),
+            self._decoded(row.actions),
+            numbers(row.probabilities, FLOAT),
+            row.action,
+        )
 
     def _decoded(self, actions: bytes) -> Any:
         """The actions of a round; an agent of graphcb's own classes does not write to them."""
@@ -318,7 +339,7 @@ class Together:
     def _as_decision(self, one: Drawn, row: DecisionRow, identifiers: Identifiers) -> Decision:
         probabilities = tuple(one.probabilities.tolist())
         return Decision(
-            decision_id(self._start.name, row.position, row.token),
+            name_of(self._start.name, row),
             identifiers.values[one.action_index],
             one.action_index,
             probabilities[one.action_index],
@@ -332,7 +353,7 @@ class Together:
 _read_once = lru_cache(maxsize=16)(decode)
 
 
-def _as_row(one: Drawn, made_at: float, context: bytes, frame: _Frame) -> DecisionRow:
+def _as_row(one: Drawn, made_at: float, context: bytes, frame: _Frame, token: str) -> DecisionRow:
     return DecisionRow(
         one.after.position,
         made_at,
@@ -343,5 +364,5 @@ def _as_row(one: Drawn, made_at: float, context: bytes, frame: _Frame) -> Decisi
         one.probabilities.astype(FLOAT).tobytes(),
         one.gamma,
         one.after.n_feedbacks,
-        new_token(),
+        token,
     )

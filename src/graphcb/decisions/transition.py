@@ -5,6 +5,7 @@ Live decisions and replayed ones go through the same functions, so they agree bi
 
 import copy
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class Drawn(NamedTuple):
 
 def draw(
     state: PolicyState,
-    seed: int,
+    uniform: float,
     seconds: float,
     context: Any,
     graph: FeedbackGraph,
@@ -52,18 +53,32 @@ def draw(
     *,
     logged: tuple[NDArray[np.float64], int] | None = None,
 ) -> Drawn:
-    """The next decision, made at this time; `state` itself does not change.
+    """The next decision, made at this time by a number in [0, 1); `state` itself does not change.
 
     `logged` are the probabilities and the index that the log has: the agent settles what was
     played, even where a replay comes out differently.
     """
     probabilities, gamma, agent = answer(state.agent, context, graph, actions, seconds=seconds)
     position = state.position + 1
-    index = action_at(uniform_at(seed, position), probabilities, graph.n_actions)
+    index = action_at(uniform, probabilities, graph.n_actions)
     settle = hook(agent, "settle")
     if settle is not None:
         settle(Played(context, graph, actions, *(logged or (probabilities, index))))
     return Drawn(probabilities, index, gamma, replace(state, agent=agent, position=position))
+
+
+def pass_by(state: PolicyState, seconds: float, played: Played, version: int) -> PolicyState:
+    """The state after a decision that was made elsewhere, with an earlier state of this version.
+
+    The agent goes through the round as if it had decided, so that its counters and budgets go on.
+    A round of another version, or one that it would refuse, changes nothing in it.
+    """
+    after = replace(state, position=state.position + 1)
+    if version == state.version:
+        logged = played.probabilities, played.action
+        with suppress(ValueError, TypeError, LookupError):
+            after = draw(state, 0.0, seconds, *played[:3], logged=logged).after
+    return after
 
 
 def learn(
@@ -108,6 +123,15 @@ def uniform_at(seed: int, position: int) -> float:
 
     The same decision is drawn again after a restart, and no generator's state has to be kept.
     """
+    return _uniform(seed, position.to_bytes(8, "little"))
+
+
+def uniform_of(seed: int, token: str) -> float:
+    """The same for a decision that has a token, but no number yet."""
+    return _uniform(seed, b"token " + token.encode())
+
+
+def _uniform(seed: int, content: bytes) -> float:
     key = seed.to_bytes(8, "little")
-    digest = hashlib.blake2b(position.to_bytes(8, "little"), key=key, digest_size=8).digest()
+    digest = hashlib.blake2b(content, key=key, digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53

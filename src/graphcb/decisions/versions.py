@@ -13,7 +13,7 @@ from graphcb.decisions import records
 from graphcb.decisions.identifiers import pick
 from graphcb.decisions.start import stored_problem, was_informed
 from graphcb.decisions.storage import Storage
-from graphcb.decisions.tables import LogStart, VersionRow
+from graphcb.decisions.tables import DecisionRow, LogStart, VersionRow
 from graphcb.decisions.transition import PolicyState, after_feedback
 from graphcb.files import FileError
 from graphcb.problems import Problem
@@ -78,6 +78,14 @@ class Versions:
     def at(self, position: int) -> Version:
         """The version of the event at this position."""
         return self._versions[bisect_right(self._positions, position) - 1]
+
+    def of(self, row: DecisionRow) -> Version:
+        """The version that made a decision."""
+        return self.at(row.position if row.snapshot is None else row.snapshot)
+
+    def until(self, position: int) -> "Versions":
+        """Those that had begun by this event."""
+        return Versions([version for version in self._versions if version.position <= position])
 
     def numbered(self, number: int) -> Version:
         """The version with this number."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from graphcb.agents import Agent
 from graphcb.checks import as_count
 from graphcb.decisions import records
+from graphcb.decisions.inbox import has_inbox
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.replaying import rebuild
 from graphcb.decisions.start import check_same_problem, first_agent
@@ -45,7 +46,8 @@ class Pending:
 
     `answered` are the decisions that feedback was added for. `asked` is set before the agent is
     called, `learned` once it has learned, `changed` once there is another version or start. All
-    decisions up to `waited` have feedback, or get no default.
+    decisions up to `waited` have feedback, or get no default. If the log `has_deciders`, nobody
+    else decides.
     """
 
     storage: Storage
@@ -59,6 +61,7 @@ class Pending:
     asked: bool = False
     learned: bool = False
     changed: bool = False
+    has_deciders: bool = False
 
 
 class LogWriter:
@@ -100,7 +103,7 @@ class LogWriter:
         self._start: LogStart | None = None
         self._counts = PartCounts()
         self.versions = Versions(())
-        self._waited = 0
+        self._waited, self._has_deciders = 0, False
         self._found = self._mine = ""
         self._checkpointed = self._committed = 0
         self.storage = new_storage(location, writes=True, durability=durability)
@@ -131,7 +134,7 @@ class LogWriter:
         """Write events and the state that follows from them, all or nothing."""
         state = self.state()  # first, as it may open the log again
         known = self._counts, state, self.versions, self.start, self._waited
-        pending = Pending(self.storage, self.graphs, *known)
+        pending = Pending(self.storage, self.graphs, *known, has_deciders=self._has_deciders)
         self._state = None
         try:
             self._begin(pending.storage, state.position)
@@ -142,7 +145,7 @@ class LogWriter:
             raise
         self._found, self._committed = self._mine, pending.state.position
         self.versions, self._waited = pending.versions, pending.waited
-        self._start = pending.start
+        self._start, self._has_deciders = pending.start, pending.has_deciders
         for decision in pending.answered:
             pending.counts.add(decision)
         since = pending.state.position - self._checkpointed
@@ -173,6 +176,7 @@ class LogWriter:
             self._start = self._create_or_continue()
             self.versions, self._waited = Versions.read(self.storage, self._start), 0
             self._check_given(self._start)
+            self._has_deciders = has_inbox(self.storage)
             standing = records.as_standing(self.storage.execute(records.STANDING), self.shown)
             self._found = standing.epoch
             state, self._counts = rebuild(

@@ -81,19 +81,28 @@ class Keeping:
     def add(self, row: LoggedDecision) -> None:
         """One more decision."""
         problem = self.versions.numbered(row.version).problem
-        if row.version != self.number:
+        if row.version > self.number:
             self._begin(row.version, problem)
         if problem is None:
             return
         names = tuple(map(str, problem.actions if row.actions is None else row.actions))
-        self.n += 1
         if problem.limits is not None:
             self.n_broken += not obeys(problem, names, row.probabilities)
+        if row.version < self.number:  # by a decider that did not know of the change yet
+            return
+        self.n += 1
         for spending in self.spending:
             spending.add(row, names)
         if problem.baseline is not None:
             baseline = names.index(problem.baseline["action"])
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
+
+    def followed_by(self, versions: Versions) -> "Keeping":
+        """For the last of some versions alone: its budgets go on, and all counts are of it."""
+        after = Keeping(versions)
+        after.spending = self.spending
+        after._begin(versions.last.number, versions.last.problem)
+        return after
 
     def _begin(self, number: int, problem: Problem | None) -> None:
         known = {repr(spending.budget): spending for spending in self.spending}

@@ -26,7 +26,12 @@ def agents_before(
         for step in replayed:
             at = step.position
             if at == row.position:
-                return step.before.agent
+                if step.agent is None:
+                    raise ValueError(
+                        f"{log!r}: decision {row.decision_id} was made with a snapshot from before "
+                        "the first event, which was removed"
+                    )
+                return step.agent
         at = 0
         raise ValueError(f"`row` must be a decision of {log!r}, got position {row.position}")
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from graphcb.decisions import Acknowledgement, Change, Decision, Versions
-from graphcb.decisions.decision import decision_id
+from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, decode, numbers
 from graphcb.decisions.identifiers import read_identifiers
 from graphcb.decisions.incoming import Found
@@ -97,7 +97,11 @@ class ChangeAnswer(msgspec.Struct):
 
 
 class StatusAnswer(msgspec.Struct):
-    """How the service does; times are in seconds, `latency` since the start."""
+    """How the service does; times are in seconds, `latency` since the start.
+
+    `role` is "alone", or "decider" or "learner" where many deciders share a log. `staleness` is how
+    many seconds of decisions and feedback their model may not know yet.
+    """
 
     version: str
     uptime: float
@@ -111,6 +115,8 @@ class StatusAnswer(msgspec.Struct):
     jobs_per_commit: float
     requests: dict[str, dict[str, int]]
     latency: dict[str, dict[str, float]]
+    role: str
+    staleness: float | None
 
 
 class ErrorDetail(msgspec.Struct):
@@ -151,7 +157,7 @@ def of_logged(found: Found, together: Together) -> LoggedAnswer:
     probabilities = numbers(row.probabilities, FLOAT).tolist()
     known = merge(found.parts, graph, together.storage.location)
     return LoggedAnswer(
-        decision_id(together.log_name, row.position, row.token),
+        name_of(together.log_name, row),
         row.position,
         row.made_at,
         _plain(decode(row.context)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from graphcb.decisions import Policy
+from graphcb.decisions import Decider, Policy
 from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem
 from graphcb.service import answers, pages, personalizer
@@ -31,7 +31,7 @@ from graphcb.service.requests import (
 )
 from graphcb.service.routes import Answer, Call, Route, Routes
 from graphcb.service.status import status_of
-from graphcb.service.tending import tend
+from graphcb.service.tending import tend, train
 from graphcb.service.watching import Watch
 
 Send = Callable[[Any], Awaitable[None]]
@@ -39,7 +39,7 @@ _WRITE = msgspec.json.Encoder().encode
 
 
 class Service:
-    """A policy with a problem, as an ASGI application.
+    """A policy with a problem, or a decider of one, as an ASGI application.
 
     Without `keys` anybody who reaches it may do anything, so that it must listen on this machine
     only. `echo=True` adds /v1/echo and /v1/echo/{id}, which parse requests for decisions and
@@ -49,7 +49,7 @@ class Service:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Policy | Decider,
         *,
         keys: Keys | None = None,
         limits: RequestLimits | None = None,
@@ -120,16 +120,19 @@ class Service:
         self.metrics.note(path, answer.status, time.perf_counter() - start)
 
     async def _live(self, receive: Any, send: Send) -> None:
-        tending: asyncio.Task[None] | None = None
+        tasks: list[asyncio.Task[None]] = []
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self.desk.start()
-                tending = asyncio.create_task(tend(self.desk, self._tend_every))
+                if self.desk.role != "decider":
+                    tasks.append(asyncio.create_task(tend(self.desk, self._tend_every)))
+                if self.desk.role == "learner":
+                    tasks.append(asyncio.create_task(train(self.desk)))
                 await send({"type": "lifespan.startup.complete"})
             else:
-                if tending is not None:
-                    tending.cancel()
+                for task in tasks:
+                    task.cancel()
                 await self.desk.stop()
                 self._watch.close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -177,7 +180,7 @@ class Service:
 
     def _live_now(self) -> bytes:
         with self._watch.looking():
-            return _WRITE(live_of(self.problem, self._watch, self.desk, self.metrics))
+            return _WRITE(live_of(self._watch, self.desk, self.metrics))
 
     async def _show_metrics(self, call: Call) -> Answer:
         kind = b"text/plain; version=0.0.4; charset=utf-8"
@@ -202,7 +205,7 @@ def _decide_all(rounds: list[NewRound], together: Together) -> bytes:
 
 
 def _learn(name: str, request: FeedbackRequest, together: Together) -> bytes:
-    version = together.versions.at(together.find(name).row.position)
+    version = together.versions.of(together.find(name).row)
     problem = together.version.problem if version.problem is None else version.problem
     values = values_in(request, problem) if problem is not None else {}
     return _WRITE(answers.of_receipt(together.feedback(name, values)))

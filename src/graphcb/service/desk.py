@@ -2,16 +2,18 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from graphcb.decisions import LogError, Policy
+from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.together import Together
 from graphcb.problems import Problem
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Job = Callable[[Together], Any]
+Role = Literal["alone", "decider", "learner"]
 
 
 class Waiting(NamedTuple):
@@ -31,8 +33,11 @@ class Desk:
     jobs are done again, each in a transaction of its own.
     """
 
-    def __init__(self, policy: Policy, *, at_once: int = 256, most_waiting: int = 10_000) -> None:
+    def __init__(
+        self, policy: Policy | Decider, *, at_once: int = 256, most_waiting: int = 10_000
+    ) -> None:
         self.policy = policy
+        self.known_at = time.monotonic()  # when a learner last took in what had come
         self.position, self.model_version = policy.n_events, policy.model_version
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
@@ -60,6 +65,20 @@ class Desk:
         if problem is None:
             raise ValueError("`policy` must have a problem, whose names the service speaks")
         return problem
+
+    @property
+    def role(self) -> Role:
+        """Whether it decides and learns, or only one of these."""
+        if isinstance(self.policy, Decider):
+            return "decider"
+        return "learner" if isinstance(self.policy, Trainer) else "alone"
+
+    @property
+    def staleness(self) -> float | None:
+        """How many seconds the model may have missed; None if it never misses any."""
+        if isinstance(self.policy, Decider):
+            return self.policy.staleness
+        return time.monotonic() - self.known_at if self.role == "learner" else None
 
     @property
     def is_working(self) -> bool:

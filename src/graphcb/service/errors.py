@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from graphcb.decisions import LogError
+from graphcb.decisions import LogError, StaleSnapshot
 from graphcb.files import FileError
 
 LOGGER = logging.getLogger("graphcb.service")
@@ -47,8 +47,10 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
         return Refused(400, f"the body must be JSON as /openapi.json describes it: {problem}")
     if isinstance(problem, RecursionError):
         return Refused(400, "the body must be JSON that is not nested this deeply")
-    if at_fault and is_refusal(problem):
+    if at_fault and is_refusal(problem) and not isinstance(problem, StaleSnapshot):
         return Refused(404 if isinstance(problem, LookupError) else 400, str(problem))
+    if isinstance(problem, StaleSnapshot):
+        return Refused(503, "the learner is behind, or there is none; try again", RETRY)
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
         return Refused(503, "the log cannot be written at the moment; try again", RETRY)
@@ -57,7 +59,8 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
 
 
 def is_refusal(problem: BaseException) -> bool:
-    """Whether the request is at fault, so that asking again would change nothing."""
+    """Whether one request is refused, and others in its transaction are not concerned."""
     if isinstance(problem, FileError | KeyError | IndexError):  # the log, or a mistake of ours
         return False
-    return isinstance(problem, Refused | ValueError | TypeError | LookupError | RecursionError)
+    refusals = Refused | ValueError | TypeError | LookupError | RecursionError | StaleSnapshot
+    return isinstance(problem, refusals)

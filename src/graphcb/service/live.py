@@ -17,6 +17,7 @@ from graphcb.service.live_answers import (
     LatencyAnswer,
     LiveAnswer,
     ValueAnswer,
+    VersionShown,
     WindowsAnswer,
 )
 from graphcb.service.metrics import Metrics
@@ -27,12 +28,18 @@ from graphcb.service.units import Units
 from graphcb.service.watching import Watch
 
 MOST_IN_GRAPH = 24  # actions
+MOST_VERSIONS = 10  # in the table
+NOT_ESTIMATED = (
+    "How likely each loss was to be revealed is learned in this problem, so that losses cannot be "
+    "weighed as they come. graphcb log summary LOG replays the log and estimates them."
+)
 WATCHED = ("/v1/decisions", "/v1/decisions/{id}/feedback", "/personalizer/v1.0/rank")
 
 
-def live_of(problem: Problem, watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
+def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
     """The state of the service at this moment."""
     tally, judge, status = watch.tally, watch.tally.judge, status_of(desk, metrics)
+    problem = tally.problem
     units = Units(problem)
     means = judge.means()
     best = units.best(means)
@@ -45,11 +52,15 @@ def live_of(problem: Problem, watch: Watch, desk: Desk, metrics: Metrics) -> Liv
         status.uptime,
         time.time(),
         status.n_events,
-        watch.first,
+        max(watch.first, tally.version.position),
         watch.position,
         status.model_version,
         tally.n,
         judge.n,
+        tally.version.number,
+        len(watch.versions),
+        _versions(watch),
+        "" if tally.has_estimates else NOT_ESTIMATED,
         units.value("this policy", judge.policy()),
         None if rule is None else units.value(rule, judge.constant(rule)),
         None if best is None else units.value(best, judge.constant(best)),
@@ -59,9 +70,7 @@ def live_of(problem: Problem, watch: Watch, desk: Desk, metrics: Metrics) -> Liv
         _actions(tally, units),
         _windows(tally),
         _exploration(tally, units),
-        FeedbackShown(
-            tally.n_expected, tally.n_answered, tally.n_open, tally.delay(0.5), tally.delay(0.9)
-        ),
+        _feedback(tally),
         rules_of(problem, tally, units, rule),
         _graph(problem),
         _requests(metrics),
@@ -96,13 +105,14 @@ def _actions(tally: LiveTally, units: Units) -> list[ActionAnswer]:
         for name, count in window.played.items():
             recent[name] = recent.get(name, 0) + count
     n_recent, judge = max(1, sum(window.n for window in tally.windows[-5:])), tally.judge
+    judged = judge.actions if tally.has_estimates else ()
     names = judge.actions or [name for name, _ in tally.played.most_common(2 * NAMED)]
     return [
         ActionAnswer(
             name,
             tally.played[name] / max(1, tally.n),
             recent.get(name, 0) / n_recent,
-            units.value(name, judge.constant(name)) if name in judge.actions else None,
+            units.value(name, judge.constant(name)) if name in judged else None,
         )
         for name in names
     ]
@@ -136,12 +146,58 @@ def _exploration(tally: LiveTally, units: Units) -> ExplorationAnswer:
     return ExplorationAnswer(tally.explored / max(1, tally.n), recent, shown)
 
 
+def _feedback(tally: LiveTally) -> FeedbackShown:
+    waits = "waiting" in (tally.problem.defaults or {})
+    return FeedbackShown(
+        tally.n_expected,
+        tally.n_answered,
+        tally.n_by_default if waits else None,
+        tally.n_replaced,
+        tally.n_open,
+        tally.delay(0.5),
+        tally.delay(0.9),
+    )
+
+
+def _versions(watch: Watch) -> list[VersionShown]:
+    """The last versions, newest first, with what was seen of them."""
+    found = []
+    for version in reversed(list(watch.versions)[-MOST_VERSIONS:]):
+        if version.problem is None:
+            continue
+        now = version.number == watch.tally.version.number
+        seen = watch.tally.result() if now else watch.finished.get(version.number)
+        value = None
+        if seen is not None and seen.policy is not None:
+            value = Units(version.problem).value("policy", seen.policy)
+        found.append(
+            VersionShown(
+                version.number,
+                version.made_at,
+                version.note,
+                version.problem.unit,
+                None if seen is None else seen.n,
+                seen is not None and seen.is_whole,
+                value,
+            )
+        )
+    return found
+
+
 def _graph(problem: Problem) -> GraphAnswer | None:
     if not isinstance(problem.actions, tuple) or problem.reveals.each_round:
         return None
     if len(problem.actions) > MOST_IN_GRAPH:
         return None
-    return GraphAnswer(list(problem.actions), problem.graph.matrix.tolist())
+    rows: list[list[float | None]] = problem.graph.matrix.tolist()
+    if not problem.informed:
+        sure = problem.certain_graph_for(problem.actions)
+        sure_rows = np.zeros(problem.graph.matrix.shape) if sure is None else sure.matrix
+        rows = [
+            [None if may and not certain else certain for may, certain in zip(*pair, strict=True)]
+            for pair in zip(rows, sure_rows.tolist(), strict=True)
+        ]
+    return GraphAnswer(list(problem.actions), rows)
 
 
 def _requests(metrics: Metrics) -> list[LatencyAnswer]:

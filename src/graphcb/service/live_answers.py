@@ -54,29 +54,54 @@ class ExplorationAnswer(msgspec.Struct):
 
 
 class FeedbackShown(msgspec.Struct):
-    """Decisions that reveal something, how many have feedback, and how long it took."""
+    """Decisions that reveal something, how many have feedback, and how long it took.
+
+    `by_default` have the default after waiting and no feedback, null if the problem has none; of
+    those with feedback, `replaced` had been judged by the default before it came.
+    """
 
     expected: int
     answered: int
+    by_default: int | None
+    replaced: int
     waiting: int
     delay_p50: float | None
     delay_p90: float | None
 
 
 class RuleAnswer(msgspec.Struct):
-    """A limit, a budget or the baseline: what it says, how it stands, and whether it is held."""
+    """A limit, a budget or the baseline: what it says, how it stands, and whether it is held.
+
+    `held` is null if what was seen of the log does not tell.
+    """
 
     name: str
     says: str
     stands: str
-    held: bool
+    held: bool | None
 
 
 class GraphAnswer(msgspec.Struct):
-    """Which action reveals which: row played, column revealed."""
+    """Which action reveals which: row played, column revealed; null if that is learned."""
 
     actions: list[str]
-    matrix: list[list[float]]
+    matrix: list[list[float | None]]
+
+
+class VersionShown(msgspec.Struct):
+    """A version of the problem, and what was seen of it, null if nothing was.
+
+    `is_whole` says that no decision was passed over. There is no `value` where what is revealed
+    is learned.
+    """
+
+    number: int
+    since: float
+    note: str
+    unit: str
+    n_decisions: int | None
+    is_whole: bool
+    value: ValueAnswer | None
 
 
 class LatencyAnswer(msgspec.Struct):
@@ -93,7 +118,9 @@ class LatencyAnswer(msgspec.Struct):
 class LiveAnswer(msgspec.Struct):
     """All that the page shows. Gains are positive where the policy is better.
 
-    The tally begins after event `first_event` and has come to `seen_event` of `n_events`.
+    The tally is that of version `problem_version`, begins after event `first_event` and has come
+    to `seen_event` of `n_events`. `versions` are the last of `n_versions`, newest first. If there
+    are no estimates, `not_estimated` says why, and is empty otherwise.
     """
 
     name: str
@@ -107,6 +134,10 @@ class LiveAnswer(msgspec.Struct):
     model_version: int
     n_decisions: int
     n_settled: int
+    problem_version: int
+    n_versions: int
+    versions: list[VersionShown]
+    not_estimated: str
     policy: ValueAnswer
     baseline: ValueAnswer | None
     best: ValueAnswer | None

@@ -99,6 +99,10 @@ class _Collector:
         yield GaugeMetricFamily(
             "graphcb_problem_version", "Version of the problem.", value=len(desk.versions)
         )
+        if desk.staleness is not None:
+            yield GaugeMetricFamily(
+                "graphcb_staleness_seconds", "What the model may have missed.", value=desk.staleness
+            )
         yield GaugeMetricFamily("graphcb_waiting", "Requests that wait.", value=desk.n_waiting)
         yield GaugeMetricFamily(
             "graphcb_start_time_seconds", "When the service started.", value=metrics.started

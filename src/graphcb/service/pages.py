@@ -15,6 +15,7 @@ KINDS = {
 }
 FILES = ("page.css", "page.js", "charts.js", "icon.svg")
 CHARTS = "dygraph.js"  # the name under which the library is served
+SCRIPT = f'<script src="/page/{CHARTS}" defer></script>\n'.encode()
 
 HEADERS = (
     (
@@ -43,7 +44,10 @@ def chart_library() -> Path | None:
 
 
 async def _show_page(call: Call) -> Answer:
-    return _own("index.html")
+    page = _own("index.html")
+    if chart_library() is None:  # the page then says that charts need it
+        return page._replace(content=page.content.replace(SCRIPT, b""))
+    return page
 
 
 async def _show_file(call: Call) -> Answer:

@@ -22,11 +22,13 @@ def rules_of(
         one = spending.result()
         says = f"at most {one.at_most:g} per {one.per}{', never more' if one.hard else ''}"
         rate = "" if one.rate is None else f", {one.rate:.3g} per {one.per}"
-        ahead = f"; at most {one.most_over:.3g} ahead, where {one.band:.3g} is allowed"
-        held = one.most_over <= one.band + 1e-6
-        rules.append(
-            RuleAnswer(f"budget {one.name}", says, f"{one.spent:,.6g} spent{rate}{ahead}", held)
-        )
+        held: bool | None = None
+        more = " in what was counted; what was left before is not known"
+        if repr(spending.budget) in tally.known_budgets:
+            held = one.most_over <= one.band + 1e-6
+            more = f"; at most {one.most_over:.3g} ahead, where {one.band:.3g} is allowed"
+        stands = f"{one.spent:,.6g} spent{rate}{more}"
+        rules.append(RuleAnswer(f"budget {one.name}", says, stands, held))
     if problem.baseline is not None:
         action, mode = problem.baseline["action"], problem.baseline["mode"]
         says = f"{action} is always played" if mode == "shadow" else f"not to fall behind {action}"
@@ -37,15 +39,29 @@ def rules_of(
     return rules
 
 
-def keeps_up(tally: LiveTally, units: Units, rule: str | None) -> bool:
-    """Whether nothing proves that more is lost than (1 + epsilon) times the baseline's loss."""
+def keeps_up(tally: LiveTally, units: Units, rule: str | None) -> bool | None:
+    """Whether nothing proves that more is lost than (1 + epsilon) times the baseline's loss.
+
+    None if its action cannot be judged, and if a lead that was not seen may make up for it.
+    """
     baseline = tally.problem.baseline
     if rule is None or baseline is None:
-        return True
+        return None
     known, excess = tally.judge.constant(rule), tally.judge.excess(rule)
     if units.rewards:
-        return bool(-excess.upper <= baseline["epsilon"] * (1.0 - known.lower))
-    return bool(excess.lower <= baseline["epsilon"] * known.upper)
+        holds = -excess.upper <= baseline["epsilon"] * (1.0 - known.lower)
+    else:
+        holds = excess.lower <= baseline["epsilon"] * known.upper
+    return True if holds else None if _has_lead(tally) else False
+
+
+def _has_lead(tally: LiveTally) -> bool:
+    """Whether the policy may have gained on its baseline in decisions that are not counted."""
+    now, former = tally.problem, tally.former
+    if not tally.is_whole or former is None:
+        return not tally.is_whole
+    same = now.baseline == former.baseline and now.feedback == former.feedback
+    return same and now.range == former.range
 
 
 def _limits(table: Mapping[str, Any]) -> str:

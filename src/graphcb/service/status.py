@@ -36,4 +36,6 @@ def status_of(desk: Desk, metrics: Metrics) -> StatusAnswer:
         desk.n_jobs / desk.n_commits if desk.n_commits else 0.0,
         requests,
         latency,
+        desk.role,
+        desk.staleness,
     )

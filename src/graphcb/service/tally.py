@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
-from graphcb.service.judged import Judge, Settled
+from graphcb.service.judged import Judge, Judged, Settled
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
 MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
@@ -24,22 +25,46 @@ DELAYS: tuple[float, ...] = tuple(
 )  # a millisecond to four months
 
 
-class Open(NamedTuple):
-    """A decision that waits for feedback, and those before it that revealed nothing."""
+@dataclass(slots=True)
+class Open:
+    """A decision that waits for feedback, and those before it that revealed nothing.
+
+    `graph` is the one by which it is weighed, `shown` its row of the action that was played.
+    """
 
     made_at: float
     graph: FeedbackGraph
     names: tuple[str, ...]
     probabilities: Floats
-    certain: Flags
+    shown: Floats
     revealed: Flags
     losses: Floats
     silent: list[Settled]
+    has_feedback: bool = False
 
     @property
     def n_cells(self) -> int:
         """How much memory it takes."""
         return len(self.names) * (1 + len(self.silent))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that is certainly revealed is known."""
+        return not ((self.shown == 1.0) & ~self.revealed).any()
+
+    def settled(self) -> list[Settled]:
+        """It and those before it, as they are judged."""
+        own = Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
+        return [*self.silent, own]
+
+
+class VersionResult(NamedTuple):
+    """What was seen of a version; not all of it unless `is_whole`."""
+
+    n: int
+    n_settled: int
+    policy: Judged | None
+    is_whole: bool
 
 
 class LiveWindow(NamedTuple):
@@ -51,22 +76,38 @@ class LiveWindow(NamedTuple):
 
 
 class LiveTally:
-    """Counts of the last version of a log, from some event on.
+    """Counts of the last of some versions, from its start, or from some event on.
 
     A decision that can reveal nothing is settled together with the next one that can: were it
     settled at once, decisions that wait for feedback would be missing more often than it, and
     every estimate would be too low. Feedback that never comes then does no harm if it is missing
-    at random. A decision is settled once, when all that its action certainly reveals is known.
+    at random. A decision is settled once, when all that its action certainly reveals is known;
+    a default after waiting settles it too, and what comes later is counted but not judged.
+
+    Where a hidden price decides what is revealed, decisions are weighed by what is revealed
+    wherever it is, as in an evaluation. Where nobody knows that either, none is judged.
+
+    `before` is the tally of the version before, of which budgets go on. `is_whole` says that no
+    decision of the version was passed over.
     """
 
-    def __init__(self, versions: Versions) -> None:
+    def __init__(
+        self, versions: Versions, *, before: "LiveTally | None" = None, is_whole: bool = True
+    ) -> None:
         problem = versions.last.problem
         if problem is None:
             raise ValueError("`versions` must end with a problem, whose actions are counted")
         self.problem: Problem = problem
+        self.version, self.is_whole = versions.last, is_whole
+        number = self.version.number
+        self.former = versions.numbered(number - 1).problem if number > 1 else None
+        self.has_estimates = versions.last.informed or isinstance(problem.reveals.unknown, str)
         fixed = problem.actions if isinstance(problem.actions, tuple) else ()
-        self.judge, self.keeping = Judge(fixed), Keeping(versions)
-        self.n = self.n_expected = self.n_answered = 0
+        self.judge = Judge(fixed)
+        keeping = Keeping(versions) if before is None else before.keeping
+        self.keeping: Keeping = keeping.followed_by(versions)
+        self.known_budgets = self._known_budgets(before)
+        self.n = self.n_expected = self.n_answered = self.n_by_default = self.n_replaced = 0
         self.played: Counter[str] = Counter()
         self.explored = 0.0
         self.delays = [0] * (len(DELAYS) + 1)
@@ -75,6 +116,7 @@ class LiveTally:
         self._in_last = self.per_window  # so that the first decision opens a window
         self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
+        self._by_default: dict[int, float] = {}  # when these decisions were made
         self._cells = 0
         self._silent: list[Settled] = []
         self._settled: list[Settled] = []
@@ -91,10 +133,15 @@ class LiveTally:
         """Whether the last of several windows is not half full."""
         return len(self.windows) > 1 and 2 * self._in_last < self.per_window
 
+    def result(self) -> VersionResult:
+        """What is known of the version so far."""
+        policy = self.judge.policy() if self.has_estimates else None
+        return VersionResult(self.n, self.judge.n, policy, self.is_whole)
+
     def decided(self, row: LoggedDecision) -> None:
         """Count a decision."""
-        p, graph = row.probabilities, row.graph
-        names = tuple(map(str, range(graph.n_actions) if row.actions is None else row.actions))
+        p, known = row.probabilities, row.graph
+        names = tuple(map(str, self.problem.actions if row.actions is None else row.actions))
         if names == self._names:
             names = self._names  # decisions that wait share their names
         self._names = names
@@ -105,44 +152,64 @@ class LiveTally:
         self.played = _most_common(self.played)
         self._into_window(names[row.action_index], explored)
         self.keeping.add(row)
-        shown = graph.row(row.action_index)
-        nothing = np.zeros(graph.n_actions, dtype=bool)
-        if shown.any():
+        certain = None if row.informed else self.problem.certain_graph_for(names)
+        graph = known if certain is None else certain
+        nothing, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
+        if known.row(row.action_index).any():
             self.n_expected += 1
-            one = Open(
-                row.made_at, graph, names, p, shown == 1.0,
-                nothing, np.zeros(graph.n_actions), self._silent,
-            )  # fmt: skip
+            shown = graph.row(row.action_index)
+            one = Open(row.made_at, graph, names, p, shown, nothing, losses, self._silent)
             self._silent = []
             self._open[row.position] = one
             self._cells += one.n_cells
             while len(self._open) > MOST_OPEN or self._cells > MOST_CELLS:
                 self._cells -= self._open.pop(next(iter(self._open))).n_cells
         else:
-            self._silent.append(Settled(graph, names, p, nothing, np.zeros(graph.n_actions)))
+            self._silent.append(Settled(graph, names, p, nothing, losses))
             if len(self._silent) > MOST_SILENT:
                 self._settled += self._silent
                 self._silent = []
 
-    def answered(self, decision: int, received_at: float, indices: Any, losses: Any) -> None:
-        """Count a part of the feedback for a decision."""
+    def answered(
+        self, decision: int, received_at: float, indices: Any, losses: Any, *, default: bool = False
+    ) -> None:
+        """Count a part of the feedback for a decision, or the default after waiting for it."""
         one = self._open.get(decision)
+        if default:
+            if one is None:
+                return
+            self._note_default(decision, one.made_at)
+        elif decision in self._by_default:
+            self.n_by_default -= 1
+            self.n_replaced += one is None
+            self._note_feedback(received_at - self._by_default.pop(decision))
+        elif one is not None and not one.has_feedback:
+            self._note_feedback(received_at - one.made_at)
         if one is None:
             return
-        if not one.revealed.any():
-            self.n_answered += 1
-            self.delays[bisect_left(DELAYS, received_at - one.made_at)] += 1
-        one.revealed[indices] = True
-        one.losses[indices] = (losses - self._low) / self._width
-        if not (one.certain & ~one.revealed).any():
+        one.has_feedback |= not default
+        kept = one.shown[indices] > 0.0  # not what was revealed by chance, at an unknown rate
+        one.revealed[indices[kept]] = True
+        one.losses[indices[kept]] = (losses[kept] - self._low) / self._width
+        if one.is_complete or not self.has_estimates:
             del self._open[decision]
             self._cells -= one.n_cells
-            self._settled += one.silent
-            self._settled.append(Settled(one.graph, one.names, one.probabilities, *one[5:7]))
+            self._settled += one.settled()
+
+    def _note_feedback(self, delay: float) -> None:
+        self.n_answered += 1
+        self.delays[bisect_left(DELAYS, delay)] += 1
+
+    def _note_default(self, decision: int, made_at: float) -> None:
+        self.n_by_default += 1
+        self._by_default[decision] = made_at
+        if len(self._by_default) > MOST_OPEN:
+            del self._by_default[next(iter(self._by_default))]
 
     def settle(self) -> None:
         """Judge what has become complete."""
-        self.judge.add(self._settled)
+        if self.has_estimates:
+            self.judge.add(self._settled)
         self._settled = []
 
     def delay(self, share: float) -> float | None:
@@ -153,6 +220,14 @@ class LiveTally:
             if count and seen >= wanted:
                 return end
         return None
+
+    def _known_budgets(self, before: "LiveTally | None") -> frozenset[str]:
+        """The budgets whose whole account was seen, from the first decision that they paid for."""
+        if not self.is_whole:
+            return frozenset()
+        go_on = set() if self.former is None else set(map(repr, self.former.budgets))
+        known = frozenset() if before is None else before.known_budgets
+        return frozenset(map(repr, self.problem.budgets)) - (go_on - known)
 
     def _into_window(self, name: str, explored: float) -> None:
         if self._in_last >= self.per_window:

@@ -1,4 +1,4 @@
-"""What a service does by itself: defaults after waiting, and old decisions removed."""
+"""What a service does by itself: defaults after waiting, old decisions removed, learning."""
 
 import asyncio
 import time
@@ -6,11 +6,35 @@ import time
 from graphcb.decisions import Versions
 from graphcb.decisions.pruning import DAY
 from graphcb.decisions.together import Together
+from graphcb.decisions.training import take_in
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.errors import LOGGER
 
 PRUNE_EVERY = 3600.0  # seconds
+PAUSE = 0.05  # seconds that a learner waits for more
+AFTER_AN_ERROR = 0.2
+
+
+async def train(desk: Desk) -> None:
+    """Take in what deciders write until it is cancelled; what fails is tried again.
+
+    That may be because another learner is at work; then this one waits to take over.
+    """
+    while True:
+        pause, began = PAUSE, time.monotonic()
+        try:
+            taken = await desk.ask(take_in)
+            if taken.is_all:
+                desk.known_at = began
+            else:
+                pause = 0.0
+            if taken.n_ignored:
+                LOGGER.info("%d feedbacks had nothing new, or no decision", taken.n_ignored)
+        except Exception as problem:
+            LOGGER.warning("nothing was learned: %s", problem)
+            pause = AFTER_AN_ERROR
+        await asyncio.sleep(pause)
 
 
 async def tend(desk: Desk, every: float) -> None:

@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graphcb.decisions import DecisionLog, LoggedDecision, Version, Versions
-from graphcb.decisions.decision import decision_id
+from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.identifiers import identifier_at
 from graphcb.decisions.parts import read_decision
-from graphcb.decisions.records import last_position, read_events
+from graphcb.decisions.records import Event, first_decision, last_position, read_events
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
-from graphcb.service.tally import LiveTally
+from graphcb.files import FileError
+from graphcb.service.tally import LiveTally, VersionResult
 
 AT_A_TIME = 500  # events
 LOOK_BACK = 200_000  # events before the first look
 SECONDS = 0.2  # that a look may read
 PAUSE = 0.5  # seconds from one look to the next
+MOST_FINISHED = 20  # versions whose results are remembered
 
 
 class Watch:
@@ -27,12 +29,14 @@ class Watch:
     It reads what is in the log, so that it sees all events, whichever process wrote them and
     whenever. It takes nothing from the desk, and costs nothing while nobody looks. `first` is
     the number of events that it passed over, `position` that of the last event it has seen.
+    `tally` is that of the version it has come to, `finished` what it saw of those before.
     """
 
     def __init__(
         self, location: str, versions: Versions, *, look_back: int = LOOK_BACK, pause: float = PAUSE
     ) -> None:
-        self.tally = LiveTally(versions)
+        self.versions, self.tally = versions, LiveTally(versions)
+        self.finished: dict[int, VersionResult] = {}
         self.first = self.position = 0
         self._location, self._look_back, self._pause = location, look_back, pause
         self._log: DecisionLog | None = None
@@ -71,24 +75,64 @@ class Watch:
         log, graphs, storage = self._log, self._graphs, self._log.storage
         until = last_position(storage)
         log.refresh()
-        versions = log.versions
-        if self.position == 0 or self.position < versions.last.position:
-            self.tally = LiveTally(versions)
-            self.first = max(versions.last.position, until - self._look_back)
-        self.position = max(self.position, self.first, log.start.position or 0)
+        self.versions, removed = log.versions, log.start.position or 0
+        kept = self._kept_from(log, removed)
+        if self.position == 0 or self.position < kept:
+            self._begin(max(kept, until - self._look_back))
         while self.position < until:
             page_end = min(until, self.position + AT_A_TIME)
-            page = list(read_events(storage, self.position, page_end))
+            try:
+                page = list(read_events(storage, self.position, page_end, removed))
+            except FileError:
+                log.refresh()
+                if (log.start.position or 0) == removed:
+                    raise
+                return  # events were removed just now; the next look reads those that are left
             for row in page:
-                if isinstance(row, DecisionRow):
-                    self.tally.decided(_logged(row, log, graphs, versions.last))
-                elif isinstance(row, FeedbackRow):
-                    indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
-                    self.tally.answered(row.decision, row.received_at, indices, losses)
+                self._count(row, log, graphs)
+                self.position = row.position
             self.tally.settle()
             self.position = page_end
             if time.monotonic() > end:
                 break
+
+    def _kept_from(self, log: DecisionLog, removed: int) -> int:
+        """How many events are before the first decision that was not removed."""
+        if removed <= self.position:
+            return 0
+        oldest = first_decision(log.storage)
+        return removed if oldest is None else min(removed, oldest - 1)
+
+    def _begin(self, first: int) -> None:
+        """Count from here on, whatever was counted before."""
+        version = self.versions.at(first + 1)
+        whole = first <= version.position
+        self.tally = LiveTally(_up_to(self.versions, version.number), is_whole=whole)
+        self.first = self.position = first
+
+    def _count(self, row: Event, log: DecisionLog, graphs: StoredGraphs) -> None:
+        version = self.versions.at(row.position)
+        if version.number != self.tally.version.number:
+            self._finish()
+            self.tally = LiveTally(_up_to(self.versions, version.number), before=self.tally)
+        if isinstance(row, DecisionRow):
+            # one of an earlier version is by a decider that did not know of the change yet
+            if self.versions.of(row).number == version.number:
+                self.tally.decided(_logged(row, log, graphs, version))
+        elif isinstance(row, FeedbackRow):
+            indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
+            came = row.decision, row.received_at, indices, losses
+            self.tally.answered(*came, default=row.source is not None)
+
+    def _finish(self) -> None:
+        self.tally.settle()
+        self.finished[self.tally.version.number] = self.tally.result()
+        if len(self.finished) > MOST_FINISHED:
+            del self.finished[min(self.finished)]
+
+
+def _up_to(versions: Versions, number: int) -> Versions:
+    return Versions([version for version in versions if version.number <= number])
 
 
 def _logged(
@@ -98,7 +142,7 @@ def _logged(
     context, actions = read_decision(row, graph, log.storage.location)
     return LoggedDecision(
         row.position,
-        decision_id(log.start.name, row.position, row.token),
+        name_of(log.start.name, row),
         row.made_at,
         context,
         graph,

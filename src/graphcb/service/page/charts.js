@@ -18,11 +18,25 @@ const Charts = (() => {
     return String(Math.round(x));
   }
 
+  // Without the library there are words, and the tables of numbers are open.
+  function say(holder) {
+    if (holder.classList.contains("none")) return;
+    holder.classList.add("none");
+    holder.removeAttribute("role");
+    holder.textContent = "Charts need the Python package dygraphs where the service runs: pip install 'graphcb[serve]'. The numbers are in the tables.";
+    const numbers = holder.parentElement.querySelector("details");
+    if (numbers) numbers.open = true;
+  }
+
   // `rows` begin with the number of decisions; `labels` name the columns, `colours` are names
   // of CSS variables, and `options` are those of dygraphs.
   function show(id, rows, labels, colours, options) {
     const holder = document.getElementById(id);
-    if (!rows.length || typeof Dygraph === "undefined") return;
+    if (typeof Dygraph === "undefined") {
+      say(holder);
+      return;
+    }
+    if (!rows.length) return;
     const look = {
       file: rows,
       colors: colours.map(colour),

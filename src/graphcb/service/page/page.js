@@ -22,7 +22,8 @@ let scale = 3; // digits after the point, by the width of the interval's range
 const percent = (x) => (100 * x).toFixed(1) + "\u00a0%";
 const whole = (x) => x.toLocaleString("en");
 const signed = (x) => (x === null ? "–" : (x > 0 ? "+" : x < 0 ? "−" : "") + fixed(Math.abs(x)));
-const between = (v, show = fixed) => show(v.lower) + " to " + show(v.upper);
+const when = (x) => new Date(1000 * x).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+const between = (v, show = fixed) => `${show(v.lower)}\u00a0to\u00a0${show(v.upper)}`; // on one line
 
 function seconds(x) {
   if (x === null || x === undefined) return "–";
@@ -84,6 +85,12 @@ function legend(id, list) {
 
 function showGain(id, title, gain, live) {
   at(id + "-title").textContent = title;
+  at(id).className = "big";
+  if (live.not_estimated) {
+    at(id).textContent = "–";
+    at(id + "-interval").textContent = "not estimated";
+    return;
+  }
   if (!gain) {
     at(id).textContent = "–";
     at(id + "-interval").textContent =
@@ -97,17 +104,34 @@ function showGain(id, title, gain, live) {
   at(id + "-interval").textContent = `${between(gain, signed)}: ${verdict}`;
 }
 
+// What all numbers below are about.
+function showScope(live) {
+  const now = live.versions.find((one) => one.number === live.problem_version);
+  at("since").hidden = live.n_versions < 2 || !now;
+  if (now) {
+    const note = now.note ? ` (${now.note})` : "";
+    const part = now.is_whole ? "" : `, counted from event ${whole(live.first_event)} on`;
+    const begins = now === live.versions[0] ? "Since version" : "As the log is read: version";
+    at("since").textContent = `${begins} ${now.number}, ${when(now.since)}${note}${part}`;
+  }
+  at("notice").hidden = !live.not_estimated;
+  if (at("notice").textContent !== live.not_estimated) at("notice").textContent = live.not_estimated;
+}
+
 function showTiles(live) {
   at("policy-title").textContent = `Mean ${live.unit}`;
-  at("policy").textContent = live.policy.mean === null ? "not known" : fixed(live.policy.mean);
-  at("policy-interval").textContent =
-    between(live.policy) + (live.policy.unseen > 0 ? `; ${percent(live.policy.unseen)} cannot be seen` : "");
+  const none = live.not_estimated;
+  at("policy").textContent = none ? "–" : live.policy.mean === null ? "not known" : fixed(live.policy.mean);
+  at("policy-interval").textContent = none
+    ? "not estimated"
+    : between(live.policy) + (live.policy.unseen > 0 ? `; ${percent(live.policy.unseen)} cannot be seen` : "");
   const rule = live.gain_on_baseline;
   showGain("baseline", rule ? `Gain on the baseline, ${rule.name}` : "Gain on the baseline", rule, live);
   const best = live.gain_on_best;
   showGain("best", best ? `Gain on the best action, ${best.name}` : "Gain on the best action", best, live);
   at("decisions").textContent = whole(live.n_decisions);
-  at("decisions-more").textContent = `${rate(live)}${whole(live.n_settled)} judged; model version ${whole(live.model_version)}`;
+  const judged = none ? "" : `${whole(live.n_settled)} judged; `;
+  at("decisions-more").textContent = `${rate(live)}${judged}model version ${whole(live.model_version)}`;
 }
 
 // Decisions per second over the last few looks.
@@ -122,6 +146,9 @@ function rate(live) {
 
 function showCurve(live) {
   const c = live.curve;
+  const hidden = at("curve-card").hidden;
+  at("curve-card").hidden = !!live.not_estimated;
+  if (hidden && !live.not_estimated) Charts.resize();
   at("curve-title").textContent = `Mean ${live.unit} over decisions`;
   const rows = c.decisions.map((n, i) => [
     n,
@@ -187,8 +214,8 @@ function showExploration(live) {
   pairs("exploration", [
     ["of late", percent(e.recent)],
     ["of all decisions", percent(e.share)],
-    [`cost per decision`, e.cost.mean === null ? "not known" : `${signed(e.cost.mean)} ${live.unit}`],
-    ["interval of the cost", between(e.cost, signed)],
+    ["cost per decision", live.not_estimated ? "not estimated" : e.cost.mean === null ? "not known" : `${signed(e.cost.mean)} ${live.unit}`],
+    ["interval of the cost", live.not_estimated ? "–" : between(e.cost, signed)],
   ]);
   const rows = live.windows.decisions.map((n, i) => [n, live.windows.explored[i]]);
   const most = Math.max(0.05, ...live.windows.explored);
@@ -217,7 +244,7 @@ function showLongTables(live) {
 function showRules(live) {
   const lines = live.rules.map((r) => {
     const line = element("li");
-    const held = element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
+    const held = r.held === null ? element("b", "not known", "soft") : element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
     line.append(element("b", r.name), held, element("div", r.says), element("div", r.stands, "small"));
     return line;
   });
@@ -230,6 +257,8 @@ function showFeedback(live) {
   pairs("feedback", [
     ["decisions that reveal something", whole(f.expected)],
     ["of these, with feedback", f.expected ? `${whole(f.answered)} (${percent(share)})` : "–"],
+    ...(f.by_default === null ? [] : [["by default after waiting", whole(f.by_default)]]),
+    ...(f.replaced ? [["came after the default, not in the means", whole(f.replaced)]] : []),
     ["not complete yet", whole(f.waiting)],
     ["delay, half of them within", seconds(f.delay_p50)],
     ["delay, nine in ten within", seconds(f.delay_p90)],
@@ -246,14 +275,45 @@ function showGraph(live) {
   }
   fill(
     "graph",
-    "Playing a row reveals the columns",
+    g.matrix.flat().includes(null) ? "Playing a row reveals the columns; how often “may” does is learned" : "Playing a row reveals the columns",
     ["played", ...g.actions],
     g.matrix.map((row, i) => [
       g.actions[i],
-      ...row.map((p) => [p === 1 ? "yes" : p === 0 ? "no" : number(p, 2), p > 0 ? "yes" : "no"]),
+      ...row.map((p) => [p === null ? "may" : p === 1 ? "yes" : p === 0 ? "no" : number(p, 2), p === null ? "may" : p > 0 ? "yes" : "no"]),
     ])
   );
 }
+
+function showVersions(live) {
+  const earlier = live.n_versions - live.versions.length;
+  fill(
+    "versions",
+    "What was decided since when; results are those this page has seen" + (earlier ? `; ${whole(earlier)} earlier are left out` : ""),
+    ["version", ["since", "text"], "decisions", `mean ${live.unit}`],
+    live.versions.map((v) => {
+      const now = v === live.versions[0];
+      const count = v.n_decisions === null ? "–" : whole(v.n_decisions) + (v.is_whole ? "" : " seen");
+      return [
+        [v.number + (now ? " now" : ""), now ? "now" : ""],
+        [when(v.since) + (v.note ? `: ${v.note}` : ""), "text"],
+        [count, "wraps"],
+        [result(v, live), "wraps"],
+      ];
+    })
+  );
+}
+
+// Each version has its own digits: a wide interval does not need those of a narrow one.
+function result(v, live) {
+  if (v.n_decisions === null) return "not seen";
+  if (!v.value) return "not estimated";
+  if (v.value.mean === null) return "not known";
+  const shown = digits(v.value);
+  const unit = v.unit === live.unit ? "" : ` ${v.unit}`;
+  return `${v.value.mean.toFixed(shown)}${unit} (${between(v.value, (x) => x.toFixed(shown))})`;
+}
+
+const digits = (v) => Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v.upper - v.lower) || 1))));
 
 function showService(live) {
   fill(
@@ -277,9 +337,9 @@ function show(live) {
   const name = live.name || "graphcb";
   at("name").textContent = name;
   document.title = `${name} · graphcb`;
-  const width = Math.abs(live.policy.upper - live.policy.lower) || 1;
-  scale = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(width))));
+  scale = digits(live.policy);
   at("main").hidden = false;
+  showScope(live);
   showTiles(live);
   showCurve(live);
   showActions(live);
@@ -287,13 +347,15 @@ function show(live) {
   showRules(live);
   showFeedback(live);
   showGraph(live);
+  showVersions(live);
   showService(live);
   if (Date.now() - tables > 5000) {
     showLongTables(live);
     tables = Date.now();
   }
   const behind = live.n_events - live.seen_event;
-  const since = live.first_event ? `, counted from event ${whole(live.first_event)} on` : "";
+  const now = live.versions.find((one) => one.number === live.problem_version);
+  const since = now && !now.is_whole && live.n_versions < 2 ? `, counted from event ${whole(live.first_event)} on` : "";
   state(behind > 2000 ? `reading the log: ${whole(behind)} events to go` : `live${since}`, true);
 }
 

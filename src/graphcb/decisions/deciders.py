@@ -1,0 +1,278 @@
+"""A decider: one of many processes that decide for one log in PostgreSQL."""
+
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+from graphcb.agents import Agent
+from graphcb.checks import as_positive
+from graphcb.decisions.calls import Calls
+from graphcb.decisions.decision import read_decision_id
+from graphcb.decisions.inbox import (
+    STALENESS,
+    has_inbox,
+    lock_graphs,
+    lock_tokens,
+    put_decisions,
+    put_feedbacks,
+)
+from graphcb.decisions.incoming import NewFeedback
+from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.records import read_start
+from graphcb.decisions.storage import (
+    Durability,
+    LogError,
+    Storage,
+    check_process,
+    new_storage,
+    without_password,
+)
+from graphcb.decisions.stored_graphs import StoredGraphs
+from graphcb.decisions.tables import (
+    DecisionRow,
+    FeedbackRow,
+    LogStart,
+    SnapshotRow,
+    select,
+)
+from graphcb.decisions.together import Together
+from graphcb.decisions.transition import Drawn, PolicyState, uniform_of
+from graphcb.decisions.versions import Versions
+from graphcb.decisions.writer import Pending
+from graphcb.files import FileError
+from graphcb.problems import Problem
+from graphcb.saving import from_bytes
+
+
+class StaleSnapshot(LogError):  # noqa: N818 - what is wrong
+    """The newest snapshot has missed too much: the learner is behind, or there is none."""
+
+
+class Decider(Calls):
+    """Decides with the newest snapshot of a log's agent; another process learns.
+
+    `log` is a URL postgresql://user@host/database, whose learner is a `Trainer` (`graphcb serve
+    --learn-only`). Any number of deciders may work at the same time, on any machine. Decisions and
+    feedback are durable in the database when they are returned, and the learner takes them into
+    the log in the order in which they came. Each decision names the snapshot that made it, so
+    that it is replayed bit for bit.
+
+    A snapshot is stale by the age of the oldest decision or feedback that it may not know. Beyond
+    `most_stale` seconds nothing is decided any more; feedback is still taken. `classes` are those
+    of your own that the agent contains.
+    """
+
+    def __init__(
+        self,
+        log: str,
+        *,
+        most_stale: float = 60.0,
+        durability: Durability = "power-loss",
+        classes: Iterable[type] = (),
+    ) -> None:
+        self.location, self._shown = log, without_password(log)
+        self.most_stale = as_positive("most_stale", most_stale)
+        self.staleness = float("inf")
+        self._durability, self._classes = durability, tuple(classes)
+        self._guard, self._process, self._closed = threading.RLock(), os.getpid(), False
+        self._opened: tuple[Storage, StoredGraphs] | None = None
+        self._snapshot: _Snapshot | None = None
+        with self.together():
+            pass
+
+    @contextmanager
+    def together(self) -> Iterator[Together]:
+        """A transaction for decisions and feedback that come at the same time, as in `Policy`."""
+        check_process(self._process, self._shown)
+        with self._guard:
+            storage, graphs = self._open()
+            try:
+                state, versions, start = self._newest(storage, storage.begin(STALENESS) or [])
+                given = storage, graphs, PartCounts(), state, versions, start
+                together = _Deciding(Pending(*given, has_deciders=True), self, self._classes)
+                yield together
+                together.finish()
+                storage.execute("COMMIT")
+            except BaseException as problem:
+                self._give_up(storage, graphs, problem)
+                raise
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of the log up to the one that decides here."""
+        return self._now().versions
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem that is decided now, if there is one."""
+        return self.versions.last.problem
+
+    @property
+    def n_events(self) -> int:
+        """The number of events that the snapshot knows."""
+        return self._now().state.position
+
+    @property
+    def model_version(self) -> int:
+        """The number of feedbacks that the snapshot has learned from."""
+        return self._now().state.n_feedbacks
+
+    def close(self) -> None:
+        """Close the connection; may be called again."""
+        self._closed = True
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
+
+    def __enter__(self) -> "Decider":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Decider({self._shown!r})"
+
+    def _now(self) -> "_Snapshot":
+        if self._snapshot is None:
+            raise LogError(f"{self._shown}: this decider is not open")
+        return self._snapshot
+
+    def _open(self) -> tuple[Storage, StoredGraphs]:
+        """The connection; a new one at first and after an error."""
+        if self._closed:
+            raise LogError(f"{self._shown}: this decider is closed; open another")
+        if self._opened is not None:
+            return self._opened
+        given: Any = {"durability": self._durability, "shares": True}
+        storage = new_storage(self.location, writes=True, **given)
+        try:
+            storage.open()
+            if not storage.has_log() or not has_inbox(storage):
+                raise LogError(
+                    f"{self._shown}: must be a log with a learner; start one with graphcb serve "
+                    "PROBLEM --log URL --learn-only"
+                )
+            start = read_start(storage)
+            if self._snapshot is not None and start.name != self._snapshot.start.name:
+                raise FileError(f"{self._shown}: another log has taken the place of this one")
+        except BaseException:
+            storage.close()
+            raise
+        self._opened = storage, StoredGraphs(storage, partial(lock_graphs, storage))
+        return self._opened
+
+    def _newest(self, storage: Storage, answer: list[Any]) -> "_Snapshot":
+        """The newest snapshot, by the answer to the question which it is and how old."""
+        if len(answer) != 1:
+            raise FileError(f"{self._shown}: damaged: graphcb_learner must have one row")
+        position, self.staleness = int(answer[0][0]), float(answer[0][1])
+        known = self._snapshot
+        if known is not None and known.state.position >= position:
+            return known
+        rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
+        if not rows:
+            raise LogError(f"{self._shown}: the learner has not published a snapshot; try again")
+        row: SnapshotRow = rows[0]
+        start = read_start(storage)
+        versions = Versions.read(storage, start).until(row.position)
+        where = f"{self._shown}, snapshot {row.position}"
+        agent: Agent = from_bytes(row.agent, where=where, classes=self._classes)
+        state = PolicyState(agent, row.position, row.n_feedbacks, versions.last.number)
+        self._snapshot = _Snapshot(state, versions, start)
+        return self._snapshot
+
+    def _give_up(self, storage: Storage, graphs: StoredGraphs, problem: BaseException) -> None:
+        """Roll back what was refused; after anything else, connect again the next time."""
+        refused = isinstance(problem, ValueError | TypeError | LookupError | StaleSnapshot)
+        if refused and not isinstance(problem, FileError):
+            with suppress(LogError):
+                storage.execute("ROLLBACK")
+                graphs.forget()
+                return
+        storage.close()
+        self._opened = None
+
+
+class _Snapshot(NamedTuple):
+    """A published state, and the log as it was then."""
+
+    state: PolicyState
+    versions: Versions
+    start: LogStart
+
+
+class _Deciding(Together):
+    """A transaction of a decider: the agent stays as it is, and rows go into the inbox."""
+
+    def __init__(self, pending: Pending, decider: Decider, classes: tuple[type, ...]) -> None:
+        super().__init__(pending, pending.start, classes=classes)
+        self._staleness, self._most_stale = decider.staleness, decider.most_stale
+
+    def decide(self, context: Any, graph: Any = None, actions: Any = None) -> Any:
+        """Draw an action with the snapshot, unless it is too old."""
+        if self._staleness > self._most_stale:
+            raise StaleSnapshot(
+                f"{self.storage.location}: the newest snapshot may have missed "
+                f"{self._staleness:.0f} seconds, and {self._most_stale:g} are allowed: the learner "
+                "is behind, or there is none; try again"
+            )
+        return super().decide(context, graph, actions)
+
+    def _uniform(self, token: str) -> float:
+        return uniform_of(self._start.seed, token)
+
+    def _decided(self, one: Drawn, row: DecisionRow) -> DecisionRow:
+        return row._replace(position=0, snapshot=self._pending.state.position)
+
+    def _check_place(self) -> None:
+        """This is where decisions are made."""
+
+    def _read(self, names: list[str]) -> None:
+        """Read decisions, in the inbox or in the log, and keep others from answering them."""
+        location = self.storage.location
+        tokens = [read_decision_id(name, self.log_name, location)[1] for name in names]
+        if names:
+            lock_tokens(self.storage, [str(token) for token in tokens])
+        super()._read(names)
+
+    def _learn(self, new: NewFeedback) -> None:
+        """Leave it to the learner."""
+        told = new.indices.tobytes(), new.losses.tobytes()
+        row = FeedbackRow(0, time.time(), 0, *told, new.row.token)
+        self._feedbacks.append(row)
+        new.parts.append(row._replace(source=None))
+
+    def _store(self) -> None:
+        if self._decisions:
+            put_decisions(self.storage, self._decisions)
+            self._decisions.clear()
+        if self._feedbacks:
+            put_feedbacks(self.storage, self._feedbacks)
+            self._feedbacks.clear()
+
+    def fill_in(self, now: float) -> Any:
+        """Only the learner does."""
+        raise self._not_here()
+
+    def prune(self, before: float) -> Any:
+        """Only the learner does."""
+        raise self._not_here()
+
+    def change(self, problem: Any = None, agent: Any = None, note: str = "") -> Any:
+        """Only the learner does."""
+        raise self._not_here()
+
+    def roll_back(self, version: int, note: str = "") -> Any:
+        """Only the learner does."""
+        raise self._not_here()
+
+    def _not_here(self) -> ValueError:
+        return ValueError(
+            f"{self.storage.location}: a decider only decides and takes feedback; ask the learner "
+            "(graphcb serve --learn-only)"
+        )

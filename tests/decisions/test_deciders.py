@@ -1,0 +1,415 @@
+"""Many deciders and one learner on a PostgreSQL server: nothing is lost, doubled or made up."""
+
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from graphcb import DecisionLog, Policy, Problem, SquareCBG
+from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
+from graphcb.decisions import training as trainings
+from graphcb.evaluation import evaluate, logged, shadow, summarize
+from graphcb.saving import to_bytes
+from graphcb.service.watching import Watch
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytestmark = pytest.mark.slow
+
+PROBLEM = Problem(
+    ["a", "b", "c"],
+    reveals={"all": ["c"], "own": True},
+    features={"x": "number", "kind": "category"},
+)
+
+
+@pytest.fixture
+def url(server):
+    return server.url(f"s{secrets.token_hex(6)}")
+
+
+@pytest.fixture
+def trainer(url, monkeypatch):
+    """One that publishes with every step."""
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    with Trainer(url, problem=PROBLEM, seed=1) as one:
+        yield one
+
+
+def context(k):
+    return {"x": k % 7 / 7, "kind": "ab"[k % 2]}
+
+
+def losses(decision, k):
+    shown = ("a", "b", "c") if decision.action == "c" else (decision.action,)
+    return {name: 1.0 if name == "c" else float((k + ord(name)) % 3 / 2) for name in shown}
+
+
+def play(deciders, n_rounds, trainer=None, *, every=10):
+    """Rounds by turns, each with its feedback at another decider; steps in between."""
+    made = []
+    for k in range(n_rounds):
+        one = deciders[k % len(deciders)].decide(context(k))
+        made.append(one)
+        other = deciders[(k + 1) % len(deciders)]
+        assert other.feedback(one.decision_id, losses(one, k)).counted
+        if trainer is not None and k % every == 0:
+            trainer.step()
+    return made
+
+
+def settle(trainer):
+    while sum(trainer.step()[:2]):
+        pass
+
+
+def test_decisions_of_all_deciders_are_replayed_bit_for_bit(url, trainer):
+    with Decider(url) as first, Decider(url) as second:
+        made = play([first, second], 60, trainer)
+        assert first.n_events > 60
+        assert first.model_version == made[-1].model_version or second.model_version
+    settle(trainer)
+    assert (trainer.n_events, trainer.model_version) == (120, 60)
+    state = to_bytes(trainer.agent)
+    trainer.close()
+    with DecisionLog(url) as log:
+        rows = list(log)
+        assert [row.decision_id for row in rows] == [one.decision_id for one in made]
+        assert [tuple(row.probabilities) for row in rows] == [one.probabilities for one in made]
+        assert [row.feedback.losses.tolist() for row in rows] == [
+            list(losses(one, k).values()) for k, one in enumerate(made)
+        ]
+        snapshots = [row.snapshot for row in rows]
+        assert snapshots == sorted(snapshots)
+        assert len(set(snapshots)) >= 6
+        assert to_bytes(replay(log).agent) == state
+        assert summarize(log).n_used == 60
+    assert verify(url) == []
+    with Trainer(url, checkpoint_every=10) as again:
+        assert to_bytes(again.agent) == state
+
+
+def test_a_decision_that_a_snapshot_did_not_make_is_noticed(url, trainer):
+    with Decider(url) as decider:
+        play([decider], 20, trainer)
+    settle(trainer)
+    trainer.close()
+    import psycopg
+
+    from graphcb.decisions.storage import new_storage
+    from graphcb.decisions.tables import DecisionRow, checksum, select
+
+    storage = new_storage(url, writes=False)
+    storage.open()
+    storage.format = 3
+    row = select(storage, DecisionRow, "ORDER BY position DESC LIMIT 1")[0]
+    storage.close()
+    forged = row._replace(snapshot=0)
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "UPDATE graphcb_decisions SET snapshot = 0, checksum = %s WHERE position = %s",
+            (checksum(forged), row.position),
+        )
+    (problem,) = verify(url)
+    assert f"decision {row.position} differs from the log when replayed" in problem
+
+
+def test_feedback_in_parts_through_several_deciders_counts_once(url, trainer):
+    with Decider(url) as first, Decider(url) as second:
+        made = next(
+            one for one in iter(lambda: first.decide(context(0)), None) if one.action == "c"
+        )
+        name = made.decision_id
+        assert first.feedback(name, {"a": 0.5}).counted
+        assert not second.feedback(name, {"a": 0.5}).counted
+        assert second.feedback(name, {"a": 0.5, "b": 1.0}).counted
+        with pytest.raises(ValueError, match="must agree with what is known of decision"):
+            first.feedback(name, {"b": 0.0})
+        trainer.step()
+        assert not second.feedback(name, {"b": 1.0}).counted
+        with pytest.raises(ValueError, match="must agree with what is known of decision"):
+            second.feedback(name, {"a": 0.0})
+        assert first.feedback(name, {"c": 0.0}).counted
+        settle(trainer)
+    with DecisionLog(url) as log:
+        seen = next(row for row in log if row.decision_id == name).feedback
+    assert dict(zip(seen.actions, seen.losses.tolist(), strict=True)) == {"a": 0.5, "b": 1, "c": 0}
+    assert len(seen.parts) == 3
+
+
+def test_two_deciders_cannot_accept_what_contradicts_at_the_same_time(url, trainer):
+    with Decider(url) as first, Decider(url) as second, ThreadPoolExecutor(1) as other:
+        name = first.decide(context(0)).decision_id
+        with first.together() as together:
+            assert together.feedback(name, {"a": 0.5}).counted
+            waiting = other.submit(second.feedback, name, {"a": 1.0})
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.3)
+        with pytest.raises(ValueError, match="must agree with what is known of decision"):
+            waiting.result(timeout=20.0)
+        assert trainer.step()[:2] == (1, 1)
+
+
+def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_version(url, trainer):
+    with Decider(url) as decider:
+        play([decider], 5)
+        before = decider.decide(context(0))  # with the first version, taken in after the change
+        trainer.step()
+        with trainer.together() as together:
+            late = Decider(url)
+            waiting = late.decide(context(1))
+            together.change(
+                Problem(
+                    ["c", "d"],
+                    features=PROBLEM.features,
+                    baseline={"action": "c", "mode": "shadow"},
+                )
+            )
+        watch = Watch(url, trainer.versions, pause=0.0)
+        trainer.step()
+        after = decider.decide(context(2))
+        assert after.actions == ("c", "d")
+        assert decider.feedback(before.decision_id, {before.action: 0.5}).counted
+        assert late.feedback(waiting.decision_id, {waiting.action: 0.5}).counted
+        decider.feedback(after.decision_id, {after.action: 1.0})
+        late.close()
+        settle(trainer)
+        with watch.looking():
+            assert (watch.tally.n, watch.tally.keeping.n) == (1, 1)
+        watch.close()
+    trainer.close()
+    with DecisionLog(url) as log:
+        assert {row.decision_id: row.version for row in log}[waiting.decision_id] == 1
+        assert {row.decision_id: row.version for row in log}[after.decision_id] == 2
+        found = summarize(log)
+        assert (found.n_decisions, found.kept.baseline.deviations) == (8, 0.0)
+    assert verify(url) == []
+
+
+def test_one_learner_at_a_time_and_no_other_writer_decides(url, trainer):
+    with pytest.raises(LogError, match="another policy is writing to this log"):
+        Trainer(url)
+    with Decider(url) as decider:
+        made = decider.decide(context(0))
+    with pytest.raises(ValueError, match="this log has deciders, which decide and take feedback"):
+        trainer.decide(context(0))
+    trainer.step()
+    trainer.close()
+    with Policy(url) as policy:
+        with pytest.raises(ValueError, match="this log has deciders"):
+            policy.decide(context(0))
+        with pytest.raises(ValueError, match="this log has deciders"):
+            policy.feedback(made.decision_id, {made.action: 1.0})
+        assert policy.n_events == 1
+        policy.change(Problem(["a", "b"], features=PROBLEM.features))
+    with Trainer(url), Decider(url) as decider:
+        assert decider.decide(context(0)).actions == ("a", "b")
+
+
+def test_a_log_with_events_may_be_opened_to_deciders(url):
+    with Policy(url, problem=PROBLEM, seed=3) as policy:
+        made = [policy.decide(context(k)) for k in range(20)]
+        for k, one in enumerate(made[:10]):
+            policy.feedback(one.decision_id, losses(one, k))
+    with Trainer(url) as trainer, Decider(url) as decider:
+        assert decider.model_version == 10
+        assert decider.feedback(made[15].decision_id, losses(made[15], 15)).counted
+        assert not decider.feedback(made[5].decision_id, losses(made[5], 5)).counted
+        play([decider], 5)
+        settle(trainer)
+        assert trainer.model_version == 16
+    assert verify(url) == []
+
+
+def test_what_is_refused_changes_nothing(url, trainer):
+    with Decider(url) as decider:
+        with pytest.raises((ValueError, TypeError), match="must be a number, got 'much'"):
+            decider.decide({"x": "much", "kind": "a"})
+        with pytest.raises(LookupError, match="where no decision has these digits"):
+            decider.feedback(f"{decider.decide(context(0)).decision_id[:-4]}0000", {"a": 0.5})
+        with pytest.raises(LookupError, match="is from another log"):
+            decider.feedback("00000000-0-0123456789abcdef", {"a": 0.5})
+        with decider.together() as together:
+            for call in (
+                lambda: together.change(PROBLEM),
+                lambda: together.roll_back(1),
+                lambda: together.prune(0.0),
+                lambda: together.fill_in(0.0),
+            ):
+                with pytest.raises(ValueError, match="a decider only decides and takes feedback"):
+                    call()
+        assert trainer.step()[:2] == (1, 0)
+
+
+def test_decisions_stop_when_the_snapshot_is_too_old_and_feedback_goes_on(url, trainer):
+    with Decider(url) as decider:
+        made = decider.decide(context(0))
+        decider.most_stale = 1e-9
+        with pytest.raises(StaleSnapshot, match="the learner is behind, or there is none"):
+            decider.decide(context(1))
+        assert decider.feedback(made.decision_id, losses(made, 0)).counted
+        decider.most_stale = 60.0
+        decider.decide(context(1))
+
+
+def test_staleness_counts_from_the_oldest_row_that_is_not_known(url, trainer, monkeypatch):
+    monkeypatch.setattr(trainings, "AT_ONCE", 2)
+    with Decider(url) as decider, DecisionLog(url) as log:
+        for k in range(5):
+            decider.decide(context(k))
+        came = log.storage.execute("SELECT arrived_at FROM graphcb_inbox ORDER BY arrival")
+        known = "SELECT snapshot, known_at FROM graphcb_learner"
+        assert trainer.step() == (2, 0, 0, False)
+        assert log.storage.execute(known) == [(2, *came[1])]
+        assert trainer.step() == (2, 0, 0, False)
+        assert log.storage.execute(known) == [(4, *came[3])]
+        assert trainer.step() == (1, 0, 0, True)
+        ((snapshot, known_at),) = log.storage.execute(known)
+        assert snapshot == 5
+        assert known_at > came[4][0]
+        decider.decide(context(9))
+        assert decider.n_events == 5
+
+
+def test_a_snapshot_is_not_published_before_it_is_due(url):
+    with Trainer(url, problem=PROBLEM, publish_every=1e9) as trainer, Decider(url) as decider:
+        decider.decide(context(0))
+        trainer.step()
+        decider.decide(context(0))
+        assert decider.n_events == 0
+        trainer.change(Problem(["a", "b"]))
+        trainer.step()
+        assert decider.decide(None).actions == ("a", "b")
+
+
+def test_what_deciders_cannot_keep_is_refused(url):
+    cost = {"at_most": 1.0, "per": "day", "costs": {"c": 1.0}}
+    hard = Problem(["a", "c"], budgets={"money": {**cost, "hard": True}})
+    with pytest.raises(ValueError, match="`budgets` must not be hard for a log with deciders"):
+        Trainer(url, problem=hard)
+    kept = Problem(["a", "c"], baseline="a")
+    with pytest.raises(ValueError, match="`baseline` must be left out for a log with deciders"):
+        Trainer(url, problem=kept)
+    with Trainer(url, problem=Problem(["a", "c"], budgets={"money": cost})) as trainer:
+        with pytest.raises(ValueError, match="`budgets` must not be hard"):
+            trainer.change(hard)
+        assert len(trainer.versions) == 1
+        with Decider(url) as decider:
+            for _ in range(20):
+                decider.decide(None)
+        settle(trainer)
+    with Policy(url) as policy, pytest.raises(ValueError, match="`baseline` must be left out"):
+        policy.change(kept)
+    assert verify(url) == []
+
+
+def test_a_file_has_no_deciders(tmp_path):
+    with pytest.raises(ValueError, match="`log` must be a URL postgresql://"):
+        Trainer(str(tmp_path / "log.db"), problem=PROBLEM)
+    with pytest.raises(ValueError, match="the log of a decider must be a URL postgresql://"):
+        Decider(str(tmp_path / "log.db"))
+
+
+def test_without_a_learner_there_is_nothing_to_decide_with(url):
+    with pytest.raises(LogError, match="must be a log with a learner; start one"):
+        Decider(url)
+    with Policy(url, problem=PROBLEM):
+        pass
+    with pytest.raises(LogError, match="must be a log with a learner"):
+        Decider(url)
+
+
+def test_graphs_of_rounds_are_stored_once_by_any_number_of_deciders(url):
+    each = Problem("each round", reveals="each round")
+    from graphcb import graphs
+
+    with Trainer(url, problem=each) as trainer:
+        with Decider(url) as first, Decider(url) as second:
+            for k in range(12):
+                one = (first, second)[k % 2]
+                graph = (graphs.bandit(3), graphs.full_information(3))[k // 2 % 2]
+                one.decide({"x": 1.0}, graph, ["a", "b", "c"])
+        settle(trainer)
+    with DecisionLog(url) as log:
+        assert len(list(log)) == 12
+        assert log.storage.execute("SELECT count(*) FROM graphcb_graphs") == [(2,)]
+    assert verify(url) == []
+
+
+def test_an_agent_without_a_problem_has_deciders_too(url):
+    from graphcb import graphs
+    from graphcb.oracles import LinearOGD
+
+    with Trainer(url, SquareCBG(LinearOGD(3, 1)), seed=0) as trainer:
+        with Decider(url) as decider:
+            for k in range(10):
+                made = decider.decide([k / 10], graphs.bandit(3))
+                decider.feedback(made.decision_id, {made.action: 0.5})
+                trainer.step()
+        assert np.isfinite(made.probabilities).all()
+    assert verify(url) == []
+
+
+def test_the_agent_behind_a_baseline_is_that_of_the_snapshot(url, monkeypatch):
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    baseline = {"action": "a", "mode": "shadow"}
+    problem = Problem(["a", "b"], reveals="full_information", baseline=baseline)
+    with Trainer(url, problem=problem, seed=0) as trainer, Decider(url) as decider:
+        for k in range(30):
+            made = decider.decide(None)
+            assert made.action == "a"
+            decider.feedback(made.decision_id, {"a": 0.75, "b": 0.25})
+            if k % 5 == 0:
+                settle(trainer)
+        settle(trainer)
+    with DecisionLog(url) as log:
+        rows, target = list(log), shadow(log)
+        played = {row.snapshot: target(row) for row in rows}
+        assert played[0].tolist() != played[max(played)].tolist()
+        assert evaluate(log, shadow(log), against=logged).difference.value < -0.3
+
+
+def test_a_log_whose_start_was_removed_goes_on(url, trainer):
+    with Decider(url) as decider:
+        made = play([decider], 20, trainer)
+        settle(trainer)
+        middle = time.time()
+        decider.decide(context(0))  # with a snapshot from before what is removed
+        trainer.step()
+        assert trainer.prune(middle).n_decisions == 20
+        with pytest.raises(LookupError, match="where no decision has these digits"):
+            decider.feedback(made[0].decision_id, {made[0].action: 0.5})
+        play([decider], 5, trainer)
+        settle(trainer)
+    trainer.close()
+    assert verify(url) == []
+
+
+def test_feedback_for_a_decision_that_was_removed_meanwhile_is_passed_over(url, trainer):
+    with Decider(url) as decider:
+        made = decider.decide(context(0))
+        trainer.step()
+        assert decider.feedback(made.decision_id, {made.action: 0.5}).counted
+        trainer.prune(time.time() + 1.0)
+        assert trainer.step() == (0, 0, 1, True)
+        play([decider], 3, trainer)
+        settle(trainer)
+    trainer.close()
+    assert verify(url) == []
+
+
+def test_what_waits_gets_its_default_and_a_late_answer_takes_its_place(url, monkeypatch):
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    problem = Problem(["a", "b"], defaults={"waiting": 5.0, "loss": 1.0})
+    with Trainer(url, problem=problem, seed=0) as trainer, Decider(url) as decider:
+        made = decider.decide(None)
+        trainer.step()
+        assert trainer.fill_in(time.time() + 10.0) == 1
+        receipt = decider.feedback(made.decision_id, {made.action: 0.0})
+        assert "in place of the default after waiting" in receipt.message
+        assert trainer.step().n_feedbacks == 1
+    with DecisionLog(url) as log:
+        (row,) = log
+    assert row.feedback.losses.tolist() == [0.0]
+    assert verify(url) == []
