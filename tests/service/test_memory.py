@@ -9,7 +9,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 
 from .conftest import FRAUD, ITEMS
 
-N = 1000
+N = 500
 
 
 def decide(service, n):
@@ -41,7 +41,10 @@ def n_objects():
 @pytest.mark.parametrize(("problem", "ask"), [(FRAUD, decide), (ITEMS, rank)])
 def test_what_is_kept_does_not_grow_with_decisions(start, problem, ask):
     service = start(problem)
-    ask(service, N - 10)  # which loads all kernels
-    before = n_objects()
-    ask(service, N)
-    assert n_objects() - before < N / 20
+    ask(service, 100)
+    grown = []
+    for n in (N, N + 10, N + 20):  # a kernel that is loaded on the way counts in one of them
+        before = n_objects()
+        ask(service, n)
+        grown.append(n_objects() - before)
+    assert min(grown) < N / 20
