@@ -73,6 +73,8 @@ PARTS = (
     Part("dsjson", "Logs of other programs", "dsjson.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part("service", "The decision service", "service/rates.py"),
+    Part("service-memory", "The memory of the decision service", "service/memory.py"),
+    Part("service-start", "The start of the decision service", "service/start.py"),
     Part(
         "faults", "Faults of every kind, made on purpose", "campaign.py",
         quick=("--quick", "--only", "faults"),

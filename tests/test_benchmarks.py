@@ -1,17 +1,21 @@
 """Every part of the benchmarks runs, and the report replaces just the part that was run."""
 
+import contextlib
 import os
 import platform
 import re
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "service")]
 import measure  # noqa: E402
+import paced  # noqa: E402
 import report  # noqa: E402
 from faults import sabotage, server  # noqa: E402
 
@@ -125,6 +129,49 @@ def test_exponent_of_a_power():
 
 def test_spread_is_median_and_quartiles():
     assert measure.spread([4.0, 1.0, 2.0, 5.0, 3.0]) == (3.0, 2.0, 4.0)
+
+
+def test_requests_are_evenly_spaced():
+    assert paced.schedule(4.0, 1.5) == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
+
+
+@pytest.mark.parametrize(
+    ("share", "value"), [(0.0, 1.0), (0.5, 50.0), (0.99, 99.0), (0.991, 100.0), (1.0, 100.0)]
+)
+def test_a_quantile_is_a_value_that_occurred(share, value):
+    assert paced.quantile([float(n) for n in range(100, 0, -1)], share) == value
+
+
+def test_an_answer_is_read_once_it_is_whole():
+    answer = b'HTTP/1.1 404 Not Found\r\ncontent-type: x\r\nContent-Length: 8\r\n\r\n{"a": 1}'
+    assert paced.read_answer(answer) == (404, b'{"a": 1}')
+    assert all(paced.read_answer(answer[:end]) is None for end in range(len(answer)))
+
+
+def test_a_delay_counts_for_the_requests_that_waited():
+    """32 connections, 33 requests due at once: the last waits for an answer to another."""
+    answers = []
+
+    def serve(listener):
+        with contextlib.ExitStack() as stack:
+            streams = [stack.enter_context(listener.accept()[0]) for _ in range(32)]
+            for stream in streams:
+                stream.recv(1000)
+            for stream in [*streams, None]:
+                if stream is None:
+                    stream = streams[0]
+                    answers.append(stream.recv(1000))
+                stream.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        sent = paced.send(address, [paced.as_request("/", str(n)) for n in range(33)], [0.0] * 33)
+        thread.join()
+    assert answers[0].endswith(b"\r\n\r\n32")
+    assert sent[32].latency > sent[32].late >= min(one.latency for one in sent[:32])
+    assert [one.body for one in sent] == [b"{}"] * 33
 
 
 def test_timed_stops_after_a_long_call():

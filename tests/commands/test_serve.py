@@ -154,6 +154,24 @@ def test_keys_from_the_command_line(tmp_path, capsys):
     assert "`file` must be an existing file of keys, got" in capsys.readouterr().err
 
 
+def test_a_kill_leaves_at_most_5000_events_to_replay(problem, monkeypatch):
+    from graphcb.decisions.records import newest_checkpoint
+    from graphcb.service import server
+
+    found = []
+
+    def run(running, listener, greet):
+        policy = running.config.app.desk.policy
+        for _ in range(5):
+            policy.decide_many([{}] * 1000)
+        with DecisionLog(policy.location) as log:
+            found.append(newest_checkpoint(log.storage))
+
+    monkeypatch.setattr(server, "run", run)
+    assert main(["serve", str(problem), "--port", "0", "--durability", "process-kill"]) == 0
+    assert found == [5000]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -370,3 +370,28 @@ def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(tallies, "MOST_CELLS", 100)
     tally.decided(row(10_001, 1))
     assert 0 < tally._cells <= 100
+
+
+def test_actions_whose_names_never_come_again_are_not_all_remembered(monkeypatch):
+    monkeypatch.setattr(tallies, "MOST_NAMES", 10)
+    tally = LiveTally(only(Problem("each round", feedback="rewards")))
+    for position in range(1, 10_001):
+        names = [f"item {position}", "always there"]
+        one = row(position, int(position % 2 == 0))
+        tally.decided(one._replace(actions=names, action=names[one.action_index]))
+    assert len(tally.played) <= 20
+    assert tally.played.most_common(1) == [("always there", 5000)]
+    assert max(len(window.played) for window in tally.windows) <= 20
+    assert sum(window.n for window in tally.windows) == 10_000
+
+
+def test_decisions_that_wait_share_their_names_and_graphs(policy):
+    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    for _ in range(3):
+        play(policy, 20, answered=False)
+        with watch.looking():
+            waiting = list(watch.tally._open.values())
+    assert len(waiting) > 3
+    assert len({id(one.graph) for one in waiting}) == 1
+    assert len({id(one.names) for one in waiting}) == 1
+    watch.close()

@@ -10,6 +10,8 @@ from typing import Any
 from graphcb.commands.command import Commands
 from graphcb.commands.packages import need
 
+CHECKPOINT_EVERY = 5000  # events: as many as half a second replays after a kill
+
 
 def add_to(commands: Commands) -> None:
     """Add both commands to the parser."""
@@ -182,6 +184,7 @@ def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
     settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
     if options.learn_only:
         return _wait_for(lambda: _open_writer(Trainer, log, problem, settings))
+    settings["checkpoint_every"] = CHECKPOINT_EVERY
     return _open_writer(Policy, log, problem, settings)
 
 

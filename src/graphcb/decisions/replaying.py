@@ -11,6 +11,7 @@ from graphcb.decisions.encoding import FLOAT, numbers
 from graphcb.decisions.log import DecisionLog
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.parts import merge, read_decision, read_part
+from graphcb.decisions.reading_ahead import read_with_decisions
 from graphcb.decisions.snapshots import Snapshots
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
@@ -139,7 +140,7 @@ def _steps(
     """The events after the first state; the counts of feedbacks are kept up to date."""
     state, counts = first
     snapshots = Snapshots(source.storage, state, until, source.classes)
-    for row in records.read_events(source.storage, state.position, until):
+    for row, decision in read_with_decisions(source.storage, state.position, until):
         before, agent = state, state.agent
         if isinstance(row, DecisionRow):
             state, agent = _decide(state, row, source, snapshots, check=check)
@@ -147,7 +148,7 @@ def _steps(
             new = _agent_of(row, source)
             state = PolicyState(new, row.position, state.n_feedbacks, state.version + 1)
         else:
-            state = _learn(state, row, source, counts)
+            state = _learn(state, row, decision, source, counts)
         snapshots.pass_by(state)
         yield Step(row.position, before, state, agent)
 
@@ -181,10 +182,13 @@ def _agent_of(row: VersionRow, source: _Source) -> Agent:
 
 
 def _learn(
-    state: PolicyState, row: FeedbackRow, source: _Source, counts: PartCounts
+    state: PolicyState,
+    row: FeedbackRow,
+    decision: DecisionRow | None,
+    source: _Source,
+    counts: PartCounts,
 ) -> PolicyState:
     storage, graphs = source.storage, source.graphs
-    decision = next(records.read_decisions(storage, [row.decision]), None)
     if decision is None or decision.position > row.position:
         raise FileError(
             f"{storage.location}: damaged: event {row.position} is the feedback for "

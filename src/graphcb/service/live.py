@@ -104,7 +104,7 @@ def _actions(tally: LiveTally, units: Units) -> list[ActionAnswer]:
     for window in tally.windows[-5:]:
         for name, count in window.played.items():
             recent[name] = recent.get(name, 0) + count
-    n_recent, judge = max(1, sum(recent.values())), tally.judge
+    n_recent, judge = max(1, sum(window.n for window in tally.windows[-5:])), tally.judge
     judged = judge.actions if tally.has_estimates else ()
     names = judge.actions or [name for name, _ in tally.played.most_common(2 * NAMED)]
     return [
@@ -124,7 +124,7 @@ def _windows(tally: LiveTally) -> WindowsAnswer:
     fixed = tally.problem.actions
     if isinstance(fixed, tuple):  # the colours of actions stay as they are
         names = [name for name in fixed if name in names]
-    sizes = [max(1, sum(window.played.values())) for window in windows]
+    sizes = [max(1, window.n) for window in windows]
     shares = {
         name: [window.played[name] / n for window, n in zip(windows, sizes, strict=True)]
         for name in names
@@ -138,7 +138,7 @@ def _windows(tally: LiveTally) -> WindowsAnswer:
 
 def _exploration(tally: LiveTally, units: Units) -> ExplorationAnswer:
     last = tally.windows[-5:]
-    n = max(1, sum(sum(window.played.values()) for window in last))
+    n = max(1, sum(window.n for window in last))
     recent = sum(window.explored for window in last) / n
     gain = units.gain("exploration", tally.judge.excess())
     cost = None if gain.mean is None else 0.0 - gain.mean

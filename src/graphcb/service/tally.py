@@ -18,6 +18,7 @@ MOST_OPEN = 20_000  # decisions that are remembered until their feedback is comp
 MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
 MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
 MOST_WINDOWS = 120
+MOST_NAMES = 200  # actions that stay when there are twice as many, of all and of each window
 NAMED = 8  # actions with a line of their own in the windows
 DELAYS: tuple[float, ...] = tuple(
     10.0 ** (k / 10 - 3) for k in range(101)
@@ -67,8 +68,9 @@ class VersionResult(NamedTuple):
 
 
 class LiveWindow(NamedTuple):
-    """Some decisions that follow each other."""
+    """Decisions that follow each other; of many actions, `played` has the most common."""
 
+    n: int
     played: Counter[str]
     explored: float
 
@@ -112,6 +114,7 @@ class LiveTally:
         self.per_window = 20
         self.windows: list[LiveWindow] = []
         self._in_last = self.per_window  # so that the first decision opens a window
+        self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
         self._by_default: dict[int, float] = {}  # when these decisions were made
         self._cells = 0
@@ -139,10 +142,14 @@ class LiveTally:
         """Count a decision."""
         p, known = row.probabilities, row.graph
         names = tuple(map(str, self.problem.actions if row.actions is None else row.actions))
+        if names == self._names:
+            names = self._names  # decisions that wait share their names
+        self._names = names
         self.n += 1
         explored = 1.0 - float(p.max())
         self.explored += explored
         self.played[names[row.action_index]] += 1
+        self.played = _most_common(self.played)
         self._into_window(names[row.action_index], explored)
         self.keeping.add(row)
         certain = None if row.informed else self.problem.certain_graph_for(names)
@@ -227,12 +234,23 @@ class LiveTally:
             if len(self.windows) >= MOST_WINDOWS:
                 pairs = zip(self.windows[::2], self.windows[1::2], strict=True)
                 self.windows = [
-                    LiveWindow(a.played + b.played, a.explored + b.explored) for a, b in pairs
+                    LiveWindow(
+                        a.n + b.n, _most_common(a.played + b.played), a.explored + b.explored
+                    )
+                    for a, b in pairs
                 ]
                 self.per_window *= 2
-            self.windows.append(LiveWindow(Counter(), 0.0))
+            self.windows.append(LiveWindow(0, Counter(), 0.0))
             self._in_last = 0
         self._in_last += 1
         last = self.windows[-1]
         last.played[name] += 1
-        self.windows[-1] = LiveWindow(last.played, last.explored + explored)
+        played = _most_common(last.played)
+        self.windows[-1] = LiveWindow(last.n + 1, played, last.explored + explored)
+
+
+def _most_common(played: Counter[str]) -> Counter[str]:
+    """The counts; without the rarest actions once there are too many names to remember."""
+    if len(played) <= 2 * MOST_NAMES:
+        return played
+    return Counter(dict(played.most_common(MOST_NAMES)))

@@ -40,6 +40,7 @@ class Watch:
         self.first = self.position = 0
         self._location, self._look_back, self._pause = location, look_back, pause
         self._log: DecisionLog | None = None
+        self._graphs: StoredGraphs | None = None
         self._guard = threading.Lock()
         self._next = 0.0
 
@@ -65,13 +66,14 @@ class Watch:
     def _close(self) -> None:
         if self._log is not None:
             self._log.close()
-        self._log = None
+        self._log = self._graphs = None
 
     def _read_on(self, end: float) -> None:
-        if self._log is None:
+        if self._log is None or self._graphs is None:
             self._log = DecisionLog(self._location)
-        log, storage = self._log, self._log.storage
-        graphs, until = StoredGraphs(storage), last_position(storage)
+            self._graphs = StoredGraphs(self._log.storage)
+        log, graphs, storage = self._log, self._graphs, self._log.storage
+        until = last_position(storage)
         log.refresh()
         self.versions, removed = log.versions, log.start.position or 0
         kept = self._kept_from(log, removed)
