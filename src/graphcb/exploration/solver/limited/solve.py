@@ -43,7 +43,7 @@ def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
         raise TypeError(
             f"`limits` must be a graphcb.Limits, or what its `on` returns; got {limits!r}"
         )
-    if is_known(limits):
+    if is_known(limits) and limits.lower.size == n_actions:
         return limits
     shapes = [np.shape(array) for array in limits]
     n_rows = len(limits.most)
