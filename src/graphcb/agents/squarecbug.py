@@ -22,6 +22,7 @@ from graphcb.describing import describe
 from graphcb.exploration import Limits, Method, Schedule
 from graphcb.exploration.schedules import as_setting
 from graphcb.graph_oracles import EdgeCounts, GraphOracle, LogisticEdges, as_graph_oracle
+from graphcb.graph_oracles.protocol import read_played_row
 from graphcb.graph_oracles.sides import certain_edges
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.loaded import check_kind
@@ -294,13 +295,9 @@ def _key(identifier: Any) -> Any:
 
 def _check_shown(graph: FeedbackGraph, played: int, revealed: Any) -> None:
     """Refuse revealed actions that the graph of the round does not reveal."""
-    row = graph.row(played)
+    index, _ = read_played_row(played, revealed, graph.n_actions)
+    row = graph.row(index)
     for position, action in enumerate(revealed):
-        if not 0 <= action < row.size:
-            raise IndexError(
-                f"`revealed` must be between 0 and {row.size - 1} (the round has {row.size} "
-                f"actions), got {action} at index {position}"
-            )
         if row[action] == 0.0:
             raise ValueError(
                 f"`revealed` must be what `graph` reveals, but action {played} does not reveal "
