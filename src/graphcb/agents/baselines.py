@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.protocol import Agent
+from graphcb.agents.protocol import act_on
 from graphcb.agents.rules import names_of
 from graphcb.checks import as_probabilities, listed
 from graphcb.exploration import BoxAndRows
+from graphcb.exploration.clashing import SLACK
 from graphcb.graphs import FeedbackGraph, as_graph
 
 Floats = NDArray[np.float64]
-
-SLACK = 1e-9  # by which linear limits may be missed
 
 
 def as_inner(agent: Any) -> Any:
@@ -25,6 +24,11 @@ def as_inner(agent: Any) -> Any:
         if isinstance(agent, type) or not callable(getattr(agent, role, None)):
             what = f"the class {agent.__name__}" if isinstance(agent, type) else _kind(agent)
             raise TypeError(f"`agent` must have the methods act and learn, got {what}")
+    if not getattr(agent, "informed", True):
+        raise TypeError(
+            f"`agent` must be given the graph by `act`, got {_kind(agent)}: nothing can be proven "
+            "beside a baseline without true reveal probabilities"
+        )
     return agent
 
 
@@ -52,8 +56,9 @@ def baseline_probabilities(
     """
     n_actions = as_graph(graph).n_actions
     if hasattr(baseline, "act"):
-        twin: Agent = copy.copy(baseline)
-        return as_probabilities(twin.act(context, graph, actions), n_actions)
+        given = {} if names is None or not hasattr(baseline, "rules") else {"names": names}
+        twin = copy.copy(baseline)
+        return as_probabilities(act_on(twin, context, graph, actions, **given), n_actions)
     called = names_of(n_actions, actions, names)
     if baseline not in called:
         raise ValueError(
@@ -77,13 +82,13 @@ def check_budgets(budgets: Sequence[Budget], baseline: Any, name: str = "baselin
                 )
             continue
         costs = budget.costs if isinstance(budget.costs, Mapping) else {}
-        cost, rounds = costs.get(baseline, 0.0), budget.rounds
+        cost = costs.get(baseline, 0.0)
         if budget.hard and cost != 0.0:
             raise ValueError(f"{start} it costs something, and the budget {budget.name!r} is hard")
-        if rounds is not None and not isinstance(cost, str) and cost * rounds > budget.at_most:
+        if not isinstance(cost, str) and cost > budget.per_round * (1.0 + SLACK):
             raise ValueError(
                 f"{start} it costs {cost:g}, and the budget {budget.name!r} allows "
-                f"{budget.at_most / rounds:g} per round"
+                f"{budget.per_round:g} per round"
             )
 
 
