@@ -1,19 +1,21 @@
 """The baseline of a round: today's rule, as probabilities."""
 
 import copy
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.protocol import act_on
-from graphcb.agents.rules import names_of
+from graphcb.agents.names import names_of
+from graphcb.agents.protocol import Agent, act_on, gamma_of, hook
 from graphcb.checks import as_probabilities, listed
+from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.clashing import SLACK
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.loaded import check_counts
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +70,47 @@ def baseline_probabilities(
     probabilities = np.zeros(n_actions)
     probabilities[called.index(baseline)] = 1.0
     return probabilities
+
+
+class BesideBaseline:
+    """What `Conservative` and `Shadow` have in common: an agent inside, and a baseline."""
+
+    def __init__(self, agent: Agent, baseline: Any) -> None:
+        self.agent, self.baseline = as_inner(agent), as_baseline(baseline)
+        check_budgets(getattr(agent, "budgets", ()), self.baseline)
+        self.n_rounds = 0
+
+    @property
+    def oracle(self) -> Any:
+        """The oracle of the agent inside, if it has one."""
+        return self.agent.oracle
+
+    @property
+    def gamma(self) -> float | None:
+        """The gamma of the agent inside in the last round, if there is one."""
+        return gamma_of(self.agent)
+
+    @property
+    def at_time(self) -> Callable[[float], None] | None:
+        """The hook of the agent inside, if it has one."""
+        return hook(self.agent, "at_time")
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        """The agent inside learns, whoever decided."""
+        self.agent.learn(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_inner(self.agent)
+        as_baseline(self.baseline)
+        check_counts(self, n_rounds=0)
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), agent=copy.copy(self.agent))
+        return twin
+
+    __repr__ = describe
 
 
 def check_budgets(budgets: Sequence[Budget], baseline: Any, name: str = "baseline") -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.names import speaks_of
 from graphcb.checks import as_numbers, listed
 
 Floats = NDArray[np.float64]
@@ -141,13 +142,7 @@ class Budget:
         return np.array(costs, dtype=np.float64)
 
     def _check_called(self, names: Sequence[Hashable]) -> None:
-        """Refuse a round that cannot speak of the same actions: texts, or anything else."""
-        if isinstance(names, range):
-            meets = any(isinstance(action, int | np.integer) for action in self.costs)
-        else:
-            kinds = {isinstance(action, str) for action in self.costs}
-            meets = any(isinstance(name, str) in kinds for name in names)
-        if not meets:
+        if not speaks_of(self.costs, names):
             raise ValueError(
                 f"`names` must call the actions what budget {self.name!r} calls them, as in "
                 f"{listed(map(repr, self.costs))}; got {listed(map(repr, names))}, so that "
