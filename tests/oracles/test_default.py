@@ -56,9 +56,7 @@ def test_predicts_before_it_has_learned():
 
 
 @pytest.mark.parametrize("kind", ["DenseBlend", "SparseBlend"])
-def test_decisions_before_the_first_feedback_share_one_model_nothing_changes(
-    kind, monkeypatch
-):
+def test_decisions_before_the_first_feedback_share_one_model_nothing_changes(kind, monkeypatch):
     context = [1.0, 2.0] if kind == "DenseBlend" else csr_array(np.array([[0.0, 1.0, 2.0]]))
     made, real = [], getattr(default, kind)
     monkeypatch.setattr(default, kind, lambda *sizes: made.append(sizes) or real(*sizes))
