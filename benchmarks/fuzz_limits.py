@@ -8,15 +8,12 @@ among them. An answer is invalid if it breaks a limit, its value is not the DEC 
 probabilities, or its bound is above the value of another p within the limits.
 """
 
-import sys
-import time
-from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
-from measure import part_arguments, print_table
+from fuzzing import Judged, fuzz, fuzz_arguments
 from numpy.typing import NDArray
-from programs import RandomProgram, random_programs
+from programs import RandomProgram
 
 import graphcb
 from graphcb.exploration import BoxAndRows
@@ -117,69 +114,19 @@ def invalid(
 
 
 def main() -> None:
-    given = part_arguments(
-        __doc__,
-        ("--programs", {"type": int, "default": 50_000}),
-        ("--seed", {"type": int, "default": 0}),
-        ("--least-gamma", {"type": float, "default": 1e-3}),
-    )
-    n_programs = 100 if given.quick else given.programs
-    rows: dict[str, Counter[str]] = defaultdict(Counter)
-    steps: dict[str, list[int]] = defaultdict(list)
-    gaps: dict[str, float] = defaultdict(float)
-    hard: list[str] = []
-    begin = time.perf_counter()
-    drawn = random_programs(n_programs, given.seed, (given.least_gamma, 1e8))
-    for number, program in enumerate(drawn):
+    given = fuzz_arguments(__doc__, 50_000)
+
+    def answer(number: int, program: RandomProgram) -> Judged:
         rng = np.random.default_rng([given.seed, number, 1])
         kind, limits = random_limits(program.losses.size, rng)
         solution = graphcb.solve_dec(program.losses, program.graph, program.gamma, limits=limits)
-        wrong = invalid(program, limits, solution, rng)
-        relative = solution.gap * program.gamma / (1.0 + solution.value * program.gamma)
-        hidden = solution.status is graphcb.Status.NEVER_REVEALED
-        row = rows[kind]
-        row["programs"] += 1
-        row["invalid"] += wrong is not None
-        row["hidden"] += hidden
-        row["above 1e-6"] += not (hidden or relative <= 1e-6)
-        row["above 1e-3"] += not (hidden or relative <= 1e-3)
-        row["restarts"] += solution.status is graphcb.Status.RESTARTED
-        steps[kind].append(solution.steps)
-        gaps[kind] = max(gaps[kind], 0.0 if hidden else relative)
-        if wrong is not None or not (hidden or relative <= 1e-6):
-            n = program.losses.size
-            hard.insert(
-                0 if wrong is not None else len(hard),
-                f"- #{number} {kind}, {program.family}, K = {n}, {program.losses_kind} losses, "
-                f"gamma {program.gamma:.3g}: {wrong or f'gap {relative:.2g}'}, "
-                f"{solution.steps} steps",
-            )
-        if number % 5_000 == 4_999:
-            print(f"{number + 1:,} programs, {len(hard)} hard", file=sys.stderr, flush=True)
-    seconds = time.perf_counter() - begin
-    rows["all"] = sum(rows.values(), Counter[str]())
-    steps["all"] = [count for one in list(steps.values()) for count in one]
-    gaps["all"] = max(gaps.values())
-    print(
-        f"{n_programs:,} programs from seed {given.seed}, gamma log-uniform from "
-        f"{given.least_gamma:g} to 1e8, K mostly to 60 and one in a hundred 200, in "
-        f"{seconds:.0f} s. *Invalid*: a limit broken, a wrong value, or a bound above the value of "
-        "another p within the limits. *Hidden*: the limits keep some action from being revealed.\n"
+        return Judged(kind, solution, invalid(program, limits, solution, rng))
+
+    meaning = (
+        "*Invalid*: a limit broken, a wrong value, or a bound above the value of another p within "
+        "the limits. *Hidden*: the limits keep some action from being revealed."
     )
-    print_table(
-        ("limits", "programs", "invalid", "hidden", "gap > 1e-6", "gap > 1e-3", "restarts",
-         "median steps", "99 %", "most", "worst gap"),
-        (
-            (
-                kind, row["programs"], row["invalid"], row["hidden"], row["above 1e-6"],
-                row["above 1e-3"], row["restarts"], f"{np.median(steps[kind]):.0f}",
-                f"{np.percentile(steps[kind], 99):.0f}", max(steps[kind]), f"{gaps[kind]:.1e}",
-            )
-            for kind, row in rows.items()
-        ),
-    )  # fmt: skip
-    if hard:
-        print("\n".join(["Those that are not proven:\n", *hard[:30]]))
+    fuzz(given, answer, "limits", meaning)
 
 
 if __name__ == "__main__":

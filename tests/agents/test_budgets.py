@@ -85,6 +85,8 @@ def test_names_are_checked_where_all_are_known():
         ((3, {"a": 1}, 1), "`name` must be a text"),
         (("b", {}, 1), "`costs` of budget 'b' must name an action, got none"),
         (("b", [1, 2], 1), r"`costs` of budget 'b' must be \{action: number\}"),
+        (("b", np.array([1.0, 2.0]), 1), r"`costs` of budget 'b' must be \{action: number\}"),
+        (("b", oracles.LinearOGD, 1), "an oracle with a method predict, got <class"),
         (("b", "sometimes", 1), "each round"),
         (("b", {"a": -1}, 1), "`costs` of budget 'b' for 'a' must be finite and not negative"),
         (("b", {"a": math.inf}, 1), "must be finite and not negative, got inf"),

@@ -16,6 +16,7 @@ from graphcb import (
     Policy,
     Shadow,
     SquareCBG,
+    SquareCBUG,
     Uniform,
     graphs,
     oracles,
@@ -392,3 +393,22 @@ def test_a_baseline_that_budgets_cannot_pay_for_is_refused(kind, budget, baselin
     with pytest.raises(ValueError, match=message):
         kind(SquareCBG(budgets=[budget]), baseline)
     kind(SquareCBG(budgets=[budget]), 0)
+
+
+def test_a_baseline_that_costs_all_of_its_allowance_can_be_played():
+    assert 0.1 * 3 > 0.3
+    Conservative(SquareCBG(budgets=[Budget("b", {1: 0.1}, 0.3, per=3)]), 1)
+
+
+def test_the_last_model_as_baseline_hears_the_names_of_the_round():
+    limits, names = Limits(caps={"a": 0.3}), ["a", "b"]
+    for last in (SquareCBG(limits=limits), SquareCBUG(limits=limits), Uniform()):
+        agent = Conservative(SquareCBG(), last)
+        p = agent.act([1.0], graphs.full_information(2), [0, 1], names=names)
+        assert p[0] <= (0.5 if isinstance(last, Uniform) else 0.3)
+
+
+@pytest.mark.parametrize("kind", [Conservative, Shadow])
+def test_an_agent_that_is_not_told_the_graph_is_refused(kind):
+    with pytest.raises(TypeError, match="`agent` must be given the graph by `act`, got SquareCBUG"):
+        kind(SquareCBUG(), 0)

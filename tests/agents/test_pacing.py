@@ -232,3 +232,31 @@ def test_an_account_is_saved_and_checked():
         broken = Account(**{**vars(account), **wrong})
         with pytest.raises(ValueError, match="must"):
             broken.check_loaded()
+
+
+@settings(deadline=None)
+@given(st.floats(0.0, 1e6), shares)
+@example(4.72, 0.48 / 4.72)
+@example(0.66, 0.06 / 0.66)
+def test_the_room_of_a_hard_stop_is_exact_to_the_last_bit(accrued, share):
+    """A cost that is as large as the room can be paid, and the sum is not above the stop."""
+    spent = round(share * accrued, 2) if share * accrued <= 1e3 else share * accrued
+    hard = Budget("b", "each round", at_most=1.0, hard=True)
+    room = Account(accrued=accrued, spent=min(spent, accrued)).room(hard)
+    assert min(spent, accrued) + room <= accrued
+
+
+def test_the_price_falls_unless_an_action_costs_more_than_the_room():
+    """A cost just as large as the room can be paid, so it does not hold the price up."""
+    budget = Budget("b", "each round", at_most=1.0)
+    account = Account(n_rounds=9, accrued=9.0, spent=9.0, base=1.0, unit=1.0, spread=1.0)
+    opened = Spending((budget,), (account,)).opened(
+        np.zeros(2), range(2), {"b": [0.0, 1.0]}, None, None
+    )
+    (room,) = (one.room(budget) for one in opened.accounts)
+    bases = []
+    for dear in (room, np.nextafter(room, np.inf)):
+        costs = np.array([[0.0, dear]])
+        made = Spending(opened.budgets, opened.accounts, costs)
+        bases.append(made.settled(np.array([1.0, 0.0]), 0).accounts[0].base)
+    assert bases[0] < 1.0 == bases[1]

@@ -4,7 +4,8 @@ from scipy.sparse import csr_array
 
 from graphcb import FeedbackGraph, Limits, SquareCBG, dec, graphs, load, oracles, save, solve_dec
 from graphcb.agents import EpsilonGreedy, Greedy, Rules, SquareCB
-from graphcb.agents.rules import learnable_dec, names_of, unlearnable
+from graphcb.agents.names import names_of
+from graphcb.agents.rules import learnable_dec, unlearnable
 
 REVIEW = Limits(caps={"review": 0.05})
 

@@ -150,6 +150,14 @@ class TestPlaying:
             assert p[2] >= 0.05
             agent.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
 
+    def test_caps_that_add_up_to_1_but_for_rounding_leave_a_choice(self):
+        caps = {0: 0.7, 1: 0.2, 2: 0.1}
+        assert sum(caps.values()) < 1.0
+        four = FeedbackGraph(np.ones((4, 4)))
+        hard = Budget("b", {3: 1.0}, at_most=0.1, hard=True)
+        agent = Greedy(oracles.OnlineRidge(4, 2), budgets=[hard], limits=Limits(caps=caps))
+        np.testing.assert_allclose(agent.act([1.0, 0.0], four), [0.7, 0.2, 0.1, 0.0])
+
     def test_a_hard_stop_refuses_floors_that_it_cannot_pay_for(self):
         """Floors on costs that come each round cannot be checked when the agent is made."""
         budget = Budget("b", "each round", at_most=1.0, per=9, hard=True)
@@ -257,6 +265,27 @@ class TestPredictedCosts:
             agent.learn_costs([1.0, 0.0], [0], [2.0])
         with pytest.raises(ValueError, match="`costs` must be"):
             agent.learn_costs([1.0, 0.0], [0], {"reviews": [2.0]})
+
+    @pytest.mark.parametrize(
+        ("costs", "text"),
+        [
+            (
+                {"a": [2.0], "b": [np.nan]},
+                "`costs` of budget 'b' at index 0 must be finite and not",
+            ),
+            (
+                {"a": [2.0], "b": [-1.0]},
+                "`costs` of budget 'b' at index 0 must be finite and not n",
+            ),
+            ({"a": [2.0], "b": [1.0, 2.0]}, "`losses` must have shape"),
+        ],
+    )
+    def test_every_oracle_learns_or_none(self, costs, text):
+        agent = Greedy(ridge(), budgets=[Budget("a", ridge(), 1.0), Budget("b", ridge(), 1.0)])
+        before = state(agent)
+        with pytest.raises(ValueError, match=text):
+            agent.learn_costs([1.0, 0.0], [0], costs)
+        assert state(agent) == before
 
     def test_there_must_be_an_oracle_to_teach(self, new_agent):
         for rules in ({}, {"budgets": [TENTH]}):

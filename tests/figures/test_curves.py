@@ -1,7 +1,8 @@
 import numpy as np
+from PIL import Image, ImageColor
 
 from graphcb.experiments.curves import Summary
-from graphcb.figures.curves import draw_panels, draw_progress, save
+from graphcb.figures.curves import COLOURS, draw_panels, draw_progress, save
 
 
 def summary(agent, line, level):
@@ -35,6 +36,23 @@ def test_one_labelled_line_and_band_a_summary(tmp_path):
     save(figure, tmp_path / "one.png")
     save(draw_panels([("a title", summaries)]), tmp_path / "two.png")
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_a_png_has_few_colours_and_the_lines_keep_theirs(tmp_path):
+    summaries = [summary(agent, "K = 3", 0.1 * place) for place, agent in enumerate(COLOURS)]
+    figure = draw_panels([("a title", summaries)])
+    save(figure, tmp_path / "few.png")
+    figure.savefig(tmp_path / "all.png", dpi=160)
+    assert (tmp_path / "few.png").stat().st_size < 0.5 * (tmp_path / "all.png").stat().st_size
+    assert b"Software\0graphcb" in (tmp_path / "few.png").read_bytes()
+    few, every = (
+        np.asarray(Image.open(tmp_path / name).convert("RGB")).astype(int)
+        for name in ("few.png", "all.png")
+    )
+    for colours in COLOURS.values():
+        drawn = (every == np.array(ImageColor.getrgb(colours[0]))).all(axis=2)
+        assert drawn.any()
+        assert np.abs(few - every)[drawn].max() <= 8
 
 
 def test_a_constant_far_above_does_not_flatten_the_others():

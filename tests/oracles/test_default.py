@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from graphcb.oracles import DefaultOracle, ForecastingOracle
+from graphcb.oracles import DefaultOracle, ForecastingOracle, default
 from graphcb.oracles.blends import FULL_UP_TO, DenseBlend, affords_full
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
 from graphcb.saving import from_bytes, to_bytes
@@ -53,6 +53,24 @@ def test_predicts_before_it_has_learned():
     assert isinstance(oracle, ForecastingOracle)
     assert oracle.forecast([1.0]).counts.tolist() == [0.0, 0.0, 0.0]
     assert repr(oracle) == "DefaultOracle(3)"
+
+
+@pytest.mark.parametrize("kind", ["DenseBlend", "SparseBlend"])
+def test_decisions_before_the_first_feedback_share_one_model_nothing_changes(kind, monkeypatch):
+    context = [1.0, 2.0] if kind == "DenseBlend" else csr_array(np.array([[0.0, 1.0, 2.0]]))
+    made, real = [], getattr(default, kind)
+    monkeypatch.setattr(default, kind, lambda *sizes: made.append(sizes) or real(*sizes))
+    default._unlearned.cache_clear()
+    one, other = DefaultOracle(3), DefaultOracle(3)
+    first = one.forecast(context)
+    for oracle in (one, other, one):
+        oracle.predict(context)
+    assert len(made) == 1
+    assert one.blend is None
+    one.update(context, [0, 1], [1.0, 0.0])
+    assert other.blend is None
+    for before, after in zip(first, other.forecast(context), strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_units_of_dense_features_do_not_matter():

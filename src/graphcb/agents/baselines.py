@@ -1,22 +1,23 @@
 """The baseline of a round: today's rule, as probabilities."""
 
 import copy
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.protocol import Agent
-from graphcb.agents.rules import names_of
+from graphcb.agents.names import names_of
+from graphcb.agents.protocol import Agent, act_on, gamma_of, hook
 from graphcb.checks import as_probabilities, listed
+from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows
+from graphcb.exploration.clashing import SLACK
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.loaded import check_counts
 
 Floats = NDArray[np.float64]
-
-SLACK = 1e-9  # by which linear limits may be missed
 
 
 def as_inner(agent: Any) -> Any:
@@ -25,6 +26,11 @@ def as_inner(agent: Any) -> Any:
         if isinstance(agent, type) or not callable(getattr(agent, role, None)):
             what = f"the class {agent.__name__}" if isinstance(agent, type) else _kind(agent)
             raise TypeError(f"`agent` must have the methods act and learn, got {what}")
+    if not getattr(agent, "informed", True):
+        raise TypeError(
+            f"`agent` must be given the graph by `act`, got {_kind(agent)}: nothing can be proven "
+            "beside a baseline without true reveal probabilities"
+        )
     return agent
 
 
@@ -52,8 +58,9 @@ def baseline_probabilities(
     """
     n_actions = as_graph(graph).n_actions
     if hasattr(baseline, "act"):
-        twin: Agent = copy.copy(baseline)
-        return as_probabilities(twin.act(context, graph, actions), n_actions)
+        given = {} if names is None or not hasattr(baseline, "rules") else {"names": names}
+        twin = copy.copy(baseline)
+        return as_probabilities(act_on(twin, context, graph, actions, **given), n_actions)
     called = names_of(n_actions, actions, names)
     if baseline not in called:
         raise ValueError(
@@ -63,6 +70,47 @@ def baseline_probabilities(
     probabilities = np.zeros(n_actions)
     probabilities[called.index(baseline)] = 1.0
     return probabilities
+
+
+class BesideBaseline:
+    """What `Conservative` and `Shadow` have in common: an agent inside, and a baseline."""
+
+    def __init__(self, agent: Agent, baseline: Any) -> None:
+        self.agent, self.baseline = as_inner(agent), as_baseline(baseline)
+        check_budgets(getattr(agent, "budgets", ()), self.baseline)
+        self.n_rounds = 0
+
+    @property
+    def oracle(self) -> Any:
+        """The oracle of the agent inside, if it has one."""
+        return self.agent.oracle
+
+    @property
+    def gamma(self) -> float | None:
+        """The gamma of the agent inside in the last round, if there is one."""
+        return gamma_of(self.agent)
+
+    @property
+    def at_time(self) -> Callable[[float], None] | None:
+        """The hook of the agent inside, if it has one."""
+        return hook(self.agent, "at_time")
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        """The agent inside learns, whoever decided."""
+        self.agent.learn(context, actions, losses)
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        as_inner(self.agent)
+        as_baseline(self.baseline)
+        check_counts(self, n_rounds=0)
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), agent=copy.copy(self.agent))
+        return twin
+
+    __repr__ = describe
 
 
 def check_budgets(budgets: Sequence[Budget], baseline: Any, name: str = "baseline") -> None:
@@ -77,13 +125,13 @@ def check_budgets(budgets: Sequence[Budget], baseline: Any, name: str = "baselin
                 )
             continue
         costs = budget.costs if isinstance(budget.costs, Mapping) else {}
-        cost, rounds = costs.get(baseline, 0.0), budget.rounds
+        cost = costs.get(baseline, 0.0)
         if budget.hard and cost != 0.0:
             raise ValueError(f"{start} it costs something, and the budget {budget.name!r} is hard")
-        if rounds is not None and not isinstance(cost, str) and cost * rounds > budget.at_most:
+        if not isinstance(cost, str) and cost > budget.per_round * (1.0 + SLACK):
             raise ValueError(
                 f"{start} it costs {cost:g}, and the budget {budget.name!r} allows "
-                f"{budget.at_most / rounds:g} per round"
+                f"{budget.per_round:g} per round"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.names import speaks_of
 from graphcb.checks import as_numbers, listed
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ class Budget:
             raise ValueError(f"`name` must be a text that names the budget, got {name!r}")
         if type(hard) is not bool:
             raise TypeError(f"`hard` must be True or False, got {hard!r}")
-        amount = _as_cost(at_most, f"`at_most` of budget {name!r}")
+        amount = as_cost(at_most, f"`at_most` of budget {name!r}")
         if amount == 0.0:
             raise ValueError(
                 f"`at_most` of budget {name!r} must be above 0, got 0; to forbid actions, cap "
@@ -79,6 +80,11 @@ class Budget:
     def rounds(self) -> int | None:
         """The length of a period in rounds; None by the clock."""
         return 1 if self.per == "round" else self.per if isinstance(self.per, int) else None
+
+    @property
+    def per_round(self) -> float:
+        """What each round may spend on average; infinite by the clock, where nobody can say."""
+        return math.inf if self.rounds is None else self.at_most / self.rounds
 
     @property
     def features(self) -> dict[Hashable, str]:
@@ -117,7 +123,7 @@ class Budget:
                 f"{len(names)} actions, got shape {values.shape}"
             )
         for name, value in zip(names, values.tolist(), strict=True):
-            _as_cost(value, f"`costs` of budget {self.name!r} for {name!r}")
+            as_cost(value, f"`costs` of budget {self.name!r} for {name!r}")
         return values
 
     def of_context(self, names: Sequence[Hashable], context: Any) -> Floats:
@@ -131,18 +137,12 @@ class Budget:
                         f"`context` must have the feature {cost!r}, which says what {name!r} "
                         f"costs in budget {self.name!r}; got none"
                     )
-                cost = _as_cost(context[cost], f"the feature {cost!r}, a cost of {name!r},")
+                cost = as_cost(context[cost], f"the feature {cost!r}, a cost of {name!r},")
             costs.append(cost)
         return np.array(costs, dtype=np.float64)
 
     def _check_called(self, names: Sequence[Hashable]) -> None:
-        """Refuse a round that cannot speak of the same actions: texts, or anything else."""
-        if isinstance(names, range):
-            meets = any(isinstance(action, int | np.integer) for action in self.costs)
-        else:
-            kinds = {isinstance(action, str) for action in self.costs}
-            meets = any(isinstance(name, str) in kinds for name in names)
-        if not meets:
+        if not speaks_of(self.costs, names):
             raise ValueError(
                 f"`names` must call the actions what budget {self.name!r} calls them, as in "
                 f"{listed(map(repr, self.costs))}; got {listed(map(repr, names))}, so that "
@@ -210,9 +210,11 @@ def _as_costs(costs: Any, name: str) -> Any:
         for action, cost in costs.items():
             is_feature = isinstance(cost, str) and cost
             where = f"`costs` of budget {name!r} for {action!r}"
-            known[action] = cost if is_feature else _as_cost(cost, where)
+            known[action] = cost if is_feature else as_cost(cost, where)
         return MappingProxyType(known)
-    if costs == EACH_ROUND or callable(getattr(costs, "predict", None)):
+    if isinstance(costs, str) and costs == EACH_ROUND:
+        return costs
+    if callable(getattr(costs, "predict", None)) and not isinstance(costs, type):
         return costs
     raise TypeError(
         f"`costs` of budget {name!r} must be {{action: number}}, {{action: feature}}, "
@@ -220,7 +222,8 @@ def _as_costs(costs: Any, name: str) -> Any:
     )
 
 
-def _as_cost(value: Any, what: str) -> float:
+def as_cost(value: Any, what: str) -> float:
+    """A finite number that is not negative."""
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{what} must be a number, got {value!r}")
     number = float(value)

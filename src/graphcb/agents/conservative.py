@@ -1,23 +1,18 @@
 """Conservative: an agent that is never worse than today's rule."""
 
-import copy
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.baselines import (
-    as_baseline,
-    as_inner,
+    BesideBaseline,
     baseline_probabilities,
-    check_budgets,
     check_limits,
 )
 from graphcb.agents.deviation import Deviation, Proof, own_reveal
-from graphcb.agents.protocol import Agent, Played, gamma_of, hook
+from graphcb.agents.protocol import Agent, Played, hook
 from graphcb.checks import as_numbers, as_probabilities
-from graphcb.describing import describe
 from graphcb.estimates.intervals import check_confidence
 from graphcb.estimates.sums import N_BETS, lower_end
 from graphcb.graphs import FeedbackGraph, as_graph
@@ -31,7 +26,7 @@ LARGEST_EPSILON = 1000.0
 SHARE, ENOUGH = 0.5, 4.0
 
 
-class Conservative:
+class Conservative(BesideBaseline):
     """Plays a baseline until an agent is proven to afford more; never loses much more than it.
 
     With probability `confidence`, at all times at once,
@@ -79,27 +74,11 @@ class Conservative:
         if loss is not None and not 0.0 <= loss <= 1.0:
             raise ValueError(f"`loss` must be a mean loss in [0, 1], or None, got {loss}")
         check_confidence(confidence)
-        self.agent, self.baseline = as_inner(agent), as_baseline(baseline)
-        check_budgets(getattr(agent, "budgets", ()), self.baseline)
+        super().__init__(agent, baseline)
         self.epsilon, self.loss, self.confidence = epsilon, loss, confidence
-        self.n_rounds = self.n_deviations = 0
+        self.n_deviations = 0
         self.proven = self.least = 0.0
         self.estimated = np.zeros(N_BETS)
-
-    @property
-    def oracle(self) -> Any:
-        """The oracle of the agent inside, if it has one."""
-        return self.agent.oracle
-
-    @property
-    def gamma(self) -> float | None:
-        """The gamma of the agent inside in the last round, if there is one."""
-        return gamma_of(self.agent)
-
-    @property
-    def at_time(self) -> Callable[[float], None] | None:
-        """The hook of the agent inside, if it has one."""
-        return hook(self.agent, "at_time")
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None, **given: Any) -> Floats:
         """The agent's probabilities if what is proven covers them, else the baseline's.
@@ -143,10 +122,6 @@ class Conservative:
         self.least, self.estimated = least, estimated
         self.proven = max(self.proven, self._end())
 
-    def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """The agent inside learns, whoever decided."""
-        self.agent.learn(context, actions, losses)
-
     def explain(self, graph: FeedbackGraph, names: Any = None) -> str:
         """When the agent decides on this graph, and what keeps it from deciding."""
         graph = as_graph(graph)
@@ -165,23 +140,15 @@ class Conservative:
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
-        as_inner(self.agent)
-        as_baseline(self.baseline)
+        super().check_loaded()
         check_numbers(self, "epsilon", least=5e-324, most=LARGEST_EPSILON)
         if self.loss is not None:
             check_numbers(self, "loss", least=0.0, most=1.0)
         check_numbers(self, "confidence")
         check_confidence(self.confidence)
-        check_counts(self, n_rounds=0, n_deviations=0)
+        check_counts(self, n_deviations=0)
         check_numbers(self, "proven", "least")
         check_array(self, "estimated", (N_BETS,))
-
-    def __copy__(self) -> "Conservative":
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self), agent=copy.copy(self.agent))
-        return twin
-
-    __repr__ = describe
 
     def _share(self, deviation: Deviation, baseline: Floats) -> float:
         """How much of the baseline to keep in a deviation, for the sake of its proof."""

@@ -7,16 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
+from graphcb.agents.obeying import Obeys
 from graphcb.agents.prediction import predicted_losses
-from graphcb.agents.rules import (
-    Rules,
-    at_time_of,
-    budgets_of,
-    learn_costs,
-    limits_of,
-    ruled,
-    settle_of,
-)
+from graphcb.agents.rules import Rules
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.closed_forms import follow_the_best
@@ -28,7 +21,7 @@ from graphcb.oracles import Oracle, as_oracle
 Floats = NDArray[np.float64]
 
 
-class Greedy:
+class Greedy(Obeys):
     """Always plays the action with the smallest prediction; learns only what that reveals.
 
     With `limits`, it plays the distribution with the smallest expected prediction that obeys.
@@ -39,13 +32,6 @@ class Greedy:
     >>> agent.act([1.0], graphs.bandit(3))
     array([1., 0., 0.])
     """
-
-    rules: Rules | None = None  # set where there are any
-    limits = property(limits_of)
-    budgets = property(budgets_of)
-    settle = property(settle_of)
-    at_time = property(at_time_of)
-    learn_costs = learn_costs
 
     def __init__(
         self, oracle: Oracle, *, limits: Limits | None = None, budgets: Sequence[Budget] = ()
@@ -67,9 +53,7 @@ class Greedy:
     ) -> Floats:
         """All probability on the best prediction, as far as the limits allow."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
-        box = rules = None
-        if self.rules is not None or costs is not None:
-            predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        predicted, box, rules = self._ruled(predicted, context, actions, names, costs)
         p = follow_the_best(predicted, 1.0) if box is None else best_within(predicted, box)
         if rules is not None:
             self.rules = rules
@@ -88,7 +72,7 @@ class Greedy:
     __repr__ = describe
 
 
-class EpsilonGreedy:
+class EpsilonGreedy(Obeys):
     """Plays the best action, and with probability `epsilon` one at random; ignores the graph.
 
     With `limits`, "plays an action" becomes "plays it as often as the limits allow, and what is
@@ -103,13 +87,6 @@ class EpsilonGreedy:
     >>> agent.act([1.0], graphs.bandit(4))
     array([0.895, 0.05 , 0.05 , 0.005])
     """
-
-    rules: Rules | None = None  # set where there are any
-    limits = property(limits_of)
-    budgets = property(budgets_of)
-    settle = property(settle_of)
-    at_time = property(at_time_of)
-    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -139,9 +116,7 @@ class EpsilonGreedy:
     ) -> Floats:
         """`epsilon` spread evenly, the rest on the best prediction, as far as limits allow."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
-        box = rules = None
-        if self.rules is not None or costs is not None:
-            predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        predicted, box, rules = self._ruled(predicted, context, actions, names, costs)
         if box is None:
             probabilities = np.full(graph.n_actions, self.epsilon / graph.n_actions)
             probabilities[np.argmin(predicted)] += 1.0 - self.epsilon

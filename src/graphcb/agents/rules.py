@@ -1,6 +1,6 @@
 """What an agent has to obey, whatever it would like to play: the same for every agent."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.budgets import Budget
-from graphcb.agents.protocol import Played
+from graphcb.agents.names import names_of, speaks_of
 from graphcb.agents.spending import Spending
 from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
@@ -18,7 +17,6 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_kind
 
 Floats = NDArray[np.float64]
-Names = Sequence[Hashable]
 
 NEVER = 1e-12  # reveal probabilities up to here are rounding
 
@@ -75,7 +73,7 @@ class Rules:
         if self.limits is None:
             return None
         called = names_of(n_actions, actions, names)
-        if self._named and not self._meets(called):
+        if self._named and not speaks_of(self._named, called):
             raise ValueError(
                 f"`names` must call the actions what `limits` calls them, as in "
                 f"{listed(map(repr, self._named))}; got {listed(map(repr, called))}, "
@@ -119,102 +117,6 @@ class Rules:
         parts = [self.limits.floors, self.limits.caps, *(one.weights for one in self.limits.linear)]
         every = [name for part in parts if isinstance(part, Mapping) for name in part]
         return list(dict.fromkeys(every))
-
-    @cached_property
-    def _kinds(self) -> tuple[bool, bool]:
-        """Whether some of them are texts, and whether some are not."""
-        texts = [isinstance(name, str) for name in self._named]
-        return any(texts), not all(texts)
-
-    def _meets(self, called: Names) -> bool:
-        """Whether the limits and the round may speak of the same: texts, or anything else.
-
-        Actions that have no names but their indices need limits on some index.
-        """
-        some_texts, some_others = self._kinds
-        if isinstance(called, range):
-            return some_others and any(isinstance(name, int | np.integer) for name in self._named)
-        return any(some_texts if isinstance(name, str) else some_others for name in called)
-
-
-def limits_of(agent: Any) -> Limits | None:
-    """The limits of an agent; what its property `limits` returns."""
-    rules: Rules | None = agent.rules
-    return None if rules is None else rules.limits
-
-
-def budgets_of(agent: Any) -> tuple[Budget, ...]:
-    """The budgets of an agent; what its property `budgets` returns."""
-    rules: Rules | None = agent.rules
-    return () if rules is None or rules.spending is None else rules.spending.budgets
-
-
-def settle_of(agent: Any) -> Callable[[Played], None] | None:
-    """The hook `settle` of an agent, which only budgets need."""
-
-    def settle(played: Played) -> None:
-        spending = agent.rules.spending.settled(played.probabilities, played.action)
-        agent.rules = replace(agent.rules, spending=spending)
-
-    return settle if budgets_of(agent) else None
-
-
-def at_time_of(agent: Any) -> Callable[[float], None] | None:
-    """The hook `at_time` of an agent, which only budgets by the clock need."""
-
-    def at_time(seconds: float) -> None:
-        agent.rules = replace(agent.rules, spending=agent.rules.spending.at(seconds))
-
-    return at_time if budgets_of(agent) and agent.rules.spending.has_clock else None
-
-
-def learn_costs(agent: Any, context: Any, actions: Any, costs: Any) -> None:
-    """Teach the oracles that predict costs what playing these actions did cost.
-
-    `costs` are numbers, one per action, or {budget: numbers} if several budgets have an oracle.
-    """
-    if not any(budget.oracle is not None for budget in budgets_of(agent)):
-        raise TypeError("`learn_costs` must have a budget whose `costs` is an oracle, got none")
-    agent.rules.spending.learn_costs(context, actions, costs)
-
-
-def ruled(
-    agent: Any, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any
-) -> Ruled:
-    """What the rules of an agent, if it has any, make of a round with these predicted losses."""
-    rules: Rules | None = agent.rules
-    if rules is None:
-        if costs is not None:
-            raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
-        return Ruled(predicted, None, None)
-    return rules.ruled(predicted, context, actions, names, costs)
-
-
-def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:
-    """What limits call the actions of a round: names, identifiers that can be hashed, or indices.
-
-    >>> names_of(2, actions=np.array([4, 7])), names_of(2, actions=np.eye(2))
-    ((4, 7), range(0, 2))
-    """
-    given, where = ("actions", actions) if names is None else ("names", names)
-    if isinstance(where, np.ndarray):
-        called = tuple(where.tolist()) if where.ndim == 1 else None
-    else:
-        called = tuple(where) if isinstance(where, Sequence) else None
-    try:
-        hash(called)
-    except TypeError:  # rows of features
-        called = None
-    if called is None:
-        if names is not None:
-            raise TypeError("`names` must be a sequence of names, one for each action of the round")
-        return range(n_actions)
-    if len(called) != n_actions:
-        raise ValueError(
-            f"`{given}` must have one name for each of the {n_actions} actions of the graph, "
-            f"got {len(called)}"
-        )
-    return called
 
 
 def unlearnable(graph: FeedbackGraph, box: BoxAndRows) -> list[int]:

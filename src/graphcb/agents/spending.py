@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.budgets import LARGEST, Budget
+from graphcb.agents.budgets import LARGEST, Budget, as_cost
 from graphcb.agents.pacing import TINY, Account
-from graphcb.checks import as_one_of, listed
+from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
+from graphcb.exploration.clashing import SLACK
 from graphcb.loaded import check_array, check_kind
 
 Floats = NDArray[np.float64]
@@ -110,7 +111,7 @@ class Spending:
             if allowed.all():
                 return box
             capped = _capped(box, allowed)
-            if capped.upper.sum() >= 1.0 and cheapest(np.zeros(allowed.size), *capped)[1]:
+            if capped.upper.sum() >= 1.0 - SLACK and cheapest(np.zeros(allowed.size), *capped)[1]:
                 return capped
         raise ValueError(
             f"`budgets` must leave a choice, but with what is left of {hard} no action can be "
@@ -133,19 +134,26 @@ class Spending:
         return replace(self, accounts=accounts, costs=None)
 
     def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
-        """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle."""
-        oracles = {b.name: b.oracle for b in self.budgets if b.oracle is not None}
-        if not isinstance(costs, Mapping) and len(oracles) == 1:
-            costs = dict.fromkeys(oracles, costs)
+        """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle.
+
+        Every oracle learns, or none.
+        """
+        learning = {budget.name: budget for budget in self.budgets if budget.oracle is not None}
+        if not isinstance(costs, Mapping) and len(learning) == 1:
+            costs = dict.fromkeys(learning, costs)
         if not isinstance(costs, Mapping):
             raise TypeError(
                 "`costs` must be a mapping {budget: costs}, as "
-                f"{len(oracles)} budgets have an oracle; got {type(costs).__name__}"
+                f"{len(learning)} budgets have an oracle; got {type(costs).__name__}"
             )
-        for name in costs:
-            as_one_of("costs", name, tuple(oracles))
         for name, values in costs.items():
-            oracles[name].update(context, actions, values)
+            budget = learning[as_one_of("costs", name, tuple(learning))]
+            for place, cost in enumerate(as_numbers("costs", values).ravel().tolist()):
+                as_cost(cost, f"`costs` of budget {name!r} at index {place}")
+            if hasattr(budget.oracle, "check_update"):
+                budget.oracle.check_update(context, actions, values)
+        for name, values in costs.items():
+            learning[name].oracle.update(context, actions, values)
 
     def describe(self) -> str:
         """Prices and balances, in words."""
@@ -242,10 +250,10 @@ def _check_floors(budget: Budget, limits: Limits) -> None:
             f"{floors[dear[0]]:g}: it may be drawn in any round"
         )
     spent = sum(floors[action] * costs[action] for action in costs)
-    if budget.rounds is not None and spent > budget.at_most / budget.rounds * (1.0 + 1e-9):
+    if spent > budget.per_round * (1.0 + SLACK):
         raise ValueError(
             f"`budgets` must pay for the floors, but those of {listed(map(repr, dear))} spend "
-            f"{spent:g} per round, and {budget.name!r} allows {budget.at_most / budget.rounds:g}"
+            f"{spent:g} per round, and {budget.name!r} allows {budget.per_round:g}"
         )
 
 

@@ -10,16 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
+from graphcb.agents.obeying import Obeys
 from graphcb.agents.prediction import predicted_losses
-from graphcb.agents.rules import (
-    Rules,
-    at_time_of,
-    budgets_of,
-    learn_costs,
-    limits_of,
-    ruled,
-    settle_of,
-)
+from graphcb.agents.rules import Rules
 from graphcb.checks import as_gamma
 from graphcb.describing import describe
 from graphcb.exploration import Limits, Schedule, SquareRoot, as_schedule, solve_dec
@@ -30,7 +23,7 @@ from graphcb.loaded import check_counts, check_kind, check_numbers
 from graphcb.oracles import Oracle, as_oracle
 
 
-class SquareCB:
+class SquareCB(Obeys):
     """Explores as if each action revealed only itself; learns from everything that is revealed.
 
     The paper compares SquareCB.G with it: same oracle, same feedback, different probabilities.
@@ -48,12 +41,6 @@ class SquareCB:
     """
 
     gamma: float | None = None
-    rules: Rules | None = None  # set where there are any
-    limits = property(limits_of)
-    budgets = property(budgets_of)
-    settle = property(settle_of)
-    at_time = property(at_time_of)
-    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -90,9 +77,7 @@ class SquareCB:
         """Probabilities of this round, whatever the graph reveals."""
         predicted = predicted_losses(self.oracle, context, graph, actions)
         gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        box = rules = None
-        if self.rules is not None or costs is not None:
-            predicted, box, rules = ruled(self, predicted, context, actions, names, costs)
+        predicted, box, rules = self._ruled(predicted, context, actions, names, costs)
         if box is None:
             probabilities = inverse_gap_weighting(predicted, gamma)
         else:

@@ -10,17 +10,9 @@ from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
+from graphcb.agents.obeying import Obeys
 from graphcb.agents.prediction import predicted_losses, with_room
-from graphcb.agents.rules import (
-    Rules,
-    at_time_of,
-    budgets_of,
-    learn_costs,
-    learnable_dec,
-    limits_of,
-    ruled,
-    settle_of,
-)
+from graphcb.agents.rules import Rules, learnable_dec
 from graphcb.checks import as_gamma, as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import (
@@ -45,7 +37,7 @@ from graphcb.oracles import DefaultOracle, ForecastingOracle, Oracle, as_oracle
 Floats = NDArray[np.float64]
 
 
-class SquareCBG:
+class SquareCBG(Obeys):
     """Predict, explore no more than the graph requires, learn what is seen.
 
     `SquareCBG()` needs no settings. Its oracle is then a `DefaultOracle`, for losses between 0
@@ -91,12 +83,6 @@ class SquareCBG:
     gamma: float | None = None
     certificate: Certificate | None = None  # set where it is asked for
     makes_oracle = False  # set where it is True: files of 0.1.0 do not hold it
-    rules: Rules | None = None  # set where there are any
-    limits = property(limits_of)
-    budgets = property(budgets_of)
-    settle = property(settle_of)
-    at_time = property(at_time_of)
-    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -170,7 +156,7 @@ class SquareCBG:
             oracle, actions = with_room(oracle, n_actions, actions)
         if schedule is None:
             forecast = oracle.forecast(context, actions)  # type: ignore[attr-defined]
-            losses, box, rules = ruled(self, forecast[0], *offered)
+            losses, box, rules = self._ruled(forecast[0], *offered)
             require_observable(graph, "to learn from it")
             probabilities = information_directed(
                 losses, *forecast[1:], graph=graph, round_number=self.n_rounds + 1, box=box
@@ -178,7 +164,7 @@ class SquareCBG:
             self._after(oracle, rules)
             return probabilities
         predicted = predicted_losses(oracle, context, graph, actions)
-        predicted, box, rules = ruled(self, predicted, *offered)
+        predicted, box, rules = self._ruled(predicted, *offered)
         require_observable(graph, "to learn from it")
         if schedule.needs != "nothing":  # a round that is refused leaves the schedule as it is
             schedule = copy.copy(schedule)

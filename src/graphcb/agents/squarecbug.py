@@ -1,23 +1,18 @@
 """SquareCB.UG: exploration where nobody knows beforehand what an action will reveal."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.rules import (
-    Rules,
-    at_time_of,
-    budgets_of,
-    learn_costs,
-    limits_of,
-    settle_of,
-)
+from graphcb.agents.obeying import Obeys
+from graphcb.agents.revealing import check_shown, chosen_of, columns_of, places_of
+from graphcb.agents.rules import Rules
 from graphcb.agents.squarecbg import SquareCBG
-from graphcb.checks import as_numbers, as_one_of, listed
+from graphcb.checks import as_one_of
 from graphcb.describing import describe
 from graphcb.exploration import Limits, Method, Schedule
 from graphcb.exploration.schedules import as_setting
@@ -31,7 +26,7 @@ from graphcb.oracles.rows import dense_width
 Floats = NDArray[np.float64]
 
 
-class SquareCBUG:
+class SquareCBUG(Obeys):
     """Predict the losses and the graph, explore as if the predicted graph were true, learn both.
 
     For decisions whose feedback graph is shown only afterwards, in full or just the part that
@@ -66,11 +61,6 @@ class SquareCBUG:
     """
 
     informed = False  # `act` takes no graph: callers go through `act_on` and `learn_from`
-    limits = property(limits_of)
-    budgets = property(budgets_of)
-    settle = property(settle_of)
-    at_time = property(at_time_of)
-    learn_costs = learn_costs
 
     def __init__(
         self,
@@ -128,7 +118,7 @@ class SquareCBUG:
         `names` and `costs` are for limits and budgets, as in `SquareCBG.act`.
         """
         oracle = self._graph_oracle_for(context, actions)
-        graph = self._explored(oracle.predict(context, _columns(actions)))
+        graph = self._explored(oracle.predict(context, columns_of(actions)))
         probabilities = self.explorer.act(context, graph, actions, names=names, costs=costs)
         self.graph_oracle = oracle
         return probabilities
@@ -149,17 +139,17 @@ class SquareCBUG:
         is the graph of the round, if it was shown in full.
         """
         oracle = self._graph_oracle_for(context, actions)
-        index, seen = _indices(played, revealed, actions)
-        columns = _columns(actions)
+        index, seen = places_of(played, revealed, actions)
+        columns = columns_of(actions)
         if graph is None:
             oracle.check_update(context, index, seen, columns)
         else:
             oracle.check_update_full(context, graph, columns)
-            _check_shown(as_graph(graph), index, seen)
+            check_shown(as_graph(graph), index, seen)
         if self.learns_from == "certain":
             row = certain_edges(oracle.predict(context, columns)).row(index)
             kept = np.flatnonzero(row[np.asarray(seen, dtype=np.int64)])
-            revealed, losses = _chosen(kept, revealed, losses)
+            revealed, losses = chosen_of(kept, revealed, losses)
         self.explorer.learn(context, revealed, losses)  # refuses, or learns
         if graph is None:
             oracle.update(context, index, seen, columns)
@@ -169,7 +159,7 @@ class SquareCBUG:
 
     def predicted_graph(self, context: Any, actions: Any = None) -> FeedbackGraph:
         """The edge probabilities that this round would be explored with."""
-        return self._graph_oracle_for(context, actions).predict(context, _columns(actions))
+        return self._graph_oracle_for(context, actions).predict(context, columns_of(actions))
 
     def explain(self, context: Any, actions: Any = None) -> str:
         """How a round with this context is explored and why, and what its graph is thought to be.
@@ -179,12 +169,12 @@ class SquareCBUG:
         'convex program: no closed form is proven for this graph; predicted by EdgeCounts(3): an action reveals 1.5 of 3 on average'
         """  # noqa: E501 - the answer is one line
         oracle = self._graph_oracle_for(context, actions)
-        graph = oracle.predict(context, _columns(actions))
+        graph = oracle.predict(context, columns_of(actions))
         how = self.explorer.explain(self._explored(graph))
         n = graph.n_actions
         revealed = float(graph.structure.sums_revealed(np.ones(n)).mean())
         about = getattr(oracle, "explain", None)
-        more = "" if about is None else f"; {about(context, _columns(actions))}"
+        more = "" if about is None else f"; {about(context, columns_of(actions))}"
         return (
             f"{how}; predicted by {oracle!r}: an action reveals "
             f"{revealed:.3g} of {n} on average{more}"
@@ -219,7 +209,7 @@ class SquareCBUG:
         """The graph oracle, or a new one with room for the actions of this round."""
         if self.graph_oracle is not None:
             return self.graph_oracle
-        columns = _columns(actions)
+        columns = columns_of(actions)
         if columns is not None:
             n_actions = max((int(column) for column in columns), default=-1) + 1
         elif actions is not None:
@@ -233,76 +223,3 @@ class SquareCBUG:
             )
         width = dense_width(context)
         return EdgeCounts(n_actions) if width is None else LogisticEdges(n_actions, width)
-
-
-def _columns(actions: Any) -> Any:
-    """Actions as the graph oracle's columns: whole numbers are, any others stand for all."""
-    if actions is None or isinstance(actions, Mapping):
-        return None
-    if isinstance(actions, FeedbackGraph):
-        raise TypeError(
-            "`actions` must be the actions of the round, got a FeedbackGraph; SquareCBUG predicts "
-            "the graph: act(context, actions)"
-        )
-    if isinstance(actions, np.ndarray):
-        return actions if actions.dtype.kind in "iu" and actions.ndim == 1 else None
-    whole = all(isinstance(action, int | np.integer) for action in actions)
-    return actions if whole else None
-
-
-def _indices(played: Any, revealed: Any, actions: Any) -> tuple[Any, Any]:
-    """Where the played and the revealed actions stand in the round."""
-    if actions is None:
-        return played, revealed
-    places = {_key(action): place for place, action in enumerate(actions)}
-
-    index = places.get(_key(played))
-    if index is None:
-        raise ValueError(
-            f"`played` must be an action of the round ({listed(map(repr, places))}), got {played!r}"
-        )
-    seen = [places.get(_key(identifier), -1) for identifier in revealed]
-    if -1 in seen:
-        wrong = seen.index(-1)
-        raise ValueError(
-            f"`revealed` must be actions of the round ({listed(map(repr, places))}), "
-            f"got {list(revealed)[wrong]!r} at index {wrong}"
-        )
-    return index, np.array(seen, dtype=np.int64)
-
-
-def _chosen(kept: Any, revealed: Any, losses: Any) -> tuple[Any, Floats]:
-    """Some of the revealed actions, and their losses."""
-    numbers = as_numbers("losses", losses)
-    if numbers.shape != (len(revealed),):
-        raise ValueError(
-            f"`losses` must have shape ({len(revealed)},), one for each revealed action, got "
-            f"{numbers.shape}"
-        )
-    if isinstance(revealed, np.ndarray):
-        return revealed[kept], numbers[kept]
-    all_of_them = list(revealed)
-    return [all_of_them[place] for place in kept], numbers[kept]
-
-
-def _key(identifier: Any) -> Any:
-    """An identifier as a key: numbers of numpy as numbers, rows as tuples."""
-    if isinstance(identifier, np.ndarray | np.generic):
-        identifier = identifier.tolist()
-    return tuple(map(_key, identifier)) if isinstance(identifier, list | tuple) else identifier
-
-
-def _check_shown(graph: FeedbackGraph, played: int, revealed: Any) -> None:
-    """Refuse revealed actions that the graph of the round does not reveal."""
-    row = graph.row(played)
-    for position, action in enumerate(revealed):
-        if not 0 <= action < row.size:
-            raise IndexError(
-                f"`revealed` must be between 0 and {row.size - 1} (the round has {row.size} "
-                f"actions), got {action} at index {position}"
-            )
-        if row[action] == 0.0:
-            raise ValueError(
-                f"`revealed` must be what `graph` reveals, but action {played} does not reveal "
-                f"action {action} (index {position})"
-            )

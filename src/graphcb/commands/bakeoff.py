@@ -5,8 +5,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphcb.checks import as_count
-from graphcb.commands.finishing import finish_shown
-from graphcb.files import atomic_write
+from graphcb.commands.finishing import (
+    finish_shown,
+    print_work,
+    show_table,
+    wide_console,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from graphcb.experiments.bakeoff import BakeOff
@@ -37,7 +42,6 @@ def read_as_asked(name: str, options: argparse.Namespace) -> "BakeOff":
 def reproduce_bakeoff(bakeoff: "BakeOff", options: argparse.Namespace) -> None:
     """Run what is missing, write the tables and the figure, and print who won."""
     from graphcb.experiments.bakeoff_tables import markdown, write_table
-    from graphcb.experiments.curves import write_csv
     from graphcb.experiments.ratios import compare
     from graphcb.figures.bakeoff import draw_bakeoff
     from graphcb.figures.curves import save
@@ -45,35 +49,21 @@ def reproduce_bakeoff(bakeoff: "BakeOff", options: argparse.Namespace) -> None:
     store, curves = finish_shown(bakeoff, options)
     ranking = compare(bakeoff, curves)
     path = options.out / bakeoff.name
-    runs = [(store.about(bakeoff.identity(curve.setting)), curve) for curve in curves]
-    write_csv(runs, path.with_suffix(".csv"))
+    write_report(bakeoff, store, curves, markdown(ranking, bakeoff), options.out)
     write_table(ranking, options.out / f"{bakeoff.name}-table.csv")
-    with atomic_write(path.with_suffix(".md"), text=True) as file:
-        file.write(f"# {bakeoff.title}\n\n{markdown(ranking, bakeoff)}")
     for suffix in (".png", ".pdf"):
         save(draw_bakeoff(ranking, bakeoff.title), path.with_suffix(suffix))
     _print(bakeoff, ranking)
     print(f"figure: {path}.png, .pdf   report: .md   tables: .csv, -table.csv   runs: .jsonl")
-    work = sum(curve.seconds.total for curve in curves)
-    n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
-    print(f"{len(curves):,} runs, {n_rounds:,} rounds, {work:.0f} s of work")
+    print_work(curves)
 
 
 def _print(bakeoff: "BakeOff", ranking: "Ranking") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from graphcb.experiments.bakeoff_tables import HEAD, losses_to_others, rows
 
     title = f"{bakeoff.name}: loss / loss of the best setting of all contenders in hindsight"
-    table = Table(title=title, title_justify="left")
-    for column in HEAD:
-        table.add_column(column)
-    for row in rows(ranking):
-        table.add_row(*row)
-    console = Console()
-    console.width = max(console.width, WIDTH)  # or names would be cut
-    console.print(table)
+    console = wide_console(WIDTH)
+    show_table(console, title, HEAD, rows(ranking))
     beaten = losses_to_others(ranking)
     if beaten:
         console.print("beaten by more than two standard errors:")

@@ -4,12 +4,15 @@ import argparse
 from typing import TYPE_CHECKING
 
 from graphcb.checks import as_count
-from graphcb.commands.finishing import finish_shown
-from graphcb.files import atomic_write
+from graphcb.commands.finishing import (
+    finish_shown,
+    print_work,
+    show_table,
+    wide_console,
+    write_report,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from graphcb.experiments.limits import LimitsStudy
     from graphcb.experiments.limits_claims import LimitRuns
 
@@ -38,7 +41,6 @@ def read_as_asked(options: argparse.Namespace) -> "LimitsStudy":
 
 def reproduce_limits(study: "LimitsStudy", options: argparse.Namespace) -> None:
     """Run what is missing, write tables and figures, and print what holds."""
-    from graphcb.experiments.curves import write_csv
     from graphcb.experiments.limits_claims import LimitRuns
     from graphcb.experiments.limits_tables import markdown, write_table
     from graphcb.figures.curves import save
@@ -47,11 +49,8 @@ def reproduce_limits(study: "LimitsStudy", options: argparse.Namespace) -> None:
     store, curves = finish_shown(study, options)
     runs = LimitRuns(study, curves)
     path = options.out / study.name
-    known = [(store.about(study.identity(curve.setting)), curve) for curve in curves]
-    write_csv(known, path.with_suffix(".csv"))
+    write_report(study, store, curves, markdown(runs), options.out)
     write_table(curves, options.out / f"{study.name}-table.csv")
-    with atomic_write(path.with_suffix(".md"), text=True) as file:
-        file.write(f"# {study.title}\n\n{markdown(runs)}")
     for suffix in (".png", ".pdf"):
         save(draw_budgets(runs), path.with_suffix(suffix))
         save(draw_ratios(runs), options.out / f"{study.name}-baseline{suffix}")
@@ -60,31 +59,16 @@ def reproduce_limits(study: "LimitsStudy", options: argparse.Namespace) -> None:
         f"figures: {path}.png, .pdf, -baseline.png, .pdf   report: .md   "
         "tables: .csv, -table.csv   runs: .jsonl"
     )
-    work = sum(curve.seconds.total for curve in curves)
-    n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
-    print(f"{len(curves):,} runs, {n_rounds:,} rounds, {work:.0f} s of work")
+    print_work(curves)
 
 
 def _print(runs: "LimitRuns") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from graphcb.experiments.limits_claims import judge
     from graphcb.experiments.limits_tables import baseline_table, budget_table
 
-    console = Console()
-    console.width = max(console.width, WIDTH)  # or names would be cut
-
-    def show(title: str, head: "Sequence[str]", body: "Sequence[Sequence[str]]") -> None:
-        table = Table(title=title, title_justify="left")
-        for column in head:
-            table.add_column(column)
-        for row in body:
-            table.add_row(*row)
-        console.print(table)
-
-    show(f"{runs.study.name}: mean loss by budget", *budget_table(runs))
-    show(f"{runs.study.name}: beside the baseline", *baseline_table(runs))
+    console, name = wide_console(WIDTH), runs.study.name
+    show_table(console, f"{name}: mean loss by budget", *budget_table(runs))
+    show_table(console, f"{name}: beside the baseline", *baseline_table(runs))
     for verdict in judge(runs):
         answer = "holds" if verdict.holds else "DOES NOT HOLD"
         console.print(f"{answer}: {verdict.text} ({verdict.measured})", markup=False)

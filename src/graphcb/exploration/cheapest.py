@@ -13,6 +13,8 @@ from graphcb.compilation import compiled, inner
 from graphcb.exploration.simplex import Polytope, first_basis, walk
 from graphcb.graphs.structure import Floats
 
+ROUNDING = 1e-15  # of a linear limit, relative to what it is the sum of
+
 
 @compiled
 def cheapest(
@@ -29,6 +31,22 @@ def within(p: Floats, lower: Floats, upper: Floats) -> Floats:
     """A copy that obeys floors and caps to the last bit."""
     nearest: Floats = np.minimum(upper, np.maximum(lower, p))
     return nearest
+
+
+@compiled
+def obeys(p: Floats, lower: Floats, upper: Floats, rows: Floats, most: Floats) -> bool:
+    """Whether p is within the limits: floors and caps exactly, rows to rounding."""
+    for a in range(p.size):
+        if not lower[a] <= p[a] <= upper[a]:
+            return False
+    for i in range(most.size):
+        total, size = 0.0, abs(most[i])
+        for a in range(p.size):
+            total += rows[i, a] * p[a]
+            size += abs(rows[i, a]) * p[a]
+        if not total <= most[i] + ROUNDING * size:
+            return False
+    return True
 
 
 @inner

@@ -36,21 +36,30 @@ class Limit(NamedTuple):
     bound: float
 
 
-def least_violation(lower: Floats, upper: Floats, rows: Floats, most: Floats) -> float:
-    """The least t with `rows @ p <= most + t` for some p within the bounds, found by HiGHS."""
+def most_room(lower: Floats, upper: Floats, rows: Floats, most: Floats) -> tuple[Floats, float]:
+    """A p within the bounds, and the largest room s, with `rows @ p + s <= most`; found by HiGHS.
+
+    The room is negative if no p meets all rows, and -inf if none is within the bounds.
+    """
     from scipy.optimize import linprog
 
     k = lower.size
     found = linprog(
-        np.append(np.zeros(k), 1.0),
-        A_ub=np.column_stack([rows, -np.ones(len(rows))]),
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.column_stack([rows, np.ones(len(rows))]),
         b_ub=most,
         A_eq=np.append(np.ones(k), 0.0)[None, :],
         b_eq=[1.0],
-        bounds=[*zip(lower, np.maximum(lower, upper), strict=True), (-1.0, None)],
+        bounds=[*zip(lower, np.maximum(lower, upper), strict=True), (None, 1.0)],
         options={"primal_feasibility_tolerance": 1e-10},
     )
-    return float(found.fun) if found.status == 0 else np.inf
+    point = upper if found.x is None else np.clip(found.x[:k], lower, upper)
+    return point, -float(found.fun) if found.status == 0 else -np.inf
+
+
+def can_be_met(lower: Floats, upper: Floats, rows: Floats, most: Floats) -> bool:
+    """Whether some p within the bounds meets all rows, up to SLACK."""
+    return most_room(lower, upper, rows, most)[1] >= -SLACK
 
 
 def check_bounds(names: Sequence[object], lower: Floats, upper: Floats) -> None:
@@ -85,7 +94,7 @@ def check_rows(
         return
     rows = np.array([limit.coefficients for limit in linear])
     most = np.array([limit.bound for limit in linear])
-    if least_violation(lower, upper, rows, most) <= SLACK:
+    if can_be_met(lower, upper, rows, most):
         return
     unit = np.eye(lower.size)
     limits = list(linear)
@@ -126,7 +135,7 @@ def _can_meet(limits: Sequence[Limit]) -> bool:
     rows = np.array([limit.coefficients for limit in limits])
     most = np.array([limit.bound for limit in limits])
     k = rows.shape[1]
-    return least_violation(np.zeros(k), np.ones(k), rows, most) <= SLACK
+    return can_be_met(np.zeros(k), np.ones(k), rows, most)
 
 
 def _fewest_by_integers(limits: Sequence[Limit]) -> list[int]:

@@ -20,7 +20,8 @@ import numpy as np
 
 from graphcb.checks import as_numbers
 from graphcb.compilation import compiled
-from graphcb.exploration.limited_choice import obeying, obeys, smallest_ratio
+from graphcb.exploration.cheapest import obeys
+from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats

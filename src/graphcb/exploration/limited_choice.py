@@ -68,22 +68,6 @@ def obeying(p: Floats, feasible: bool) -> Floats:
 
 
 @compiled
-def obeys(p: Floats, lower: Floats, upper: Floats, rows: Floats, most: Floats) -> bool:
-    """Whether p is within the limits: floors and caps exactly, rows to rounding."""
-    for a in range(p.size):
-        if not lower[a] <= p[a] <= upper[a]:
-            return False
-    for i in range(rows.shape[0]):
-        total, size = 0.0, 0.0
-        for a in range(p.size):
-            total += rows[i, a] * p[a]
-            size = max(size, abs(rows[i, a]))
-        if total > most[i] + 1e-15 * size:
-            return False
-    return True
-
-
-@compiled
 def smallest_ratio(
     f: Floats,
     regrets: Floats,

@@ -1,8 +1,10 @@
 """Learning curves: the panels of the paper, and progress on the user's own data."""
 
+import io
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,6 +26,8 @@ COLOURS = {
     "greedy": ("#54278f", "#756bb1", "#9e9ac8"),
     "best constant action": ("#252525", "#636363", "#969696"),
 }
+DPI = 160
+N_COLOURS, PASSES = 256, 3  # of a png; without passes, lines of like colours become one
 OTHERS = ("#006d2c", "#31a354", "#74c476")
 STYLES = ("-", "--", ":")
 PROGRESS_STYLES = (
@@ -113,13 +117,27 @@ def save(figure: Figure, path: Path) -> None:
     """Write the figure in the format of the file's suffix, with graphcb's name and no date in it.
 
     The file appears complete or not at all. By the name a later command knows that it may be
-    overwritten.
+    overwritten. A png has 256 colours, which makes it a third as large.
     """
     kind = path.suffix[1:].lower()
     metadata = {
-        "png": {"Software": "graphcb"},
         "svg": {"Creator": "graphcb", "Date": None},
         "pdf": {"Creator": "graphcb", "CreationDate": None},
     }
     with atomic_write(path) as file:
-        figure.savefig(file, dpi=160, format=kind, metadata=metadata.get(kind))
+        if kind == "png":
+            _save_png(figure, file)
+        else:
+            figure.savefig(file, dpi=DPI, format=kind, metadata=metadata.get(kind))
+
+
+def _save_png(figure: Figure, file: Any) -> None:
+    from PIL import Image, PngImagePlugin  # matplotlib needs it, too
+
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=DPI, format="png")
+    whole, plain = Image.open(drawn).convert("RGB"), Image.Dither.NONE
+    few = whole.quantize(N_COLOURS, kmeans=PASSES, dither=plain)
+    about = PngImagePlugin.PngInfo()
+    about.add_text("Software", "graphcb")
+    few.save(file, format="png", pnginfo=about, optimize=True, dpi=(DPI, DPI))

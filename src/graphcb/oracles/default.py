@@ -1,5 +1,6 @@
 """The oracle that nobody has to choose."""
 
+from functools import lru_cache
 from typing import Any
 
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
@@ -49,7 +50,9 @@ class DefaultOracle:
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are."""
         columns = as_columns(actions, self.n_actions)
-        blend = self._blend_for(context)
+        blend = self.blend
+        if blend is None:
+            blend = _unlearned(self.n_actions, dense_width(context))
         shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
         low, high = self.loss_range
         if (low, high) != (0.0, 1.0):
@@ -60,7 +63,10 @@ class DefaultOracle:
         """Learn the losses revealed, and the scale of the context."""
         columns, seen = as_seen(actions, losses, self.n_actions)
         check_in_range("losses", seen, "loss_range", self.loss_range)
-        blend = self._blend_for(context)
+        blend = self.blend
+        if blend is None:
+            blend = _new_blend(self.n_actions, dense_width(context))
+            _unlearned.cache_clear()  # it may be large
         x = blend.read(context)
         low, high = self.loss_range
         shares = seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low)
@@ -107,14 +113,16 @@ class DefaultOracle:
         if self.blend is not None:
             self.blend.take(columns)
 
-    def _blend_for(self, context: Any) -> DenseBlend | SparseBlend:
-        """The model so far; a new one for contexts like this one where there is none."""
-        if self.blend is not None:
-            return self.blend
-        width = dense_width(context)
-        if width is None:
-            return SparseBlend(self.n_actions)
-        return DenseBlend(self.n_actions, width)
+
+def _new_blend(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:
+    """A model for dense contexts of this width, or for sparse ones."""
+    return SparseBlend(n_actions) if width is None else DenseBlend(n_actions, width)
+
+
+@lru_cache(maxsize=1)
+def _unlearned(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:
+    """The same before it learns, kept for decisions that come before the first feedback."""
+    return _new_blend(n_actions, width)
 
 
 def _divergence() -> DivergenceError:

@@ -16,7 +16,8 @@ from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
 from graphcb.problems.guardrails import with_costs, with_names
 from graphcb.problems.names import EACH_ROUND
-from graphcb.problems.problem import Floats, Problem
+from graphcb.problems.problem import Problem
+from graphcb.problems.units import Floats
 
 
 def guarded(agent: Any, problem: Problem) -> Any:

@@ -9,12 +9,12 @@ from graphcb.agents import Budget, Spending
 from graphcb.agents.baselines import check_budgets
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import Limits
+from graphcb.exploration.clashing import SLACK
 from graphcb.problems.names import as_name
 
 Actions = tuple[str, ...] | str
 Table = dict[str, Any]
 
-SLACK = 1e-9  # of linear limits
 BUDGET_KEYS = ("costs", "at_most", "per", "hard")
 CONSERVATIVE = {"epsilon": 0.1, "confidence": 0.95}  # unless the problem says otherwise
 MODES = ("conservative", "shadow")

@@ -17,8 +17,9 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_kind
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
 from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, innermost
-from graphcb.problems.problem import Floats, Problem
+from graphcb.problems.problem import Problem
 from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
+from graphcb.problems.units import Floats
 
 Features = Callable[[Any, str, Any], Any]
 

@@ -8,11 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from graphcb.agents import Budget
-from graphcb.checks import as_action, as_numbers, as_one_of, as_range, listed
+from graphcb.checks import as_action, as_one_of, as_range, listed
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
@@ -28,13 +25,12 @@ from graphcb.problems.guardrails import (
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
 from graphcb.problems.reveals import LATER, Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
+from graphcb.problems.units import InUnits
 from graphcb.problems.waiting import read_defaults
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem:
+class Problem(InUnits):
     """A problem, said once for the library, the command line, logs and their evaluation.
 
     `actions` are names, or "each round" if they come with each round. `reveals` says what
@@ -267,45 +263,6 @@ class Problem:
     @cached_property
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.actions)}
-
-    # In which units -----------------------------------------------------------------------
-
-    @property
-    def unit(self) -> str:
-        """One value of the feedback: "loss" or "reward"."""
-        return "reward" if self.feedback == "rewards" else "loss"
-
-    def check_values(self, values: ArrayLike, actions: Sequence[Any]) -> Floats:
-        """Losses or rewards of these actions, each within the range."""
-        numbers = as_numbers(self.feedback, values)
-        if numbers.shape != (len(actions),):
-            raise ValueError(
-                f"`{self.feedback}` must have shape ({len(actions)},), one for each action, "
-                f"got {numbers.shape}"
-            )
-        low, high = self.range
-        inside = (numbers >= low) & (numbers <= high)
-        if not inside.all():
-            wrong = np.flatnonzero(~inside)
-            raise ValueError(
-                f"`{self.feedback}` must lie in the problem's range, {low:g} to {high:g}, "
-                f"got {numbers[wrong[0]]:g} for action {actions[wrong[0]]!r}"
-            )
-        return numbers
-
-    def as_losses(self, values: Floats) -> Floats:
-        """Losses between 0 and 1, smaller being better, from values in the problem's units."""
-        low, high = self.range
-        if self.feedback == "rewards":
-            return (high - values) / (high - low)
-        return values if self.range == (0.0, 1.0) else (values - low) / (high - low)
-
-    def as_values(self, losses: Floats) -> Floats:
-        """Values in the problem's units from losses between 0 and 1."""
-        low, high = self.range
-        if self.feedback == "rewards":
-            return high - (high - low) * losses
-        return losses if self.range == (0.0, 1.0) else low + (high - low) * losses
 
     # Value semantics ----------------------------------------------------------------------
 

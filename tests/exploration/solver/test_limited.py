@@ -235,6 +235,13 @@ def test_bad_limits_are_refused(limits, error, text):
         solve_dec_batch([LOSSES], RING, 10.0, limits=limits if error is TypeError else [limits])
 
 
+def test_arrays_that_were_met_before_are_refused_on_a_graph_of_another_size():
+    box = Limits(floors=0.1, caps={0: 0.5}).on(range(4))
+    solve_dec(LOSSES, RING, 10.0, limits=box)
+    with pytest.raises(ValueError, match=r"must have arrays of shapes \(6,\)"):
+        solve_dec(np.arange(6.0), graphs.cops_and_robbers(6), 10.0, limits=box)
+
+
 @pytest.mark.parametrize(
     "graph",
     [

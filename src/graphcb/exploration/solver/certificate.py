@@ -57,45 +57,35 @@ def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
     """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
     ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
     w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
-    h, c, g = v[at.H], v[at.C], v[at.G]
-    graph, seen_by = a[at.GRAPH], a[at.SEEN_BY]
+    h, g = v[at.H], v[at.G]
     head = 0
     for i in range(p.size):
         if p[i] > p[head]:
             head = i
     rest_p = rest_q = rest_u = 0.0  # sums over all actions except the head
-    sound = True
     for i in range(p.size):
         if i != head:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
-    _reveal(p, graph, seen_by, pattern, w_others)
     for i in range(p.size):
-        w[i] = w_others[i] + loops[i] * p[i]
-        u_i = rest_u if i == head else p[i] - q[i]
-        k_i = q[i] * (rest_q if i == head else 1.0 - q[i])
-        inverse = 1.0 / w[i]
-        u[i], k[i] = u_i, k_i
-        h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
-        c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
-        sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
-    _sum_worth(h, seen_by, pattern, g)
+        w_others[i] = g[i] = 0.0
+    add_revealed(p, a, pattern, w_others)
+    sound = fill_terms(v, head, rest_q, rest_u)
+    add_worth(h, a, pattern, g)
     error = (p.size + OPERATIONS) * ROUNDING
     off_p, off_q = abs(rest_p + p[head] - 1.0), abs(rest_q + q[head] - 1.0)
     price, least = _bound_below(ft, loops, q, w, u, k, h, g, error + 4.0 * off_q)
-    value, upper, worst = _bound_above(ft, p, w, c, head, rest_p, error + 4.0 * off_p)
+    value, upper, worst = bound_above(v, head, rest_p, 0.0, error + 4.0 * off_p)
     if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
         return IterateBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf, head)
     return IterateBounds(value, upper, price + least, price, least, worst, head)
 
 
 @inlined
-def _reveal(p: Floats, graph: Floats, seen_by: Floats, pattern: Pattern, w_others: Floats) -> None:
-    """W without the action's own part: w_others_i = sum_{j != i} G_ji p_j."""
-    start, action = pattern.start, pattern.action
-    for i in range(p.size):
-        w_others[i] = 0.0
+def add_revealed(p: Floats, a: Floats, pattern: Pattern, w_others: Floats) -> None:
+    """Add what the others reveal: sum_{j != i} G_ji p_j."""
+    graph, seen_by, start, action = a[at.GRAPH], a[at.SEEN_BY], pattern.start, pattern.action
     for i in range(p.size):
         if start.size > 0:
             for e in range(start[i], start[i + 1]):
@@ -107,11 +97,9 @@ def _reveal(p: Floats, graph: Floats, seen_by: Floats, pattern: Pattern, w_other
 
 
 @inlined
-def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> None:
-    """The worth of what i reveals of the others: worth_i = sum_{j != i} G_ij h_j."""
-    start, action = pattern.start, pattern.action
-    for i in range(h.size):
-        worth[i] = 0.0
+def add_worth(h: Floats, a: Floats, pattern: Pattern, worth: Floats) -> None:
+    """Add the worth of what i reveals of the others: sum_{j != i} G_ij h_j."""
+    seen_by, start, action = a[at.SEEN_BY], pattern.start, pattern.action
     for j in range(h.size):
         h_j, row = h[j], seen_by[j]
         if start.size > 0:
@@ -120,6 +108,24 @@ def _sum_worth(h: Floats, seen_by: Floats, pattern: Pattern, worth: Floats) -> N
         else:
             for i in range(h.size):
                 worth[i] += row[i] * h_j
+
+
+@inlined
+def fill_terms(v: Floats, head: int, rest_q: float, rest_u: float) -> bool:
+    """Fill W, U, K, H and C from P, Q and W_OTHERS; whether all is seen, and nothing negative."""
+    ft, loops, p, q, w_others = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q], v[at.W_OTHERS]
+    w, u, k, h, c = v[at.W], v[at.U], v[at.K], v[at.H], v[at.C]
+    sound = True
+    for i in range(p.size):
+        w[i] = w_others[i] + loops[i] * p[i]
+        u_i = rest_u if i == head else p[i] - q[i]
+        k_i = q[i] * (rest_q if i == head else 1.0 - q[i])
+        inverse = 1.0 / w[i]
+        u[i], k[i] = u_i, k_i
+        h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
+        c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
+        sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
+    return sound
 
 
 @inlined
@@ -148,15 +154,17 @@ def _bound_below(
 
 
 @inlined
-def _bound_above(
-    ft: Floats, p: Floats, w: Floats, c: Floats, head: int, rest_p: float, error: float
+def bound_above(
+    v: Floats, head: int, rest_p: float, common: float, error: float
 ) -> tuple[float, float, float]:
     """F(p), the same rounded up, and the largest constraint.
+
+    `common` is the part of actions that are not in `v`.
 
     The term p_h^2 / W_h of the head h is kept out of the sum over i: it nearly cancels against
     (1 - 2 p_h) / W_h where hardly any action reveals the head, and the two are (1 - p_h)^2 / W_h.
     """
-    common = 0.0
+    ft, p, w, c = v[at.FT], v[at.P], v[at.W], v[at.C]
     for i in range(p.size):
         common += p[i] * (ft[i] if i == head else ft[i] + p[i] / w[i])
     head_square = p[head] * (p[head] / w[head])

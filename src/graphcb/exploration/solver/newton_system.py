@@ -51,11 +51,11 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
     relative to the anchor, which would fill them: the matrix is the same except for rounding.
     """
     n = v.shape[1]
-    anchor, total = _weigh_constraints(v)
+    anchor, total = weigh_constraints(v)
     n_full = fill_in(head, a[at.SEEN_BY], pattern)
     sparse = n_full < n
-    _fill_slopes(v, a, head, anchor, sparse, pattern)
-    _fill_curves(v, a, head, pattern)
+    fill_slopes(v, a, v[at.P], head, anchor, sparse, pattern)
+    fill_curves(v, a, v[at.P], head, pattern)
     add_transposed_product(a[at.SLOPES], v[at.ROOT], pattern, v[at.MEAN])
     shared = _fill_remainder(v, a, head, total)
     matrix = a[at.NEWTON]
@@ -71,7 +71,7 @@ def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
 
 
 @inner
-def _weigh_constraints(v: Floats) -> tuple[int, float]:
+def weigh_constraints(v: Floats) -> tuple[int, float]:
     """Fill ROOT = (q / s)^(1/2) and RESIDUAL, clear MEAN; return the anchor and sum q / s."""
     q, s, c = v[at.Q], v[at.S], v[at.C]
     root, residual, mean = v[at.ROOT], v[at.RESIDUAL], v[at.MEAN]
@@ -120,10 +120,12 @@ def add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: F
 
 
 @inner
-def _fill_slopes(
-    v: Floats, a: Floats, head: int, anchor: int, sparse: bool, pattern: Pattern
+def fill_slopes(
+    v: Floats, a: Floats, x: Floats, head: int, anchor: int, sparse: bool, pattern: Pattern
 ) -> None:
-    """Row b: root_b p_j (d_j - d_head) with d the gradient of constraint b minus the anchor's.
+    """Row b: root_b x_j (d_j - d_head) with d the gradient of constraint b minus the anchor's.
+
+    Steps are in units of x, which is p here, and another one with limits.
 
     The gradient of (1 - 2 p_b) / W_b is -(2 W_others + G_bb) / W^2 in p_b, and
     -(1 - 2 p_b) / W^2 G_jb in the other p_j. In a sparse graph the gradient of the anchor is not
@@ -144,13 +146,13 @@ def _fill_slopes(
         seen, row = seen_by[b], slopes[b]
         if length[b] > 0:
             for e in range(start[b], start[b] + length[b]):
-                row[action[e]] = root * (p[action[e]] * (others * seen[action[e]]))
-            row[b] = root * (p_b * own)
+                row[action[e]] = root * (x[action[e]] * (others * seen[action[e]]))
+            row[b] = root * (x[b] * own)
             continue
         base = own if b == head else others * seen[head]
         for j in range(n):
-            row[j] = p[j] * (others * seen[j] - base)
-        row[b] = p_b * (own - base)
+            row[j] = x[j] * (others * seen[j] - base)
+        row[b] = x[b] * (own - base)
         if turn > 0:
             for j in range(n):
                 row[j] = root * (row[j] if sparse else row[j] - anchor_row[j])
@@ -160,14 +162,14 @@ def _fill_slopes(
 
 
 @inner
-def _fill_curves(v: Floats, a: Floats, head: int, pattern: Pattern) -> None:
+def fill_curves(v: Floats, a: Floats, x: Floats, head: int, pattern: Pattern) -> None:
     """The curvature of (u_i^2 + k_i) / W_i: the square of row i, and a diagonal rest in FLAT.
 
     With N = u^2 + k the row is (2 N / W^3)^(1/2) (G_.i - (u W / N) e_i), relative to the head and
-    in units of p; the rest is 2 k / (W N). The e_i of the head is minus the sum of all others.
+    in units of x; the rest is 2 k / (W N). The e_i of the head is minus the sum of all others.
     """
     n = v.shape[1]
-    p, q, loops, flat = v[at.P], v[at.Q], v[at.LOOPS], v[at.FLAT]
+    q, loops, flat = v[at.Q], v[at.LOOPS], v[at.FLAT]
     w, w_others, u, k = v[at.W], v[at.W_OTHERS], v[at.U], v[at.K]
     seen_by, curves = a[at.SEEN_BY], a[at.CURVES]
     start, action, length = pattern.start, pattern.action, pattern.length
@@ -181,16 +183,16 @@ def _fill_curves(v: Floats, a: Floats, head: int, pattern: Pattern) -> None:
         if i == head:
             for j in range(n):
                 entry = share_k * (seen[j] - loop) + share_u * (own + u_i * seen[j])
-                row[j] = factor * p[j] * entry
+                row[j] = factor * x[j] * entry
             row[i] = 0.0
             flat[i] = 0.0
         else:
             base = seen[head]
             if length[i] > 0:
                 for e in range(start[i], start[i] + length[i]):
-                    row[action[e]] = factor * p[action[e]] * seen[action[e]]
+                    row[action[e]] = factor * x[action[e]] * seen[action[e]]
             else:
                 for j in range(n):
-                    row[j] = factor * p[j] * (seen[j] - base)
-            row[i] = factor * p[i] * (share_k * (loop - base) - share_u * (own + u_i * base))
-            flat[i] = 2.0 * share_k / w_i * p[i] * p[i]
+                    row[j] = factor * x[j] * (seen[j] - base)
+            row[i] = factor * x[i] * (share_k * (loop - base) - share_u * (own + u_i * base))
+            flat[i] = 2.0 * share_k / w_i * x[i] * x[i]

@@ -25,7 +25,7 @@ from graphcb.exploration.solver.edges import Edges, fetch
 from graphcb.exploration.solver.interior_point import BOLD, CAREFUL
 from graphcb.exploration.solver.limited.interior_point import advance, mean_product
 from graphcb.exploration.solver.limited.pricing import admit_helpers, mark_satisfied, price
-from graphcb.exploration.solver.limited.starting_point import (
+from graphcb.exploration.solver.limited.warm_start import (
     LimitedIterate,
     keep_iterate,
     warm_start,

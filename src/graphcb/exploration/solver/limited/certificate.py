@@ -16,7 +16,13 @@ import numpy as np
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
-from graphcb.exploration.solver.certificate import UNBALANCED
+from graphcb.exploration.solver.certificate import (
+    UNBALANCED,
+    add_revealed,
+    add_worth,
+    bound_above,
+    fill_terms,
+)
 from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.products import add_combination, add_products
@@ -44,9 +50,7 @@ def evaluate(work: Work, pattern: Pattern) -> LimitedBounds:
     """Fill W_OTHERS, W, U, K, H, C, G, REDUCED and the passive rows; return what they prove."""
     v = work.v
     n = v.shape[1]
-    ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
-    w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
-    h, c = v[at.H], v[at.C]
+    p, q = v[at.P], v[at.Q]
     top = 0
     for i in range(n):
         if p[i] > p[top]:
@@ -59,19 +63,14 @@ def evaluate(work: Work, pattern: Pattern) -> LimitedBounds:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
-    sound = _reveal(work, pattern)
-    for i in range(n):
-        w[i] = w_others[i] + loops[i] * p[i]
-        u_i = rest_u if i == top else p[i] - q[i]
-        k_i = q[i] * (rest_q if i == top else 1.0 - q[i])
-        inverse = 1.0 / w[i]
-        u[i], k[i] = u_i, k_i
-        h[i] = (u_i * inverse) * (u_i * inverse) + (k_i * inverse) * inverse
-        c[i] = (1.0 - 2.0 * p[i]) * inverse - ft[i]
-        sound = sound and w[i] >= LEAST_SEEN and p[i] >= 0.0 and q[i] >= 0.0
+    seen = _reveal(work, pattern)
+    sound = fill_terms(v, top, rest_q, rest_u) and seen
     off_p, off_q = abs(rest_p + p[top] - 1.0), abs(rest_q + q[top] - 1.0)
     price, level, below = _bound_below(work, pattern, work.error + 4.0 * off_q)
-    value, upper, worst = _bound_above(work, top, rest_p, work.error + 4.0 * off_p)
+    common = 0.0
+    if work.passive.shape[1] > 0:
+        common = work.paid + dot(work.passive[more.PASSIVE_L], work.passive[more.PASSIVE_T])
+    value, upper, worst = bound_above(v, top, rest_p, common, work.error + 4.0 * off_p)
     if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
         return LimitedBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
     if most_missed(work) > more.ALLOWED:
@@ -82,19 +81,11 @@ def evaluate(work: Work, pattern: Pattern) -> LimitedBounds:
 @inlined
 def _reveal(work: Work, pattern: Pattern) -> bool:
     """W without the own part for active actions, W and L / W for passive ones; are these seen?"""
-    v, passive, graph, seen_by = work.v, work.passive, work.a[at.GRAPH], work.a[at.SEEN_BY]
+    v, passive = work.v, work.passive
     d, w_others, others = v[more.D], v[at.W_OTHERS], v[more.BASE]
-    start, action = pattern.start, pattern.action
     for i in range(d.size):
         w_others[i] = others[i]
-    for i in range(d.size):
-        if start.size > 0:
-            for e in range(start[i], start[i + 1]):
-                w_others[i] += seen_by[i, action[e]] * d[action[e]]
-        else:
-            d_i, row = d[i], graph[i]
-            for j in range(d.size):
-                w_others[j] += row[j] * d_i
+    add_revealed(d, work.a, pattern, w_others)
     if passive.shape[1] == 0:
         return True
     w, t, h = passive[more.PASSIVE_W], passive[more.PASSIVE_T], passive[more.PASSIVE_H]
@@ -131,7 +122,6 @@ def _bound_below(work: Work, pattern: Pattern, error: float) -> tuple[float, flo
     ft, loops, q, w = v[at.FT], v[at.LOOPS], v[at.Q], v[at.W]
     u, k, h, g = v[at.U], v[at.K], v[at.H], v[at.G]
     floor, base, reduced = v[more.L], v[more.BASE], v[more.REDUCED]
-    seen_by, start, action = work.a[at.SEEN_BY], pattern.start, pattern.action
     n = q.size
     for i in range(n):
         g[i] = loops[i] * h[i]
@@ -140,14 +130,7 @@ def _bound_below(work: Work, pattern: Pattern, error: float) -> tuple[float, flo
         add_products(work.seen, passive[more.PASSIVE_H], g)
         paid = work.paid + 2.0 * dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
         kept = dot(passive[more.PASSIVE_H], passive[more.PASSIVE_BASE])
-    for j in range(n):
-        h_j, row = h[j], seen_by[j]
-        if start.size > 0:
-            for e in range(start[j], start[j + 1]):
-                g[action[e]] += row[action[e]] * h_j
-        else:
-            for i in range(n):
-                g[i] += row[i] * h_j
+    add_worth(h, work.a, pattern, g)
     price, size = paid - kept, paid + kept
     for i in range(n):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
@@ -210,27 +193,3 @@ def fill_up(reduced: Floats, span: Floats, mass: float, error: float) -> tuple[f
                 break
         reached = reached or i == first
     return level, below - error * (size + mass * abs(level))
-
-
-@inlined
-def _bound_above(work: Work, top: int, rest_p: float, error: float) -> tuple[float, float, float]:
-    """F(p), the same rounded up, and the largest constraint; see `certificate._bound_above`."""
-    v, passive = work.v, work.passive
-    ft, p, w, c = v[at.FT], v[at.P], v[at.W], v[at.C]
-    common = 0.0
-    if passive.shape[1] > 0:
-        common = work.paid + dot(passive[more.PASSIVE_L], passive[more.PASSIVE_T])
-    for i in range(p.size):
-        common += p[i] * (ft[i] if i == top else ft[i] + p[i] / w[i])
-    top_square = p[top] * (p[top] / w[top])
-    value = upper = worst = -np.inf
-    for b in range(p.size):
-        if b == top:
-            term = size = rest_p * (rest_p / w[b])
-        else:
-            term = top_square + (1.0 - 2.0 * p[b]) / w[b]
-            size = top_square + 1.0 / w[b]
-        value = max(value, common + (term - ft[b]))
-        upper = max(upper, common + (term - ft[b]) + error * (common + size + ft[b]))
-        worst = max(worst, c[b])
-    return value, upper, worst

@@ -9,7 +9,8 @@ from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.interior_point import Caution
 from graphcb.exploration.solver.limited import workspace as more
 from graphcb.exploration.solver.limited.certificate import LimitedBounds, evaluate
-from graphcb.exploration.solver.limited.newton import assemble, solve_direction
+from graphcb.exploration.solver.limited.direction import solve_direction
+from graphcb.exploration.solver.limited.newton import assemble
 from graphcb.exploration.solver.limited.starting_point import cold_start
 from graphcb.exploration.solver.limited.workspace import Work
 from graphcb.exploration.solver.sparsity import find_pattern

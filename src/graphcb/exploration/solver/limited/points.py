@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphcb.exploration.clashing import most_room
 from graphcb.exploration.limits import BoxAndRows
 from graphcb.exploration.solver.limited.certificate import fill_up
 from graphcb.exploration.solver.outcomes import REPAIR, STATUS
@@ -91,27 +92,10 @@ def inner_point(box: BoxAndRows) -> Floats:
             if place:
                 kept.insert(0, kept.pop(place))
             return point
-    point = _most_room(box)
+    point = most_room(*box)[0]
     kept.insert(0, (box, point, float((box.most - box.rows @ point).min())))
     del kept[MOST_KEPT:]
     return point
-
-
-def _most_room(box: BoxAndRows) -> Floats:
-    from scipy.optimize import linprog
-
-    k = box.lower.size
-    found = linprog(
-        np.append(np.zeros(k), -1.0),
-        A_ub=np.column_stack([box.rows, np.ones(box.most.size)]),
-        b_ub=box.most,
-        A_eq=np.append(np.ones(k), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=[*zip(box.lower, box.upper, strict=True), (None, 1.0)],
-        options={"primal_feasibility_tolerance": 1e-10},
-    )
-    point: Floats = box.upper.copy() if found.x is None else found.x[:k]
-    return np.clip(point, box.lower, box.upper)
 
 
 def settle_point(

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.compilation import compiled
-from graphcb.exploration.clashing import InfeasibleLimits, check_bounds, least_violation
+from graphcb.exploration.cheapest import obeys
+from graphcb.exploration.clashing import SLACK, InfeasibleLimits, can_be_met, check_bounds
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import solve_programs, solver_for, work_room
@@ -30,8 +30,6 @@ from graphcb.graphs.families.full_information import FullInformation
 from graphcb.graphs.formulas import ExactSolution
 from graphcb.graphs.registry import recognise
 
-SHARED = 1e-9  # limits are met to this, in units of the largest weight of a linear one
-
 
 def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
     """The limits of one round over the indices of its actions, or None if there are none."""
@@ -43,7 +41,7 @@ def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
         raise TypeError(
             f"`limits` must be a graphcb.Limits, or what its `on` returns; got {limits!r}"
         )
-    if is_known(limits):
+    if is_known(limits) and limits.lower.size == n_actions:
         return limits
     shapes = [np.shape(array) for array in limits]
     n_rows = len(limits.most)
@@ -59,7 +57,7 @@ def as_box(limits: Any, n_actions: int) -> BoxAndRows | None:
         raise ValueError(
             "`limits` must have 0 <= lower <= upper <= 1 and finite linear limits, got others"
         )
-    if not lower.sum() <= 1.0 + SHARED or not upper.sum() >= 1.0 - SHARED:
+    if not lower.sum() <= 1.0 + SLACK or not upper.sum() >= 1.0 - SLACK:
         check_bounds(range(n_actions), lower, upper)
     if n_rows:
         size = np.abs(rows).max(axis=1)
@@ -94,7 +92,7 @@ def solve_within(
     else:
         edges = graph.remember("edges", edges_of)
         solve_programs(scaled, gammas, solver, tolerance, max_steps, row, row + 1, p, outcomes)
-        if obeys(p[row], box) and not outcomes[row, REPAIR]:
+        if obeys(p[row], *box) and not outcomes[row, REPAIR]:
             outcomes[row, HIDDEN] = 0.0
             return
         scaled[row] = losses[row]
@@ -115,11 +113,7 @@ def solve_within(
             scaled, gammas, edges, box_on(graph, edges, box, facts.inner), tolerance, max_steps,
             work_room(losses.shape[1]), row, p, outcomes,
         )  # fmt: skip
-        if (
-            outcomes[row, STATUS] == NOT_CERTIFIED
-            and box.most.size
-            and least_violation(*box) > SHARED
-        ):
+        if outcomes[row, STATUS] == NOT_CERTIFIED and box.most.size and not can_be_met(*box):
             raise InfeasibleLimits(
                 "`limits` must leave a choice, but no probabilities that add up to 1 meet these "
                 "floors, caps and linear limits together; relax one of them"
@@ -137,19 +131,3 @@ def _exact_within(graph: FeedbackGraph, box: BoxAndRows) -> Callable[..., None] 
     if isinstance(family, FullInformation):
         return solve_full_information_within
     return solve_bandit_within if isinstance(family, Bandit) and box.upper.all() else None
-
-
-@compiled
-def obeys(p: Floats, box: BoxAndRows) -> bool:
-    """Whether p meets the limits: floors and caps exactly, linear limits to rounding."""
-    for i in range(p.size):
-        if not (p[i] >= box.lower[i] and p[i] <= box.upper[i]):
-            return False
-    for r in range(box.most.size):
-        total, size = 0.0, abs(box.most[r])
-        for i in range(p.size):
-            total += box.rows[r, i] * p[i]
-            size += abs(box.rows[r, i]) * p[i]
-        if not total <= box.most[r] + 1e-15 * size:
-            return False
-    return True
