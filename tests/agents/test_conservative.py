@@ -432,3 +432,16 @@ def test_feedback_takes_the_place_of_what_was_counted_before_it_came(parts):
     assert deviation.needed.any()
     np.testing.assert_allclose(agent.estimated, whole.estimated)
     assert agent.least == pytest.approx(whole.least)
+
+
+def test_what_is_proven_may_be_risked_to_the_last_bit():
+    """Four losses of 1/2 at epsilon = 1/2 put by just 1, which is what a deviation may lose."""
+    graph = graphs.full_information(2)
+    agent, played = Conservative(Fixed((0.0, 1.0)), 0, epsilon=0.5), []
+    for _ in range(5):
+        p = agent.act(None, graph)
+        made = Played(None, graph, None, p, int(p.argmax()))
+        agent.settle(made)
+        agent.judge(made, [0, 1], [0.5, 0.5])
+        played.append(made.action)
+    assert played == [0, 0, 0, 0, 1]
