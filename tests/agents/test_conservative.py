@@ -22,6 +22,7 @@ from graphcb import (
     oracles,
 )
 from graphcb.agents import Played, conservative, gamma_of
+from graphcb.agents.deviation import Deviation
 from graphcb.decisions import replay
 from graphcb.estimates import sums
 from graphcb.saving import to_bytes
@@ -412,3 +413,35 @@ def test_the_last_model_as_baseline_hears_the_names_of_the_round():
 def test_an_agent_that_is_not_told_the_graph_is_refused(kind):
     with pytest.raises(TypeError, match="`agent` must be given the graph by `act`, got SquareCBUG"):
         kind(SquareCBUG(), 0)
+
+
+@pytest.mark.parametrize("parts", [[[0, 1]], [[0], [1]]])
+def test_feedback_takes_the_place_of_what_was_counted_before_it_came(parts):
+    """After all of it, the sums are those of the round with all of its feedback."""
+    graph = FeedbackGraph(np.array([[0.9, 0.5], [0.5, 0.9]]))
+    agent = Conservative(Fixed((0.4, 0.6)), Fixed((0.8, 0.2)))
+    played = Played(None, graph, None, np.array([0.4, 0.6]), 1)
+    agent.settle(played)
+    known = {}
+    for part in parts:
+        losses = [(0.25, 0.75)[index] for index in part]
+        agent.judge(played._replace(known=dict(known) or None), part, losses)
+        known |= dict(zip(part, losses, strict=True))
+    deviation = Deviation(played.probabilities, np.array([0.8, 0.2]), graph, agent.epsilon, None)
+    whole = deviation.proof(1, {0: 0.25, 1: 0.75})
+    assert deviation.needed.any()
+    np.testing.assert_allclose(agent.estimated, whole.estimated)
+    assert agent.least == pytest.approx(whole.least)
+
+
+def test_what_is_proven_may_be_risked_to_the_last_bit():
+    """Four losses of 1/2 at epsilon = 1/2 put by just 1, which is what a deviation may lose."""
+    graph = graphs.full_information(2)
+    agent, played = Conservative(Fixed((0.0, 1.0)), 0, epsilon=0.5), []
+    for _ in range(5):
+        p = agent.act(None, graph)
+        made = Played(None, graph, None, p, int(p.argmax()))
+        agent.settle(made)
+        agent.judge(made, [0, 1], [0.5, 0.5])
+        played.append(made.action)
+    assert played == [0, 0, 0, 0, 1]

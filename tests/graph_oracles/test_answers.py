@@ -78,3 +78,23 @@ def test_where_answers_are_rare_it_takes_more_looks():
         agent.explorer.learn([1.0], [0, 1], [0.1, 0.5])
         shares.append(agent.act([1.0])[1])
     assert shares[1] > 2.0 * shares[0]
+
+
+def test_an_edge_that_comes_more_often_than_promised_has_a_rate_below_1():
+    """Labels are whole and promises are not: 3 of 3 were seen where 0.9 were expected."""
+    known = FeedbackGraph(np.array([[0.3, 0.0], [0.0, 1.0]]))
+    oracle = Answers(known)
+    for _ in range(3):
+        oracle.update(None, 0, [0])
+    rate = oracle.rates(None)[0, 0]
+    assert rate == pytest.approx(1.0 - 0.5 / 1.9)
+    assert oracle.predict(None).matrix[0, 0] == pytest.approx(0.3 * rate)
+
+
+@pytest.mark.parametrize("n_features", [0, 1])
+def test_an_edge_was_looked_at_as_far_as_it_was_promised(n_features):
+    """So that the margin is that of the looks there were."""
+    oracle = Answers(FeedbackGraph(np.array([[0.3, 0.0], [0.0, 1.0]])), n_features=n_features)
+    for _ in range(3):
+        oracle.update([1.0], 0, [])
+    np.testing.assert_allclose(oracle.edges.looked, [[0.9, 0.0], [0.0, 0.0]])
