@@ -10,6 +10,8 @@ from graphcb.decisions import replay, verify
 from graphcb.decisions.records import read_checkpoints
 from graphcb.saving import to_bytes
 
+_LEFT = "SELECT 1 FROM graphcb_inbox UNION ALL SELECT 1 FROM graphcb_inbox_feedbacks"
+
 
 def findings(url: str, clients: Sequence[Client]) -> list[str]:
     """What is wrong with a log, whose processes have all stopped."""
@@ -20,12 +22,13 @@ def findings(url: str, clients: Sequence[Client]) -> list[str]:
         made.update(one.made)
     n_failed = sum(one.n_unanswered for one in clients)
     with DecisionLog(url) as log:
-        found += _compare(log, made, n_failed)
+        found += compare(log, made, n_failed)
         found += _last_state(log)
     return [*found, *verify(url)]
 
 
-def _compare(log: DecisionLog, made: dict[str, Made], n_failed: int) -> Iterator[str]:
+def compare(log: DecisionLog, made: dict[str, Made], n_failed: int) -> Iterator[str]:
+    """What a log has that differs from all that was acknowledged."""
     left, n_others, seen = dict(made), 0, set()
     for row in log:
         if row.decision_id in seen:
@@ -70,7 +73,7 @@ def _in_order(parts: Iterable[dict[str, float]]) -> list[list[tuple[str, float]]
 def _last_state(log: DecisionLog) -> Iterator[str]:
     """The agent that the last learner stored must be the one that the log leads to."""
     state = replay(log)
-    if log.storage.execute("SELECT 1 FROM graphcb_inbox UNION ALL SELECT 1 FROM graphcb_inbox_feedbacks"):
+    if log.storage.execute(_LEFT):
         yield "something is left in the inbox"
     for row in read_checkpoints(log.storage)[:1]:
         if row.position == state.position:

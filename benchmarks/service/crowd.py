@@ -1,4 +1,4 @@
-"""Deciders and learners in processes of their own, and clients that keep a record of all answers."""
+"""Deciders and learners in processes of their own, and clients that record every answer."""
 
 import http.client
 import json

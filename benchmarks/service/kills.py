@@ -17,20 +17,22 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-from audit import findings  # noqa: E402
-from crowd import PROBLEM, Client, Member, wait_until  # noqa: E402
-from faults.server import Server, why_not  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from audit import findings
+from crowd import PROBLEM, Client, Member, wait_until
+from faults.server import Server, why_not
 
 _LOOK = (
     "SELECT l.known_at, extract(epoch FROM clock_timestamp())::float8 - l.known_at, w.epoch "
     "FROM graphcb_learner l, graphcb_writer w"
 )
-_LEFT = "SELECT (SELECT count(*) FROM graphcb_inbox) + (SELECT count(*) FROM graphcb_inbox_feedbacks)"
+_LEFT = (
+    "SELECT (SELECT count(*) FROM graphcb_inbox) + (SELECT count(*) FROM graphcb_inbox_feedbacks)"
+)
 
 
 class Plan(NamedTuple):
@@ -66,7 +68,7 @@ class Outcome:
 
 
 class Watcher(threading.Thread):
-    """Looks at what learners publish, and when; a moment in which the server is down is left out."""
+    """Looks at what learners publish, and when; it connects again after an error."""
 
     def __init__(self, url: str) -> None:
         super().__init__(name="watcher", daemon=True)
@@ -82,7 +84,11 @@ class Watcher(threading.Thread):
         while not self._over.is_set():
             with suppress(psycopg.Error), psycopg.connect(self._url, autocommit=True) as connection:
                 while not self._over.wait(0.02):
-                    now_known, staleness, writer = connection.execute(_LOOK).fetchone() or (0, 0, "")
+                    now_known, staleness, writer = connection.execute(_LOOK).fetchone() or (
+                        0,
+                        0,
+                        "",
+                    )
                     if now_known > known_at:
                         known_at = now_known
                         self.advances.append(time.monotonic())
@@ -100,7 +106,7 @@ class Watcher(threading.Thread):
         times = self.advances
         gaps = (
             (end - begin) - sum(max(0.0, min(end, up) - max(begin, down)) for down, up in away)
-            for begin, end in zip(times, times[1:], strict=False)
+            for begin, end in pairwise(times)
         )
         return max(gaps, default=float("inf"))
 
@@ -192,7 +198,7 @@ def _kill(
             time.sleep(0.1 * rng.random())
             continue
         time.sleep(plan.pace * (0.5 + rng.random()))
-        wait_until(lambda: all(one.is_up for one in members), 60.0)
+        wait_until(lambda: all(one.is_up for one in members), 4.0)
         if number % 20 == 19:
             print(f"{number + 1} of {plan.n_kills} kills", file=sys.stderr, flush=True)
     return away

@@ -188,7 +188,7 @@ def _stoppable() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
