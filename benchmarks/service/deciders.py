@@ -101,7 +101,7 @@ def load(members: list[Member], seconds: int) -> Round:
         n_requests += int(counted[1])
         rate += float(per_second[1])
     used = sum(cpu_seconds(one.process.pid) for one in members) - before
-    return Round(rate, 1e6 * used / n_requests)
+    return Round(rate, 1e6 * used / max(n_requests, 1))
 
 
 def load_deciders(deciders: list[Member], database: Database, seconds: int) -> Round:
@@ -132,10 +132,8 @@ def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[s
         deciders, single = members[1:5], members[5:]
         made: dict[str, list[Round]] = {}
         database = Database(url)
-        for one in (deciders[0], single[0]):
-            teach(one.port, 300)
-        for group in (single, deciders):
-            load(group, 1)  # all kernels are there
+        for one in (*single, *deciders):  # then all kernels are there, too
+            teach(one.port, 300 if one is single[0] else 75)
         for _ in range(n_rounds):
             made.setdefault("one process that decides and learns", []).append(load(single, seconds))
             for some in (deciders[:1], deciders):

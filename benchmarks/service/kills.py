@@ -53,6 +53,7 @@ class Outcome:
     """What happened, and what was wrong."""
 
     kills: Counter[str] = field(default_factory=Counter)
+    times: list[tuple[float, str]] = field(default_factory=list)
     n_pairs: int = 0
     restarts: Counter[str] = field(default_factory=Counter)
     n_decisions: int = 0
@@ -101,14 +102,12 @@ class Watcher(threading.Thread):
         self._over.set()
         self.join()
 
-    def longest_gap(self, away: list[tuple[float, float]]) -> float:
-        """Between two advances, without the time in which the server was away."""
-        times = self.advances
-        gaps = (
-            (end - begin) - sum(max(0.0, min(end, up) - max(begin, down)) for down, up in away)
-            for begin, end in pairwise(times)
-        )
-        return max(gaps, default=float("inf"))
+    def gaps(self, away: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """How long from one advance to the next, without the server's absence, and since when."""
+        return [
+            ((end - at) - sum(max(0.0, min(end, up) - max(at, down)) for down, up in away), at)
+            for at, end in pairwise(self.advances)
+        ]
 
 
 def run(plan: Plan) -> Outcome:
@@ -170,7 +169,16 @@ def _play(
     outcome.n_failed = sum(one.n_failed for one in clients)
     outcome.n_events = _ask(url, "SELECT max(position) FROM graphcb_checkpoints")
     outcome.n_takeovers = len(watcher.writers) - 1
-    outcome.longest_gap, outcome.most_stale = watcher.longest_gap(away), watcher.most_stale
+    gaps = sorted(watcher.gaps(away), reverse=True)
+    outcome.longest_gap, outcome.most_stale = gaps[0][0], watcher.most_stale
+    for gap, begin in gaps[:5]:
+        struck = [f"{at - begin:.1f} s {name}" for at, name in outcome.times]
+        within = [
+            text
+            for (at, _), text in zip(outcome.times, struck, strict=True)
+            if begin - 5.0 < at < begin + gap
+        ]
+        print(f"{gap:.1f} s without a learner; killed: {', '.join(within)}", file=sys.stderr)
 
 
 def _kill(
@@ -191,6 +199,7 @@ def _kill(
             away.append((down, time.monotonic()))
         victim.kill()
         victim.start()
+        outcome.times.append((time.monotonic(), victim.name))
         outcome.kills[victim.name.split()[0]] += 1
         outcome.n_pairs += is_pair
         is_pair = rng.random() < 0.1

@@ -226,6 +226,7 @@ def test_decisions_stop_when_the_snapshot_is_too_old_and_feedback_goes_on(url, t
 
 def test_staleness_counts_from_the_oldest_row_that_is_not_known(url, trainer, monkeypatch):
     monkeypatch.setattr(trainings, "AT_ONCE", 2)
+    monkeypatch.setattr(trainings._Publishing, "is_due", True)  # however long the last one took
     with Decider(url) as decider:
         for k in range(5):
             decider.decide(context(k))
@@ -302,3 +303,15 @@ def test_an_agent_without_a_problem_has_deciders_too(url):
                 trainer.step()
         assert np.isfinite(made.probabilities).all()
     assert verify(url) == []
+
+
+def test_a_snapshot_that_took_long_does_not_keep_the_next_one_away(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(trainings.time, "monotonic", lambda: now[0])
+    publishing = trainings._Publishing(0.25)
+    for took, pause in ((0.001, 0.25), (0.05, 0.5), (0.2, 1.0), (0.9, 1.0), (6.0, 6.0)):
+        publishing.took(took)
+        now[0] += pause - 0.01
+        assert not publishing.is_due
+        now[0] += 0.02
+        assert publishing.is_due

@@ -30,6 +30,7 @@ from graphcb.saving import to_bytes
 
 AT_ONCE = 1000  # decisions, and feedbacks, in one transaction
 KEPT = 3  # snapshots
+MOST_RARELY = 1.0  # seconds between snapshots, if they take less than that
 _FORGET = (
     "DELETE FROM graphcb_snapshots WHERE position NOT IN "
     f"(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT {KEPT})"
@@ -136,7 +137,11 @@ def check_shared(problem: Problem | None) -> None:
 
 
 class _Publishing:
-    """When the next snapshot may be published: each `every` seconds, or rarer if it takes long."""
+    """When the next snapshot may be published: each `every` seconds, or rarer if it takes long.
+
+    Then it takes a tenth of the time, or more where deciders would have to wait for longer than
+    `MOST_RARELY`, and never more than half of it.
+    """
 
     def __init__(self, every: float) -> None:
         self._every, self._next = every, 0.0
@@ -146,7 +151,8 @@ class _Publishing:
         return time.monotonic() >= self._next
 
     def took(self, seconds: float) -> None:
-        self._next = time.monotonic() + max(self._every, 10.0 * seconds)
+        pause = min(10.0 * seconds, max(MOST_RARELY, seconds))
+        self._next = time.monotonic() + max(self._every, pause)
 
 
 class _Training(Together):
