@@ -73,6 +73,8 @@ PARTS = (
     Part("dsjson", "Logs of other programs", "dsjson.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part("service", "The decision service", "service/rates.py"),
+    Part("deciders", "Many deciders and one learner", "service/deciders.py"),
+    Part("deciders-kills", "Deciders and learners killed under load", "service/kills.py"),
     Part(
         "faults", "Faults of every kind, made on purpose", "campaign.py",
         quick=("--quick", "--only", "faults"),

@@ -168,7 +168,12 @@ def main() -> None:
         finally:
             server.stop()
     one = rows["one decider, a learner"]
-    print("| | decisions/s | share | CPU us each | learner, events/s | after the load | left | s |")
+    print(
+        "The learner's events per second are those of the load, in which it takes turns with all "
+        "others, and of the time after it. What was left at the end of the load is in rows, and in "
+        "seconds that the newest snapshot had missed.\n"
+    )
+    print("| | decisions/s | share | CPU us each | learner, events/s | after | left, rows | s |")
     print("|---|---|---|---|---|---|---|---|")
     for name, row in rows.items():
         share = row.per_second / one.per_second
