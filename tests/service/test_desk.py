@@ -187,6 +187,7 @@ def test_a_client_that_left_does_not_matter(tmp_path):
 
 def test_a_decider_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
     monkeypatch.setattr(desks, "SHARE", 1e9)
+    monkeypatch.setattr(desks, "AT_MOST", 20.0)
 
     async def work(desk):
         desk._gathers = True  # as for a Decider
@@ -205,6 +206,7 @@ def test_a_decider_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypa
 
 def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(desks, "SHARE", 1e9)
+    monkeypatch.setattr(desks, "AT_MOST", 20.0)
 
     async def work(desk):
         desk._gathers = True

@@ -15,6 +15,7 @@ from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 Job = Callable[[Together], Any]
 ENOUGH = 8  # jobs that share the cost of a transaction well enough
 SHARE = 0.25  # of the last transaction's time that a decider waits for so many
+AT_MOST = 0.005  # seconds that it waits
 Role = Literal["alone", "decider", "learner"]
 
 
@@ -144,7 +145,7 @@ class Desk:
         for several. A client that is alone is not waited for.
         """
         if self._gathers and n_jobs < min(self._n_most, ENOUGH) and self._queue.empty():
-            left = began + SHARE * self._took - time.monotonic()
+            left = began + min(SHARE * self._took, AT_MOST) - time.monotonic()
             return self._queue.get(timeout=max(left, 0.0))
         return self._queue.get_nowait()
 
