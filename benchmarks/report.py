@@ -75,6 +75,8 @@ PARTS = (
     Part("service", "The decision service", "service/rates.py"),
     Part("service-memory", "The memory of the decision service", "service/memory.py"),
     Part("service-start", "The start of the decision service", "service/start.py"),
+    Part("deciders", "Many deciders and one learner", "service/deciders.py"),
+    Part("deciders-kills", "Deciders and learners killed under load", "service/kills.py"),
     Part(
         "faults", "Faults of every kind, made on purpose", "campaign.py",
         quick=("--quick", "--only", "faults"),

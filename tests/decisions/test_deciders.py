@@ -413,3 +413,15 @@ def test_what_waits_gets_its_default_and_a_late_answer_takes_its_place(url, monk
         (row,) = log
     assert row.feedback.losses.tolist() == [0.0]
     assert verify(url) == []
+
+
+def test_a_snapshot_that_took_long_does_not_keep_the_next_one_away(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(trainings.time, "monotonic", lambda: now[0])
+    publishing = trainings.Publishing(0.25)
+    for took, pause in ((0.001, 0.25), (0.05, 0.5), (0.2, 1.0), (0.9, 1.0), (6.0, 6.0)):
+        publishing.done(1, took)
+        now[0] += pause - 0.01
+        assert not publishing.is_due
+        now[0] += 0.02
+        assert publishing.is_due

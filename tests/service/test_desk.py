@@ -11,6 +11,7 @@ from graphcb import Policy
 from graphcb.decisions import LogError, replay
 from graphcb.decisions.log import DecisionLog
 from graphcb.saving import to_bytes
+from graphcb.service import desk as desks
 from graphcb.service.desk import Desk
 from graphcb.service.errors import Refused
 
@@ -182,3 +183,35 @@ def test_a_client_that_left_does_not_matter(tmp_path):
         return (await stays).decision_id
 
     assert with_desk(tmp_path, work).split("-")[1] == "2"
+
+
+def test_a_decider_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(desks, "SHARE", 1e9)
+    monkeypatch.setattr(desks, "AT_MOST", 20.0)
+
+    async def work(desk):
+        desk._gathers = True  # as for a Decider
+        await desk.ask(decide(0))
+        before, desk._n_most = desk.n_commits, 3
+        asked = []
+        for n in range(3):
+            asked.append(desk.ask(decide(n)))
+            await asyncio.sleep(0.02)
+            assert desk.n_commits == before or n == 2
+        await asyncio.gather(*asked)
+        assert desk.n_commits == before + 1
+
+    with_desk(tmp_path, work)
+
+
+def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(desks, "SHARE", 1e9)
+    monkeypatch.setattr(desks, "AT_MOST", 20.0)
+
+    async def work(desk):
+        desk._gathers = True
+        for n in range(5):
+            await asyncio.wait_for(desk.ask(decide(n)), 30.0)
+        assert desk.n_commits == 5
+
+    with_desk(tmp_path, work)

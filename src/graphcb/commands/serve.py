@@ -1,9 +1,10 @@
 """`graphcb serve`: the decision service for a problem file. `graphcb serve-keys`: its keys."""
 
 import argparse
+import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,7 @@ def _serve_problem(
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
     socket = listen(options.host, options.port)
-    with socket, _open(log, problem, options) as policy:
+    with _stoppable(), socket, _open(log, problem, options) as policy:
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
@@ -172,6 +173,24 @@ def _serve_problem(
 
         run(new_server(service), socket, greet)
     print("graphcb: stopped; what was answered is in the log")
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """SIGTERM ends the command in order also while it opens a log, or waits for one."""
+
+    def stop(*_: object) -> None:
+        raise SystemExit(0)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread, where no signal arrives
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:

@@ -49,23 +49,25 @@ _FIND_DECISIONS = (
     f"SELECT position, {', '.join(_DECISION)} FROM graphcb_decisions WHERE token = ANY(?) "
     f"UNION ALL SELECT 0, {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
 )
+# These are written so that the planner has no choice: its statistics of tables that are empty one
+# moment and full the next are always wrong, and a nested loop over them takes minutes.
 _FIND_PARTS = (
-    "SELECT d.token, f.position, f.received_at, f.decision, f.actions, f.losses, f.source, "
-    "f.checksum FROM graphcb_feedbacks f JOIN graphcb_decisions d ON d.position = f.decision "
-    "WHERE d.token = ANY(?) UNION ALL "
-    "SELECT token, 0, received_at, 0, actions, losses, token, checksum "
+    "SELECT (SELECT d.token FROM graphcb_decisions d WHERE d.position = f.decision), f.position, "
+    "f.received_at, f.decision, f.actions, f.losses, f.source, f.checksum FROM graphcb_feedbacks f "
+    "WHERE f.decision = ANY(ARRAY(SELECT position FROM graphcb_decisions WHERE token = ANY(?))) "
+    "UNION ALL SELECT token, 0, received_at, 0, actions, losses, token, checksum "
     "FROM graphcb_inbox_feedbacks WHERE token = ANY(?)"
 )
 _TAKE_DECISIONS = (
-    "DELETE FROM graphcb_inbox WHERE arrival IN "
-    "(SELECT arrival FROM graphcb_inbox ORDER BY arrival LIMIT ?) "
+    "DELETE FROM graphcb_inbox WHERE arrival <= (SELECT max(arrival) FROM "
+    "(SELECT arrival FROM graphcb_inbox ORDER BY arrival LIMIT ?) AS first) "
     f"RETURNING arrival, arrived_at, 0, {', '.join(_DECISION)}"
 )
-# Not those whose decision is still here.
+_IS_DUE = "token NOT IN (SELECT token FROM graphcb_inbox)"  # its decision is not here any more
 _TAKE_FEEDBACKS = (
-    "DELETE FROM graphcb_inbox_feedbacks WHERE arrival IN "
-    "(SELECT f.arrival FROM graphcb_inbox_feedbacks f WHERE NOT EXISTS "
-    "(SELECT 1 FROM graphcb_inbox d WHERE d.token = f.token) ORDER BY f.arrival LIMIT ?) "
+    "DELETE FROM graphcb_inbox_feedbacks WHERE arrival <= (SELECT max(arrival) FROM "
+    f"(SELECT arrival FROM graphcb_inbox_feedbacks WHERE {_IS_DUE} ORDER BY arrival LIMIT ?) "
+    f"AS first) AND {_IS_DUE} "
     "RETURNING arrival, arrived_at, 0, received_at, 0, actions, losses, token, checksum"
 )
 

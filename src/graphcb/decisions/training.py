@@ -30,6 +30,7 @@ from graphcb.saving import to_bytes
 
 AT_ONCE = 1000  # decisions, and feedbacks, in one transaction
 KEPT = 3  # snapshots
+MOST_RARELY = 1.0  # seconds between snapshots, if they take less than that
 _FORGET = (
     "DELETE FROM graphcb_snapshots WHERE position NOT IN "
     f"(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT {KEPT})"
@@ -122,7 +123,9 @@ def take_in(together: Together) -> Taken:
 class Publishing:
     """When the next snapshot is due: after `every` seconds, or later if that takes long.
 
-    `version` is that of the last one; another one is published at once.
+    Then it takes a tenth of the time, or more where deciders would have to wait for longer than
+    `MOST_RARELY`, and never more than half of it. `version` is that of the last one; another one is
+    published at once.
     """
 
     def __init__(self, every: float) -> None:
@@ -135,7 +138,8 @@ class Publishing:
 
     def done(self, version: int, took: float) -> None:
         """One was published, which took so many seconds."""
-        self.version, self._next = version, time.monotonic() + max(self._every, 10.0 * took)
+        pause = min(10.0 * took, max(MOST_RARELY, took))
+        self.version, self._next = version, time.monotonic() + max(self._every, pause)
 
 
 class _Training(Together):

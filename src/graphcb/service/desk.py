@@ -13,6 +13,9 @@ from graphcb.problems import Problem
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Job = Callable[[Together], Any]
+ENOUGH = 8  # jobs that share the cost of a transaction well enough
+SHARE = 0.25  # of the last transaction's time that a decider waits for so many
+AT_MOST = 0.005  # seconds that it waits
 Role = Literal["alone", "decider", "learner"]
 
 
@@ -43,7 +46,9 @@ class Desk:
         self.n_commits = self.n_jobs = 0
         self._at_once, self._most_waiting = at_once, most_waiting
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
-        self._n_waiting = 0
+        self._n_waiting = self._n_most = 0  # the latter since the last transaction began
+        self._took = 0.0  # seconds, for the last transaction
+        self._gathers = isinstance(policy, Decider)
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -108,6 +113,7 @@ class Desk:
             raise Refused(503, f"{self._n_waiting:,} requests wait already; try again", RETRY)
         answer = self._loop.create_future()
         self._n_waiting += 1
+        self._n_most = max(self._n_most, self._n_waiting)
         self._queue.put(Waiting(job, answer, reads))
         return answer
 
@@ -117,17 +123,31 @@ class Desk:
             first = self._queue.get()
             if first is None:
                 return
-            batch = [first]
+            batch, began = [first], time.monotonic()
             while len(batch) < self._at_once:
                 try:
-                    following = self._queue.get_nowait()
+                    following = self._following(len(batch), began)
                 except Empty:
                     break
                 if following is None:
                     stopped = True
                     break
                 batch.append(following)
-            self._give(batch, self._answers(batch))
+            self._n_most, began = self._n_waiting, time.monotonic()
+            answers = self._answers(batch)
+            self._took = time.monotonic() - began
+            self._give(batch, answers)
+
+    def _following(self, n_jobs: int, began: float) -> Waiting | None:
+        """The next job, if there is one; a decider waits a moment for clients that were answered.
+
+        Of several deciders each has few clients, and a transaction costs the same for one job as
+        for several. A client that is alone is not waited for.
+        """
+        if self._gathers and n_jobs < min(self._n_most, ENOUGH) and self._queue.empty():
+            left = began + min(SHARE * self._took, AT_MOST) - time.monotonic()
+            return self._queue.get(timeout=max(left, 0.0))
+        return self._queue.get_nowait()
 
     def _answers(self, batch: Sequence[Waiting]) -> list[Any]:
         try:

@@ -1,0 +1,189 @@
+"""Decisions per second of one decider and of four, on one PostgreSQL server with a learner.
+
+    python benchmarks/service/deciders.py [--quick]
+
+Needs `wrk` (a package of Debian): 32 connections in all on the loopback, ten actions, twenty
+features. Beside them stands one process that decides and learns, on the same server. They take
+turns, a row has the medians of its rounds, and its share is that of one decider. The learner works
+all the time; before each round it has taken in everything.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from crowd import Member, cpu_seconds, wait_until
+from faults.server import Server, why_not
+
+CONNECTIONS = 32
+_NAMES = ", ".join(f'"a{k}"' for k in range(10))
+_FEATURES = "".join(f'f{k} = "number"\n' for k in range(20))
+PROBLEM = f"[problem]\nactions = [{_NAMES}]\n\n[features]\n{_FEATURES}"
+_INBOX = "SELECT count(*) FROM graphcb_inbox"
+_EVENTS = "SELECT greatest((SELECT max(position) FROM graphcb_decisions), 0)"
+_STALENESS = "SELECT extract(epoch FROM clock_timestamp())::float8 - known_at FROM graphcb_learner"
+
+
+class Round(NamedTuple):
+    """Decisions per second, processor time per decision, and what the learner did meanwhile."""
+
+    per_second: float
+    cpu: float  # microseconds of the processes that decide
+    taken: float = 0.0  # events per second that the learner took in during the load
+    drained: float = 0.0  # and after it
+    left: float = 0.0  # rows that it had not taken in at the end
+    behind: float = 0.0  # seconds that the snapshot had missed then
+
+
+class Database:
+    """Questions about one schema."""
+
+    def __init__(self, url: str) -> None:
+        import psycopg
+
+        self._connection = psycopg.connect(url, autocommit=True)
+
+    def ask(self, question: str) -> float:
+        row = self._connection.execute(question.encode()).fetchone()
+        return float(row[0]) if row else 0.0
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def post(port: int, path: str, content: Any) -> Any:
+    kind = {"Content-Type": "application/json"}
+    body = json.dumps(content).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, kind)
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def teach(port: int, count: int) -> None:
+    """A model that has learned something."""
+    for k in range(count):
+        context = {f"f{j}": (k * j) % 7 / 7 for j in range(20)}
+        made = post(port, "/v1/decisions", {"context": context})
+        losses = {made["action"]: k % 97 / 97}
+        post(port, f"/v1/decisions/{made['decision_id']}/feedback", {"losses": losses})
+
+
+def load(members: list[Member], seconds: int) -> Round:
+    """One wrk against each at the same time, with the same number of connections in all."""
+    before = sum(cpu_seconds(one.process.pid) for one in members)
+    command = ["wrk", "-t1", f"-c{CONNECTIONS // len(members)}", f"-d{seconds}s"]
+    command += ["-s", str(Path(__file__).parent / "decide.lua")]
+    environment = {**os.environ, "GRAPHCB_PATH": "/v1/decisions"}
+    runs = [
+        subprocess.Popen(
+            [*command, f"http://127.0.0.1:{one.port}"],
+            stdout=subprocess.PIPE, text=True, env=environment,
+        )
+        for one in members
+    ]  # fmt: skip
+    n_requests, rate = 0, 0.0
+    for run in runs:
+        out = run.communicate()[0]
+        counted, per_second = re.search(r"(\d+) requests", out), re.search(r"sec:\s+(\S+)", out)
+        if "Non-2xx" in out or counted is None or per_second is None:
+            raise RuntimeError(out)
+        n_requests += int(counted[1])
+        rate += float(per_second[1])
+    used = sum(cpu_seconds(one.process.pid) for one in members) - before
+    return Round(rate, 1e6 * used / max(n_requests, 1))
+
+
+def load_deciders(deciders: list[Member], database: Database, seconds: int) -> Round:
+    """The same, and how the learner kept up."""
+    wait_until(lambda: not database.ask(_INBOX), 120.0)
+    began, events = time.monotonic(), database.ask(_EVENTS)
+    made = load(deciders, seconds)
+    during = time.monotonic() - began
+    left, behind = database.ask(_INBOX), database.ask(_STALENESS)
+    taken = (database.ask(_EVENTS) - events) / during
+    began = time.monotonic()
+    wait_until(lambda: not database.ask(_INBOX), 120.0)
+    drained = left / max(time.monotonic() - began, 1e-3)
+    return made._replace(taken=taken, drained=drained, left=left, behind=behind)
+
+
+def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[str, Round]:
+    """All in turn; medians."""
+    problem, url, alone = folder / "problem.toml", server.url("many"), server.url("alone")
+    problem.write_text(PROBLEM)
+    members = [Member("learner", folder, [str(problem), "--learn-only", "--log", url])]
+    try:
+        deciding = ["--decide-only", "--log", url]
+        members += [Member(f"decider {k}", folder, deciding) for k in range(4)]
+        members.append(Member("alone", folder, [str(problem), "--log", alone]))
+        if not wait_until(lambda: all(one.is_up for one in members), 120.0):
+            raise RuntimeError("\n".join(one.said for one in members))
+        deciders, single = members[1:5], members[5:]
+        made: dict[str, list[Round]] = {}
+        database = Database(url)
+        for one in (*single, *deciders):  # then all kernels are there, too
+            teach(one.port, 300 if one is single[0] else 75)
+        for _ in range(n_rounds):
+            made.setdefault("one process that decides and learns", []).append(load(single, seconds))
+            for some in (deciders[:1], deciders):
+                name = "one decider, a learner" if len(some) == 1 else "four deciders, a learner"
+                made.setdefault(name, []).append(load_deciders(some, database, seconds))
+        database.close()
+    finally:
+        for member in members:
+            member.process.kill()
+            member.process.wait()
+    return {
+        name: Round(*(statistics.median(column) for column in zip(*rounds, strict=True)))
+        for name, rounds in made.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    reason = "`wrk` is not installed" if shutil.which("wrk") is None else why_not()
+    if reason is not None:
+        print(f"Nothing was measured: {reason}.")
+        return
+    n_rounds, seconds = (1, 1) if given.quick else (7, 4)
+    with tempfile.TemporaryDirectory(prefix="graphcb-postgresql-") as folder:
+        server = Server(Path(folder))
+        try:
+            outputs = Path(folder) / "outputs"
+            outputs.mkdir()
+            rows = measure(outputs, server, n_rounds, seconds)
+        finally:
+            server.stop()
+    one = rows["one decider, a learner"]
+    print(
+        "The learner's events per second are those of the load, in which it takes turns with all "
+        "others, and of the time after it. What was left at the end of the load is in rows, and in "
+        "seconds that the newest snapshot had missed.\n"
+    )
+    print("| | decisions/s | share | CPU us each | learner, events/s | after | left, rows | s |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, row in rows.items():
+        share = row.per_second / one.per_second
+        line = f"| {name} | {row.per_second:,.0f} | {share:.2f} | {row.cpu:.0f} | "
+        if row.taken:
+            line += f"{row.taken:,.0f} | {row.drained:,.0f} | {row.left:,.0f} | {row.behind:.1f} |"
+        else:
+            line += "| | | |"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

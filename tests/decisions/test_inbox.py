@@ -1,0 +1,68 @@
+"""What is asked of the inbox takes no longer than what it returns, whatever PostgreSQL believes."""
+
+import secrets
+
+import pytest
+
+from graphcb import Problem
+from graphcb.decisions import Decider, Trainer, inbox
+
+psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def url(server):
+    location = server.url(f"s{secrets.token_hex(6)}")
+    Trainer(location, problem=Problem(["a", "b"]), seed=1).close()
+    return location
+
+
+def plan_of(connection, statement, *values):
+    for value in values:
+        statement = statement.replace("?", value, 1)
+    return "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}").fetchall())
+
+
+@pytest.mark.parametrize("statement", [inbox._TAKE_DECISIONS, inbox._TAKE_FEEDBACKS])
+def test_taking_compares_no_row_with_every_other(url, statement):
+    """Not even after the server has seen that the tables are empty."""
+    with psycopg.connect(url, client_encoding="utf8") as connection:
+        connection.execute("ANALYZE")
+        plan = plan_of(connection, statement, "1000")
+    assert "Nested Loop" not in plan, plan
+    assert "Join Filter" not in plan, plan
+
+
+def test_feedback_is_found_by_an_index_also_without_statistics(url):
+    with psycopg.connect(url, client_encoding="utf8") as connection:
+        connection.execute(
+            "INSERT INTO graphcb_feedbacks (position, received_at, decision, actions, losses, "
+            "checksum) SELECT 2 * n, 0, 2 * n - 1, '', '', 0 FROM generate_series(1, 20000) AS n"
+        )
+        plan = plan_of(connection, inbox._FIND_PARTS, "'{u,v}'::text[]", "'{u,v}'::text[]")
+    assert "graphcb_feedbacks_by_decision" in plan, plan
+    assert "Seq Scan on graphcb_feedbacks" not in plan, plan
+
+
+def test_the_first_come_first_and_feedback_not_before_its_decision(url):
+    from graphcb.decisions.storage import new_storage
+
+    with Decider(url) as decider:
+        made = [decider.decide(None) for _ in range(5)]
+        for one in reversed(made):
+            decider.feedback(one.decision_id, {one.action: 0.5})
+    tokens = [one.decision_id.split("-")[2] for one in made]
+    storage = new_storage(url, writes=True, durability="power-loss", shares=True)
+    storage.open()
+    try:
+        taken = [one.row.token for one in inbox.take_decisions(storage, 3)]
+        assert taken == tokens[:3]
+        told = [one.row.source for one in inbox.take_feedbacks(storage, 2)]
+        assert told == [tokens[2], tokens[1]]
+        assert [one.row.source for one in inbox.take_feedbacks(storage, 2)] == [tokens[0]]
+        assert inbox.take_feedbacks(storage, 2) == []
+        assert len(inbox.take_decisions(storage, 1000)) == 2
+        assert len(inbox.take_feedbacks(storage, 1000)) == 2
+    finally:
+        storage.close()
