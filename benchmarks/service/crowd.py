@@ -129,6 +129,9 @@ class Client(threading.Thread):
             self._send_due(float("inf"))
         except Exception as problem:
             self.wrong.append(repr(problem))
+        finally:
+            for connection in self._connections.values():
+                connection.close()
 
     def _decide(self) -> None:
         rng = self._rng
