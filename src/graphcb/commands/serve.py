@@ -4,7 +4,7 @@ import argparse
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +161,14 @@ def _serve_problem(
     check_address(options.host, has_keys=keys is not None)
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
-    socket = listen(options.host, options.port)
-    with _stoppable(), socket, _open(log, problem, options) as policy:
+    may_wait = options.decide_only or options.learn_only
+    with _stoppable(), ExitStack() as stack:
+        socket = stack.enter_context(listen(options.host, options.port))
+        if may_wait:
+            socket.close()  # connections are refused meanwhile
+        policy = stack.enter_context(_open(log, problem, options))
+        if may_wait:
+            socket = stack.enter_context(listen(options.host, options.port))
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits, echo=options.echo)
         greeting = _greeting(address_of(socket), policy)
