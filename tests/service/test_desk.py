@@ -44,7 +44,7 @@ def with_desk(tmp_path, work, **settings):
 async def held(desk, jobs):
     """The answers to jobs that all waited while the desk was busy, with the first in front."""
     busy = threading.Event()
-    first = desk.ask(lambda together: busy.wait(10.0))
+    first = desk.ask(lambda together: busy.wait(10.0), is_long=True)
     await asyncio.sleep(0.05)
     waiting = [desk.ask(job) for job in jobs]
     busy.set()
@@ -145,7 +145,7 @@ def test_a_log_that_cannot_be_written_is_not_tried_again(tmp_path, monkeypatch):
 def test_too_many_that_wait_are_refused(tmp_path):
     async def work(desk):
         busy = threading.Event()
-        first = desk.ask(lambda together: busy.wait(10.0))
+        first = desk.ask(lambda together: busy.wait(10.0), is_long=True)
         second = desk.ask(decide(1))
         with pytest.raises(Refused, match="2 requests wait already; try again"):
             desk.ask(decide(2))
@@ -175,7 +175,7 @@ def test_a_stop_answers_what_waits_and_refuses_what_comes_later(tmp_path):
 def test_a_client_that_left_does_not_matter(tmp_path):
     async def work(desk):
         busy = threading.Event()
-        first = desk.ask(lambda together: busy.wait(10.0))
+        first = desk.ask(lambda together: busy.wait(10.0), is_long=True)
         gone, stays = desk.ask(decide(1)), desk.ask(decide(2))
         gone.cancel()
         busy.set()
@@ -185,12 +185,11 @@ def test_a_client_that_left_does_not_matter(tmp_path):
     assert with_desk(tmp_path, work).split("-")[1] == "2"
 
 
-def test_a_decider_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
+def test_it_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
     monkeypatch.setattr(desks, "SHARE", 1e9)
     monkeypatch.setattr(desks, "AT_MOST", 20.0)
 
     async def work(desk):
-        desk._gathers = True  # as for a Decider
         await desk.ask(decide(0))
         before, desk._n_most = desk.n_commits, 3
         asked = []
@@ -209,7 +208,6 @@ def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(desks, "AT_MOST", 20.0)
 
     async def work(desk):
-        desk._gathers = True
         for n in range(5):
             await asyncio.wait_for(desk.ask(decide(n)), 30.0)
         assert desk.n_commits == 5

@@ -64,7 +64,8 @@ def draw(
     settle = hook(agent, "settle")
     if settle is not None:
         settle(Played(context, graph, actions, *(logged or (probabilities, index))))
-    return Drawn(probabilities, index, gamma, replace(state, agent=agent, position=position))
+    after = PolicyState(agent, position, state.n_feedbacks, state.version)
+    return Drawn(probabilities, index, gamma, after)
 
 
 def pass_by(state: PolicyState, seconds: float, played: Played, version: int) -> PolicyState:
@@ -94,7 +95,7 @@ def learn(
 
 def after_feedback(state: PolicyState) -> PolicyState:
     """The counts of the state after one more feedback."""
-    return replace(state, position=state.position + 1, n_feedbacks=state.n_feedbacks + 1)
+    return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1, state.version)
 
 
 def answer(

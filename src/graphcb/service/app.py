@@ -12,7 +12,7 @@ from graphcb.decisions import Decider, Policy
 from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem
 from graphcb.service import answers, pages, personalizer
-from graphcb.service.desk import Desk
+from graphcb.service.desk import Desk, Job
 from graphcb.service.doors import Doors
 from graphcb.service.errors import Refused, as_refusal
 from graphcb.service.guards import ClientGone, RequestLimits, read_body
@@ -160,11 +160,14 @@ class Service:
         return Answer(200, b'{"echo":true}')
 
     async def _change(self, call: Call) -> Answer:
-        return Answer(200, await self.desk.ask(partial(_change, *read_problem(call.body))))
+        return Answer(200, await self._ask_long(partial(_change, *read_problem(call.body))))
 
     async def _roll_back(self, call: Call) -> Answer:
         asked = read_rollback(call.body)
-        return Answer(200, await self.desk.ask(partial(_roll_back, asked.version, asked.note)))
+        return Answer(200, await self._ask_long(partial(_roll_back, asked.version, asked.note)))
+
+    async def _ask_long(self, job: Job) -> Any:
+        return await self.desk.ask(job, is_long=True)
 
     async def _show_versions(self, call: Call) -> Answer:
         return Answer(200, _WRITE(answers.of_versions(self.desk.versions)))

@@ -1,10 +1,10 @@
 """The one writer: what waits at the same time is committed together, then answered."""
 
 import asyncio
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
@@ -13,9 +13,9 @@ from graphcb.problems import Problem
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Job = Callable[[Together], Any]
-ENOUGH = 8  # jobs that share the cost of a transaction well enough
-SHARE = 0.25  # of the last transaction's time that a decider waits for so many
-AT_MOST = 0.005  # seconds that it waits
+SHARE = 1.0  # of the last transaction's time that clients which were answered are waited for
+AT_MOST = 0.005  # seconds that they are waited for
+SLOW = 0.02  # seconds of a transaction after which the next one does not hold up the event loop
 Role = Literal["alone", "decider", "learner"]
 
 
@@ -25,10 +25,15 @@ class Waiting(NamedTuple):
     job: Job
     answer: "asyncio.Future[Any]"
     reads: str
+    is_long: bool
 
 
 class Desk:
-    """Jobs from an event loop, done by one thread in shared transactions.
+    """Jobs from an event loop, done one after the other in shared transactions.
+
+    Transactions on a file are done by the event loop itself: handing every request to a thread and
+    back costs more than the few milliseconds for which the loop stands still. A thread does those
+    that may take long: on a server, after one that took long, and jobs that say so.
 
     A job is a function of an open transaction. It returns the answer, or raises to refuse: then
     it must have changed nothing, and the other jobs of the transaction stay. The answers are
@@ -45,13 +50,15 @@ class Desk:
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
         self._at_once, self._most_waiting = at_once, most_waiting
-        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._jobs: deque[Waiting] = deque()
         self._n_waiting = self._n_most = 0  # the latter since the last transaction began
         self._took = 0.0  # seconds, for the last transaction
-        self._gathers = isinstance(policy, Decider)
-        self._stopping = False
-        self._thread: threading.Thread | None = None
+        self._is_server = "://" in policy.location
+        self._busy = self._stopping = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._thread: ThreadPoolExecutor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._idle = asyncio.Event()
 
     @property
     def n_waiting(self) -> int:
@@ -88,24 +95,25 @@ class Desk:
     @property
     def is_working(self) -> bool:
         """Whether jobs are done."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread is not None
 
     def start(self) -> None:
         """Begin to work for the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._work, name="graphcb-desk", daemon=True)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1, "graphcb-desk")
 
     async def stop(self) -> None:
         """Do what waits, then close the policy."""
         self._stopping = True
         if self._thread is not None:
-            self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
-            await asyncio.sleep(0)  # the last answers are given by the loop
+            if self._n_waiting:
+                self._go_on()
+                await self._idle.wait()
+            self._thread.shutdown()
+            self._thread = None
         self.policy.close()
 
-    def ask(self, job: Job, *, reads: str = "") -> "asyncio.Future[Any]":
+    def ask(self, job: Job, *, reads: str = "", is_long: bool = False) -> "asyncio.Future[Any]":
         """The answer to a job; `reads` names a decision to be read together with others."""
         if self._loop is None or self._stopping:
             raise Refused(503, "the service is not running; try again", RETRY)
@@ -114,40 +122,56 @@ class Desk:
         answer = self._loop.create_future()
         self._n_waiting += 1
         self._n_most = max(self._n_most, self._n_waiting)
-        self._queue.put(Waiting(job, answer, reads))
+        self._jobs.append(Waiting(job, answer, reads, is_long))
+        self._go_on()
         return answer
 
-    def _work(self) -> None:
-        stopped = False
-        while not stopped:
-            first = self._queue.get()
-            if first is None:
-                return
-            batch, began = [first], time.monotonic()
-            while len(batch) < self._at_once:
-                try:
-                    following = self._following(len(batch), began)
-                except Empty:
-                    break
-                if following is None:
-                    stopped = True
-                    break
-                batch.append(following)
-            self._n_most, began = self._n_waiting, time.monotonic()
-            answers = self._answers(batch)
-            self._took = time.monotonic() - began
-            self._give(batch, answers)
+    def _go_on(self) -> None:
+        """Begin a transaction: now if as many wait as did before, otherwise in a moment.
 
-    def _following(self, n_jobs: int, began: float) -> Waiting | None:
-        """The next job, if there is one; a decider waits a moment for clients that were answered.
-
-        Of several deciders each has few clients, and a transaction costs the same for one job as
-        for several. A client that is alone is not waited for.
+        Clients that were just answered may ask again, and a transaction costs the same for one job
+        as for many. A client that is alone is not waited for.
         """
-        if self._gathers and n_jobs < min(self._n_most, ENOUGH) and self._queue.empty():
-            left = began + min(SHARE * self._took, AT_MOST) - time.monotonic()
-            return self._queue.get(timeout=max(left, 0.0))
-        return self._queue.get_nowait()
+        if self._busy or self._loop is None:
+            return
+        if len(self._jobs) >= min(self._n_most, self._at_once) or self._stopping:
+            self._busy = True
+            self._loop.call_soon(self._begin)
+        elif self._timer is None:
+            self._timer = self._loop.call_later(min(SHARE * self._took, AT_MOST), self._begin)
+
+    def _begin(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._busy, self._n_most = True, self._n_waiting
+        batch = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._at_once))]
+        may_take_long = any(waiting.is_long for waiting in batch)
+        if self._is_server or may_take_long or self._took > SLOW:
+            if self._loop is not None:
+                doing = self._loop.run_in_executor(self._thread, self._do, batch)
+                doing.add_done_callback(lambda done: self._finish(batch, *done.result()))
+        else:
+            self._finish(batch, *self._do(batch))
+
+    def _do(self, batch: Sequence[Waiting]) -> tuple[list[Any], float]:
+        began = time.monotonic()
+        return self._answers(batch), time.monotonic() - began
+
+    def _finish(self, batch: Sequence[Waiting], answers: Sequence[Any], took: float) -> None:
+        self._took, self._busy = took, False
+        self._n_waiting -= len(batch)
+        for waiting, answer in zip(batch, answers, strict=True):
+            if waiting.answer.done():  # its client has gone
+                continue
+            if isinstance(answer, Exception):
+                waiting.answer.set_exception(answer)
+            else:
+                waiting.answer.set_result(answer)
+        if self._jobs:
+            self._go_on()
+        elif self._stopping:
+            self._idle.set()
 
     def _answers(self, batch: Sequence[Waiting]) -> list[Any]:
         try:
@@ -178,17 +202,3 @@ class Desk:
         self.n_commits += 1
         self.n_jobs += len(batch)
         return answers
-
-    def _give(self, batch: Sequence[Waiting], answers: Sequence[Any]) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._deliver, batch, answers)
-
-    def _deliver(self, batch: Sequence[Waiting], answers: Sequence[Any]) -> None:
-        self._n_waiting -= len(batch)
-        for waiting, answer in zip(batch, answers, strict=True):
-            if waiting.answer.done():  # its client has gone
-                continue
-            if isinstance(answer, Exception):
-                waiting.answer.set_exception(answer)
-            else:
-                waiting.answer.set_result(answer)

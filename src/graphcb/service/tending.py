@@ -24,7 +24,7 @@ async def train(desk: Desk) -> None:
     while True:
         pause, began = PAUSE, time.monotonic()
         try:
-            taken = await desk.ask(take_in)
+            taken = await desk.ask(take_in, is_long=True)
             if taken.is_all:
                 desk.known_at = began
             else:
@@ -43,11 +43,11 @@ async def tend(desk: Desk, every: float) -> None:
     while True:
         await asyncio.sleep(every)
         try:
-            while _has_default(desk.versions) and not await desk.ask(_fill_in):
+            while _has_default(desk.versions) and not await desk.ask(_fill_in, is_long=True):
                 pass
             if _keep_days(desk.versions.last.problem) and time.time() - pruned >= PRUNE_EVERY:
                 pruned = time.time()
-                await desk.ask(_prune)
+                await desk.ask(_prune, is_long=True)
         except Exception as problem:
             LOGGER.warning("the log could not be looked after: %s", problem)
 
