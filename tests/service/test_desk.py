@@ -213,3 +213,21 @@ def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
         assert desk.n_commits == 5
 
     with_desk(tmp_path, work)
+
+
+def test_only_what_is_quick_holds_up_the_event_loop(tmp_path, monkeypatch):
+    async def work(desk):
+        def where(together):
+            return threading.current_thread() is threading.main_thread()
+
+        assert not await desk.ask(where)  # machine code may have to be loaded
+        monkeypatch.setattr(desks, "FIRST", 1)
+        assert await desk.ask(where)
+        assert not await desk.ask(where, is_long=True)
+        assert await desk.ask(where)
+        desk._took = 2 * desks.SLOW
+        assert not await desk.ask(where)
+        desk._is_server = True
+        assert not await desk.ask(where)
+
+    with_desk(tmp_path, work)

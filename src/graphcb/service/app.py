@@ -36,6 +36,7 @@ from graphcb.service.watching import Watch
 
 Send = Callable[[Any], Awaitable[None]]
 _WRITE = msgspec.json.Encoder().encode
+MANY = 32  # rounds of one request that may take long
 
 
 class Service:
@@ -141,7 +142,8 @@ class Service:
     async def _decide(self, call: Call) -> Answer:
         rounds, several = as_rounds(read_decisions(call.body), self.problem, self.limits)
         if several:
-            return Answer(200, await self.desk.ask(partial(_decide_all, rounds)))
+            job = partial(_decide_all, rounds)
+            return Answer(200, await self.desk.ask(job, is_long=len(rounds) > MANY))
         return Answer(200, await self.desk.ask(partial(_decide_one, rounds[0])))
 
     async def _learn(self, call: Call) -> Answer:

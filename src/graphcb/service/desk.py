@@ -16,6 +16,7 @@ Job = Callable[[Together], Any]
 SHARE = 1.0  # of the last transaction's time that clients which were answered are waited for
 AT_MOST = 0.005  # seconds that they are waited for
 SLOW = 0.02  # seconds of a transaction after which the next one does not hold up the event loop
+FIRST = 32  # transactions that do not either, as machine code may have to be loaded
 Role = Literal["alone", "decider", "learner"]
 
 
@@ -33,7 +34,7 @@ class Desk:
 
     Transactions on a file are done by the event loop itself: handing every request to a thread and
     back costs more than the few milliseconds for which the loop stands still. A thread does those
-    that may take long: on a server, after one that took long, and jobs that say so.
+    that may take long: the first ones, on a server, after one that took long, and jobs that say so.
 
     A job is a function of an open transaction. It returns the answer, or raises to refuse: then
     it must have changed nothing, and the other jobs of the transaction stay. The answers are
@@ -146,8 +147,8 @@ class Desk:
             self._timer = None
         self._busy, self._n_most = True, self._n_waiting
         batch = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._at_once))]
-        may_take_long = any(waiting.is_long for waiting in batch)
-        if self._is_server or may_take_long or self._took > SLOW:
+        is_long = any(waiting.is_long for waiting in batch) or self.n_commits < FIRST
+        if self._is_server or is_long or self._took > SLOW:
             if self._loop is not None:
                 doing = self._loop.run_in_executor(self._thread, self._do, batch)
                 doing.add_done_callback(lambda done: self._finish(batch, *done.result()))
