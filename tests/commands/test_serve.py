@@ -177,6 +177,7 @@ def test_a_kill_leaves_at_most_5000_events_to_replay(problem, monkeypatch):
     [
         (["--decide-only"], "`--decide-only` must have --log postgresql://user@host/database"),
         (["--learn-only", "--log", "x.db"], "`--learn-only` must have --log postgresql://"),
+        (["--decide-only", "--log", "mysql://u:secret@h/d"], "got 'mysql://u@h/d'"),
         (["--decide-only", "--log", "postgresql://u@h/d"], "must be given without a problem file"),
         (["--learn-only", "--demo"], "`--learn-only` must be given without --demo"),
     ],

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Policy, Problem, SquareCBG
+from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform
 from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
@@ -318,6 +318,22 @@ def test_without_a_learner_there_is_nothing_to_decide_with(url):
         pass
     with pytest.raises(LogError, match="must be a log with a learner"):
         Decider(url)
+
+
+def test_a_decider_that_cannot_read_the_agent_leaves_no_connection(url):
+    class Own(Uniform):
+        pass
+
+    with Trainer(url, Own(), classes=[Own]), DecisionLog(url) as log:
+        count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'own'"
+        with pytest.raises(ValueError, match="Own"):
+            Decider(f"{url}&application_name=own")
+        end = time.monotonic() + 20.0
+        while log.storage.execute(count) != [(0,)]:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        with Decider(f"{url}&application_name=own", classes=[Own]):
+            assert log.storage.execute(count) == [(1,)]
 
 
 def test_graphs_of_rounds_are_stored_once_by_any_number_of_deciders(url):

@@ -115,15 +115,15 @@ def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monke
 
 def test_a_failure_in_the_middle_of_a_page_counts_nothing_twice(policy, monkeypatch):
     play(policy, 6, answered=False)
-    watch, reads = Watch(policy.location, only(PROBLEM), pause=0.0), watching._logged
+    watch, reads = Watch(policy.location, only(PROBLEM), pause=0.0), DecisionLog.read_row
 
-    def fails(row, *given):
+    def fails(log, row, *given):
         if row.position == 4:
             raise OSError("gone")
-        return reads(row, *given)
+        return reads(log, row, *given)
 
     with monkeypatch.context() as broken:
-        broken.setattr(watching, "_logged", fails)
+        broken.setattr(DecisionLog, "read_row", fails)
         for _ in range(2):
             with pytest.raises(OSError, match="gone"), watch.looking():
                 pass

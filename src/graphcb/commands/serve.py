@@ -100,13 +100,16 @@ def _serve(options: argparse.Namespace) -> None:
 
 def _check_role(options: argparse.Namespace) -> None:
     """Refuse options that a decider or a learner has no use for."""
+    from graphcb.decisions.storage import without_password
+
     role = "--decide-only" if options.decide_only else "--learn-only"
     if options.demo:
         raise ValueError(f"`{role}` must be given without --demo, which is one process")
     if not str(options.log).startswith(("postgresql://", "postgres://")):
+        given = "none" if options.log is None else repr(without_password(options.log))
         raise ValueError(
             f"`{role}` must have --log postgresql://user@host/database, which all processes share, "
-            f"got {options.log!r}"
+            f"got {given}"
         )
     if options.decide_only and (options.problem is not None or options.seed is not None):
         given = "a problem file" if options.problem is not None else "--seed"

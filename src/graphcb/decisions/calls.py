@@ -1,5 +1,6 @@
 """Decisions and feedback one at a time or many at once, each call in a transaction of its own."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -10,12 +11,12 @@ from graphcb.decisions.together import NewRound, Together
 from graphcb.graphs import FeedbackGraph
 
 
-class Calls:
+class Calls(ABC):
     """What a policy and a decider have in common: how they are asked."""
 
+    @abstractmethod
     def together(self) -> AbstractContextManager[Together]:
         """A transaction for decisions and feedback that come at the same time."""
-        raise NotImplementedError
 
     def decide(
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None

@@ -81,8 +81,12 @@ class Decider(Calls):
         self._guard, self._process, self._closed = threading.RLock(), os.getpid(), False
         self._opened: tuple[Storage, StoredGraphs] | None = None
         self._snapshot: _Snapshot | None = None
-        with self.together():
-            pass
+        try:
+            with self.together():
+                pass
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def together(self) -> Iterator[Together]:
@@ -172,7 +176,7 @@ class Decider(Calls):
             raise FileError(f"{self._shown}: damaged: graphcb_learner must have one row")
         position, self.staleness = int(answer[0][0]), float(answer[0][1])
         known = self._snapshot
-        if known is not None and known.state.position >= position:
+        if known is not None and known.state.position == position:
             return known
         rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
         if not rows:

@@ -140,15 +140,16 @@ class DecisionLog:
         until, versions = records.read_end(self.storage), self.versions
         removed = self.start.position or 0
         for decision, parts in records.read_pairs(self.storage, until, removed):
-            yield self._logged(decision, parts, versions.of(decision))
+            yield self.read_row(decision, parts, versions.of(decision))
 
     def refresh(self) -> None:
         """Look again how the log began: a policy may have brought its tables up to date."""
         self.start = records.read_start(self.storage)
 
-    def _logged(
+    def read_row(
         self, row: DecisionRow, parts: list[FeedbackRow], version: Version
     ) -> LoggedDecision:
+        """A decision from its row and those of its feedback."""
         location = self.storage.location
         graph = self._graphs.read(row.graph)
         context, actions = read_decision(row, graph, location)

@@ -5,13 +5,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from graphcb.decisions import DecisionLog, LoggedDecision, Version, Versions
-from graphcb.decisions.decision import name_of
+from graphcb.decisions import DecisionLog, Versions
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
-from graphcb.decisions.identifiers import identifier_at
-from graphcb.decisions.parts import read_decision
 from graphcb.decisions.records import Event, first_decision, last_position, read_events
-from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.files import FileError
 from graphcb.service.tally import LiveTally, VersionResult
@@ -40,7 +36,6 @@ class Watch:
         self.first = self.position = 0
         self._location, self._look_back, self._pause = location, look_back, pause
         self._log: DecisionLog | None = None
-        self._graphs: StoredGraphs | None = None
         self._guard = threading.Lock()
         self._next = 0.0
 
@@ -66,13 +61,12 @@ class Watch:
     def _close(self) -> None:
         if self._log is not None:
             self._log.close()
-        self._log = self._graphs = None
+        self._log = None
 
     def _read_on(self, end: float) -> None:
-        if self._log is None or self._graphs is None:
+        if self._log is None:
             self._log = DecisionLog(self._location)
-            self._graphs = StoredGraphs(self._log.storage)
-        log, graphs, storage = self._log, self._graphs, self._log.storage
+        log, storage = self._log, self._log.storage
         until = last_position(storage)
         log.refresh()
         self.versions, removed = log.versions, log.start.position or 0
@@ -89,7 +83,7 @@ class Watch:
                     raise
                 return  # events were removed just now; the next look reads those that are left
             for row in page:
-                self._count(row, log, graphs)
+                self._count(row, log)
                 self.position = row.position
             self.tally.settle()
             self.position = page_end
@@ -110,7 +104,7 @@ class Watch:
         self.tally = LiveTally(_up_to(self.versions, version.number), is_whole=whole)
         self.first = self.position = first
 
-    def _count(self, row: Event, log: DecisionLog, graphs: StoredGraphs) -> None:
+    def _count(self, row: Event, log: DecisionLog) -> None:
         version = self.versions.at(row.position)
         if version.number != self.tally.version.number:
             self._finish()
@@ -118,7 +112,7 @@ class Watch:
         if isinstance(row, DecisionRow):
             # one of an earlier version is by a decider that did not know of the change yet
             if self.versions.of(row).number == version.number:
-                self.tally.decided(_logged(row, log, graphs, version))
+                self.tally.decided(log.read_row(row, [], version))
         elif isinstance(row, FeedbackRow):
             indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
             came = row.decision, row.received_at, indices, losses
@@ -133,26 +127,3 @@ class Watch:
 
 def _up_to(versions: Versions, number: int) -> Versions:
     return Versions([version for version in versions if version.number <= number])
-
-
-def _logged(
-    row: DecisionRow, log: DecisionLog, graphs: StoredGraphs, version: Version
-) -> LoggedDecision:
-    graph = graphs.read(row.graph)
-    context, actions = read_decision(row, graph, log.storage.location)
-    return LoggedDecision(
-        row.position,
-        name_of(log.start.name, row),
-        row.made_at,
-        context,
-        graph,
-        actions,
-        identifier_at(actions, row.action),
-        row.action,
-        numbers(row.probabilities, FLOAT),
-        row.gamma,
-        row.model_version,
-        None,
-        version.informed,
-        version.number,
-    )
