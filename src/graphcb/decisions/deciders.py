@@ -81,12 +81,8 @@ class Decider(Calls):
         self._guard, self._process, self._closed = threading.RLock(), os.getpid(), False
         self._opened: tuple[Storage, StoredGraphs] | None = None
         self._snapshot: _Snapshot | None = None
-        try:
-            with self.together():
-                pass
-        except BaseException:
-            self.close()
-            raise
+        with self.together():
+            pass
 
     @contextmanager
     def together(self) -> Iterator[Together]:
