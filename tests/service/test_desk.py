@@ -231,3 +231,20 @@ def test_only_what_is_quick_holds_up_the_event_loop(tmp_path, monkeypatch):
         assert not await desk.ask(where)
 
     with_desk(tmp_path, work)
+
+
+def test_a_transaction_that_is_about_to_begin_does_not_begin_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(desks, "SHARE", 1e9)
+    monkeypatch.setattr(desks, "AT_MOST", 20.0)
+
+    async def work(desk):
+        await desk.ask(decide(0))
+        before, desk._n_most = desk.n_commits, 2
+        first = desk.ask(decide(1))  # waits for a second one
+        second = desk.ask(decide(2))
+        desk._stop_waiting()  # the time is over just when that has come
+        await asyncio.gather(first, second)
+        await asyncio.sleep(0.01)
+        assert (desk.n_commits, desk.n_waiting) == (before + 1, 0)
+
+    with_desk(tmp_path, work)

@@ -139,7 +139,13 @@ class Desk:
             self._busy = True
             self._loop.call_soon(self._begin)
         elif self._timer is None:
-            self._timer = self._loop.call_later(min(SHARE * self._took, AT_MOST), self._begin)
+            pause = min(SHARE * self._took, AT_MOST)
+            self._timer = self._loop.call_later(pause, self._stop_waiting)
+
+    def _stop_waiting(self) -> None:
+        self._timer = None
+        if not self._busy:  # as many as were waited for may have come at the same moment
+            self._begin()
 
     def _begin(self) -> None:
         if self._timer is not None:
