@@ -1,8 +1,8 @@
 """Agents and oracles on disk: a zip file of arrays and one JSON text, without any code.
 
 A file holds names of classes and their attributes. Loading builds only classes of graphcb, or
-those that the caller names, so a file cannot run anything. Each object is then asked, by its
-method `check_loaded` if it has one, whether what the file gave it fits together.
+those that the caller names, so a file cannot run anything. How what it says is checked is in
+`loaded.py`.
 """
 
 import io
@@ -19,6 +19,8 @@ import numpy as np
 from graphcb import agents, contexts, exploration, graph_oracles, oracles, problems
 from graphcb.archives import check_size, read_archive, size_limit
 from graphcb.files import FileError, atomic_write
+from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import contents, is_rebuilt, rebuild
 from graphcb.oracles import action_rows, blends, features, pairs
 
 FORMAT = 1
@@ -27,13 +29,22 @@ _ROOMS = [
     thing
     for room in (agents, contexts, exploration, graph_oracles, oracles, problems, *_PARTS)
     for thing in vars(room).values()
-    if isinstance(thing, type) and hasattr(thing, "check_loaded")
+    if isinstance(thing, type)
+    and (is_rebuilt(thing) or "__setstate__" in vars(thing) or hasattr(thing, "check_loaded"))
 ]
 # A class with `read_by` hands bytes of the file to another package: it has to be asked for.
 _OURS = [kind for kind in _ROOMS if not hasattr(kind, "read_by")]
 _ON_REQUEST = {kind.__name__: kind.read_by for kind in _ROOMS if hasattr(kind, "read_by")}
 # What a class may say of attributes that it did not expect.
-_DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+_DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> None:
@@ -134,6 +145,8 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         arrays[where] = value
         return {"array": where}
+    if isinstance(value, FeedbackGraph):
+        return {"graph": value.to_json()}
     if isinstance(value, list | tuple):
         items = [_encode(item, f"{where}.{i}", arrays) for i, item in enumerate(value)]
         return {"tuple" if isinstance(value, tuple) else "list": items}
@@ -166,25 +179,14 @@ def _name_of(function: Any) -> str:
 
 def _attributes(thing: Any) -> dict[str, Any]:
     """The attributes to save; a class that wraps another package defines __getstate__."""
-    if _has_own_state(type(thing)):
+    if "__setstate__" in vars(type(thing)):
         state: dict[str, Any] = thing.__getstate__()
         return state
+    if is_rebuilt(type(thing)):
+        return contents(thing)
     if is_dataclass(thing):
-        found = {field.name: getattr(thing, field.name) for field in fields(thing)}
-        for name, default in _later(type(thing)).items():
-            if found[name] is default:
-                del found[name]
-        return found
+        return {field.name: getattr(thing, field.name) for field in fields(thing)}
     return dict(vars(thing))
-
-
-def _later(kind: type) -> dict[str, Any]:
-    """Fields that earlier versions did not have, with their defaults; these are not written."""
-    return {field.name: field.default for field in fields(kind) if field.metadata.get("later")}
-
-
-def _has_own_state(kind: type) -> bool:
-    return "__setstate__" in vars(kind) and not is_dataclass(kind)
 
 
 def _decode(value: Any, arrays: dict[str, np.ndarray], known: dict[str, type]) -> Any:
@@ -192,6 +194,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray], known: dict[str, type]) -
         return value
     if "array" in value:
         return arrays.pop(value["array"]).copy()  # each has one place: no file grows by repetition
+    if "graph" in value:
+        return FeedbackGraph.from_json(value["graph"])
     for container in (list, tuple, dict):
         if container.__name__ in value:
             return container(_decode(item, arrays, known) for item in value[container.__name__])
@@ -216,22 +220,20 @@ def _unknown(name: str) -> str:
 
 def _build(kind: type, attributes: dict[str, Any]) -> Any:
     """An object with these attributes, checked as far as its class can."""
+    if is_rebuilt(kind):
+        return rebuild(kind, attributes)
     thing: Any = object.__new__(kind)
-    if _has_own_state(kind):
+    if "__setstate__" in vars(kind):
         thing.__setstate__(attributes)
-    elif is_dataclass(kind):
-        attributes = _later(kind) | attributes
-        if set(attributes) != {field.name for field in fields(kind)}:
-            raise ValueError(f"a {kind.__name__} with the attributes {sorted(attributes)}")
-        for name, attribute in attributes.items():
-            object.__setattr__(thing, name, attribute)
-        if hasattr(thing, "__post_init__"):
-            thing.__post_init__()
-    else:
-        for name, attribute in attributes.items():
-            if name.startswith("__") or _is_taken(kind, name):
-                raise ValueError(f"a {kind.__name__} cannot have the attribute {name!r}")
-            object.__setattr__(thing, name, attribute)
+        return thing
+    if is_dataclass(kind) and set(attributes) != {field.name for field in fields(kind)}:
+        raise ValueError(f"a {kind.__name__} with the attributes {sorted(attributes)}")
+    for name, attribute in attributes.items():
+        if name.startswith("__") or (not is_dataclass(kind) and _is_taken(kind, name)):
+            raise ValueError(f"a {kind.__name__} cannot have the attribute {name!r}")
+        object.__setattr__(thing, name, attribute)
+    if is_dataclass(thing) and hasattr(thing, "__post_init__"):
+        thing.__post_init__()
     if hasattr(thing, "check_loaded"):
         thing.check_loaded()
     return thing

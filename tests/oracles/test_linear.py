@@ -98,7 +98,7 @@ def test_bad_parameters(oracle):
 
 
 def test_other_bad_parameters():
-    with pytest.raises(ValueError, match='`decay` must be "constant" or "inverse_sqrt", got \'x\''):
+    with pytest.raises(ValueError, match="`decay` must be one of constant, inverse_sqrt; got 'x'"):
         LinearOGD(2, 2, decay="x")
     with pytest.raises(ValueError, match=r"`loss_range` must be \(low, high\) with low < high"):
         LogisticOGD(2, 2, loss_range=(1.0, 1.0))

@@ -177,9 +177,6 @@ class Budget:
             table["hard"] = True
         return table
 
-    def check_loaded(self) -> None:
-        """Nothing left to check: a file is read through the constructor."""
-
     def __getstate__(self) -> dict[str, Any]:
         return {"name": self.name, **self.as_table()}
 

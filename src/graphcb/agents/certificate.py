@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from graphcb.loaded import check_counts, check_numbers
+from graphcb.loaded import Count, Learned, Number
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,10 @@ class Certificate:
     exploration: float = 0.0
     largest_gamma: float = 0.0
     earlier_epochs: float = 0.0
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_rounds=0)
-        sums = ("exploration", "largest_gamma", "earlier_epochs")
-        check_numbers(self, *sums, least=0.0, most=math.inf)
+    learned = Learned(
+        n_rounds=Count(),
+        **dict.fromkeys(("exploration", "largest_gamma", "earlier_epochs"), Number(0.0, math.inf)),
+    )
 
     @property
     def gamma(self) -> float:

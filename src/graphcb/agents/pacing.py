@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import LARGEST, Budget
-from graphcb.loaded import check_counts, check_numbers
+from graphcb.loaded import Count, Learned, Number
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +80,15 @@ class Account:
     now: float | None = None
     period: int = 0
     spent_in_period: float = 0.0
+    learned = Learned(
+        n_rounds=Count(),
+        period=Count(),
+        **dict.fromkeys(("began", "now"), Number(-LARGEST, LARGEST, optional=True)),
+        **dict.fromkeys(
+            ("accrued", "allowance", "spent", "base", "unit", "spread", "spent_in_period"),
+            Number(0.0, LARGEST),
+        ),
+    )
 
     @property
     def balance(self) -> float:
@@ -156,14 +165,9 @@ class Account:
         return replace(after, base=max(0.0, self.base + step * error))
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_rounds=0, period=0)
-        sums = ("accrued", "allowance", "spent", "base", "unit", "spread", "spent_in_period")
-        check_numbers(self, *sums, least=0.0, most=LARGEST)
+        """Refuse a clock that has no start."""
         if (self.began is None) != (self.now is None):
             raise ValueError("`began` and `now` must both be times, or both be None")
-        if self.began is not None:
-            check_numbers(self, "began", "now", least=-LARGEST, most=LARGEST)
 
 
 def _left(total: float, spent: float) -> float:

@@ -14,7 +14,7 @@ from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
 from graphcb.exploration.limited_choice import spread_within
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_kind
+from graphcb.loaded import Learned, Part
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +41,7 @@ class Rules:
 
     limits: Limits | None = None
     spending: Spending | None = None
+    learned = Learned(limits=Part(Limits, None), spending=Part(Spending, None))
 
     @classmethod
     def of(cls, limits: Limits | None, budgets: Any = ()) -> "Rules | None":
@@ -102,13 +103,6 @@ class Rules:
         within = solve_dec(equal, graph, 1.0, limits=box).value
         return f"limits: gamma * DEC at equal predictions {within:.4g} instead of {without:.4g}"
 
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "limits", Limits, type(None))
-        check_kind(self, "spending", Spending, type(None))
-        if self.limits is None and self.spending is None:
-            raise ValueError("`rules` must hold limits or budgets, got neither")
-
     @cached_property
     def _named(self) -> list[Hashable]:
         """The actions that the limits name."""
@@ -117,6 +111,11 @@ class Rules:
         parts = [self.limits.floors, self.limits.caps, *(one.weights for one in self.limits.linear)]
         every = [name for part in parts if isinstance(part, Mapping) for name in part]
         return list(dict.fromkeys(every))
+
+    def check_loaded(self) -> None:
+        """Refuse rules that are none."""
+        if self.limits is None and self.spending is None:
+            raise ValueError("`rules` must hold limits or budgets, got neither")
 
 
 def unlearnable(graph: FeedbackGraph, box: BoxAndRows) -> list[int]:

@@ -13,7 +13,7 @@ from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
 from graphcb.exploration.clashing import SLACK
-from graphcb.loaded import check_array, check_kind
+from graphcb.loaded import Array, Learned, Part
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -30,6 +30,7 @@ class Spending:
     budgets: tuple[Budget, ...]
     accounts: tuple[Account, ...]
     costs: Floats | None = None
+    learned = Learned(budgets=Part(tuple), accounts=Part(tuple))
 
     @classmethod
     def of(cls, budgets: Any, limits: Limits | None = None) -> "Spending | None":
@@ -180,17 +181,12 @@ class Spending:
             )
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "budgets", tuple)
-        check_kind(self, "accounts", tuple)
-        if Spending.of(self.budgets) is None or len(self.accounts) != len(self.budgets):
+        """Refuse accounts or costs that are not those of the budgets."""
+        known = Spending.of(self.budgets)
+        if known is None or list(map(type, self.accounts)) != list(map(type, known.accounts)):
             raise ValueError("`accounts` must be as many as `budgets`, and at least one")
-        if not all(isinstance(account, Account) for account in self.accounts):
-            raise ValueError("`accounts` must hold nothing but accounts")
-        check_kind(self, "costs", np.ndarray, type(None))
         if self.costs is not None:
-            n_actions = self.costs.shape[-1] if self.costs.ndim == 2 else 0
-            check_array(self, "costs", (len(self.budgets), n_actions), least=0.0, most=LARGEST)
+            Array("budgets", None, least=0.0, most=LARGEST)(self, "costs")
 
     def _open(self) -> Floats:
         if self.costs is None:

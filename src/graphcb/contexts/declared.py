@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.contexts.loading import check_missing, check_sums
 from graphcb.contexts.places import mark_of, places_of
-from graphcb.contexts.scaling import Floats, first_beyond, scale_row, standardise
+from graphcb.contexts.scaling import Floats, first_beyond, scale_row, standardise, sums_of
 from graphcb.contexts.values import as_number, is_missing, not_finite
-from graphcb.loaded import check_counts
+from graphcb.loaded import Count, Learned, Part, Table
 
 
 class DeclaredFeatures:
@@ -23,9 +22,15 @@ class DeclaredFeatures:
     one text has the same weight as each other one, and the row a norm of about 1.
     """
 
+    learned = Learned(
+        kinds=Table(Part(str)),
+        missing=Table(Count()),
+        **sums_of(lambda self: (len(_numbers_in(self.kinds)),)),
+    )
+
     def __init__(self, kinds: Mapping[str, str], bits: int) -> None:
-        self.kinds = dict(kinds)
-        self.numbers = [name for name, kind in kinds.items() if kind.startswith("number")]
+        self.kinds, self.bits = dict(kinds), bits
+        self.numbers = _numbers_in(kinds)
         self.words = [name for name in kinds if name not in self.numbers]
         self.word_kinds = [kinds[name].removesuffix("?") for name in self.words]
         self.marks = [i for i, name in enumerate(self.numbers) if kinds[name].endswith("?")]
@@ -42,14 +47,7 @@ class DeclaredFeatures:
         return len(self.numbers) + 1 + (self.n_places if self.words else len(self.marks))
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_places=2)
-        twin = DeclaredFeatures(self.kinds, self.n_places.bit_length() - 1)
-        for name in ("numbers", "words", "word_kinds", "marks", "n_places", "weight"):
-            if getattr(self, name) != getattr(twin, name):
-                raise ValueError(f"`{name}` must be that of the kinds")
-        check_sums(self, len(self.numbers))
-        check_missing(self.missing)
+        """Refuse counts of other features."""
         if list(self.missing) != list(self.kinds):
             raise ValueError("`missing` must be counted for each feature")
 
@@ -138,6 +136,10 @@ class DeclaredFeatures:
             self.missing[name] += count
         for name, cells in zip(self.words, words, strict=True):
             self.missing[name] += sum(map(is_missing, cells))
+
+
+def _numbers_in(kinds: Mapping[str, str]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind.startswith("number")]
 
 
 def _join(dense: Floats, hashed: list[tuple[list[int], list[float]]]) -> list[Any]:

@@ -9,7 +9,7 @@ from graphcb.contexts.noted import NotedFeatures
 from graphcb.contexts.scaling import Floats
 from graphcb.contexts.values import KINDS, flat, passes
 from graphcb.describing import describe
-from graphcb.loaded import check_kind
+from graphcb.loaded import Count, Learned, Made, Part
 
 
 class Encoder:
@@ -42,6 +42,8 @@ class Encoder:
     >>> encoder.encode({"country": "DE", "device": "phone"})
     (array([262144,  94181, 186859]), array([0.57735027, 0.57735027, 0.57735027]))
     """
+
+    learned = Learned(features=Part(dict, None), bits=Count(1, 30), known=Made())
 
     def __init__(self, features: Mapping[str, str] | None = None, *, bits: int = 18) -> None:
         if not 1 <= as_count("bits", bits) <= 30:
@@ -89,17 +91,6 @@ class Encoder:
         """As `learn`, for a context that `encode` has taken: it is not looked at again."""
         if not passes(context):
             self.known.count(flat(context))
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "features", dict, type(None))
-        twin = Encoder(self.features, bits=self.bits)
-        if type(self.known) is not type(twin.known):
-            raise ValueError(f"`known` must be a {type(twin.known).__name__}")
-        if self.known.n_places != twin.known.n_places:
-            raise ValueError(f"`n_places` must be {twin.known.n_places}")
-        if self.features is not None and self.known.kinds != self.features:
-            raise ValueError("the kinds must be those of the features")
 
     def encode_columns(self, numbers: Floats, words: Sequence[Sequence[Any]]) -> Any:
         """Encode and learn many rows, one after the other, given as columns.

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
-from graphcb.contexts.loading import check_missing, check_sums
 from graphcb.contexts.places import is_long, places_of
-from graphcb.contexts.scaling import Floats, scale_row, standardise
+from graphcb.contexts.scaling import Floats, scale_row, standardise, sums_of
 from graphcb.contexts.values import as_number, is_missing, is_number, not_finite
-from graphcb.loaded import check_counts, check_kind
+from graphcb.loaded import Count, Learned, Part, Table
 
 
 class NotedFeatures:
@@ -23,7 +22,16 @@ class NotedFeatures:
     it would be 0, the mean. Whether a value is a number or a word is seen from the value.
     """
 
+    learned = Learned(
+        kinds=Table(Part(str)),
+        numbers=Table(Count()),
+        texts=Table(Part(bool)),
+        missing=Table(Count()),
+        **sums_of("numbers"),
+    )
+
     def __init__(self, bits: int) -> None:
+        self.bits = bits
         self.n_places = 2**bits
         self.kinds: dict[str, str] = {}
         self.numbers: dict[str, int] = {}  # their order
@@ -34,19 +42,9 @@ class NotedFeatures:
         self.missing: dict[str, int] = {}
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_places=2)
-        if self.n_places.bit_count() != 1 or self.n_places > 2**30:
-            raise ValueError(f"`n_places` must be a power of 2, got {self.n_places}")
-        for name in ("kinds", "numbers", "texts", "missing"):
-            check_kind(self, name, dict)
-            if not all(type(feature) is str for feature in getattr(self, name)):
-                raise ValueError(f"`{name}` must be by the names of features")
-        places = list(self.numbers.values())
-        if places != list(range(len(places))) or any(type(place) is not int for place in places):
+        """Refuse numbers that have no place of their own."""
+        if list(self.numbers.values()) != list(range(len(self.numbers))):
             raise ValueError("`numbers` must be counted from 0")
-        check_sums(self, len(self.numbers))
-        check_missing(self.missing)
 
     def encode(self, row: Mapping[str, Any]) -> tuple[NDArray[np.int64], Floats]:
         """The row as if it were counted."""

@@ -4,17 +4,28 @@ The kernels go row by row, so the result does not depend on how the rows are cut
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled
+from graphcb.loaded import MOST, Array, Rule
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 CLIP = 4.0  # standard deviations
+
+
+def sums_of(sizes: Any) -> dict[str, Rule]:
+    """The rules for running sums of these numbers in a file."""
+    return {
+        "means": Array(sizes, least=-LARGEST, most=LARGEST),
+        "squares": Array(sizes, least=0.0),
+        "counts": Array(sizes, least=0.0, most=MOST),
+    }
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 from graphcb.checks import as_positive
 from graphcb.exploration.schedules import Need
 from graphcb.graphs import FeedbackGraph, require_observable
-from graphcb.loaded import check_numbers
+from graphcb.loaded import Learned, Number
 
 
 class Hardness(NamedTuple):
@@ -43,13 +43,9 @@ class FromGraphs:
     roots_of_d: float = field(default=0.0, repr=False)
     epoch: ClassVar[int] = 0
     needs: ClassVar[Need] = "graph"
+    learned = Learned(alphas=Number(0.0, math.inf), roots_of_d=Number(0.0, math.inf))
 
     def __post_init__(self) -> None:
-        as_positive("c", self.c)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_numbers(self, "c", "alphas", "roots_of_d", least=0.0, most=math.inf)
         as_positive("c", self.c)
 
     def gamma_on(self, graph: FeedbackGraph) -> float:

@@ -105,9 +105,6 @@ class Limits:
             table["linear"] = [one.as_table() for one in self.linear]
         return table
 
-    def check_loaded(self) -> None:
-        """Nothing left to check: a file is read through the constructor."""
-
     def __getstate__(self) -> dict[str, Any]:
         return self.as_table()
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import as_count, as_gamma, as_positive
-from graphcb.loaded import check_counts, check_numbers
+from graphcb.loaded import Count, Learned, Number
 
 Need = Literal["nothing", "value", "optimum", "graph"]
 
@@ -51,13 +51,10 @@ class Fixed:
     value: float
     needs: ClassVar[Need] = "nothing"
     epoch: ClassVar[int] = 0
+    learned = Learned(value=Number(0.0, math.inf))
 
     def __post_init__(self) -> None:
         as_gamma(self.value)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_numbers(self, "value", most=math.inf)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The value."""
@@ -85,6 +82,7 @@ class SquareRoot:
     alpha: float | Literal["n_actions"]
     needs: ClassVar[Need] = "nothing"
     epoch: ClassVar[int] = 0
+    learned = Learned()
 
     def __post_init__(self) -> None:
         as_positive("c", self.c)
@@ -97,12 +95,6 @@ class SquareRoot:
             raise ValueError(
                 f"`alpha` must be at least 1, as an independence number is, got {self.alpha}"
             )
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_numbers(self, "c", most=math.inf)
-        if not isinstance(self.alpha, str):
-            check_numbers(self, "alpha", most=math.inf)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         alpha = n_actions if isinstance(self.alpha, str) else self.alpha
@@ -127,6 +119,7 @@ class TwoThirds:
     d: float = 1.0
     needs: ClassVar[Need] = "nothing"
     epoch: ClassVar[int] = 0
+    learned = Learned()
 
     def __post_init__(self) -> None:
         as_positive("c", self.c)
@@ -135,10 +128,6 @@ class TwoThirds:
                 f"`d` must be at least 1, as a weak domination number is, got {self.d}; "
                 "use SquareRoot for strongly observable graphs"
             )
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_numbers(self, "c", "d", most=math.inf)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The law of two thirds."""
@@ -166,6 +155,7 @@ class FromTheory:
     weak_domination_number: float = 0.0
     needs: ClassVar[Need] = "nothing"
     epoch: ClassVar[int] = 0
+    learned = Learned()
 
     def __post_init__(self) -> None:
         as_count("horizon", self.horizon)
@@ -173,12 +163,6 @@ class FromTheory:
         for name in ("independence_number", "weak_domination_number"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"`{name}` must not be negative, got {getattr(self, name)}")
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, horizon=1)
-        check_numbers(self, "regression_regret", most=math.inf)
-        check_numbers(self, "independence_number", "weak_domination_number", most=math.inf)
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         rounds = self.horizon / self.regression_regret
@@ -215,17 +199,11 @@ class Doubling:
     epoch: int = field(default=0, repr=False)
     spent: float = field(default=0.0, repr=False)
     needs: ClassVar[Need] = "optimum"
+    learned = Learned(epoch=Count(most=1023), spent=Number())
 
     def __post_init__(self) -> None:
         as_count("horizon", self.horizon)
         as_positive("regression_regret", self.regression_regret)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, horizon=1, epoch=0)
-        check_numbers(self, "epoch", most=1023)
-        check_numbers(self, "regression_regret", most=math.inf)
-        check_numbers(self, "spent")
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         doubled = 2.0 ** min(self.epoch, 1000) * math.sqrt(self.horizon / self.regression_regret)
@@ -261,15 +239,10 @@ class Automatic:
     count: int = field(default=0, repr=False)
     epoch: ClassVar[int] = 0
     needs: ClassVar[Need] = "value"
+    learned = Learned(last=Number(), total=Number(), count=Count())
 
     def __post_init__(self) -> None:
         as_positive("c", self.c)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, count=0)
-        check_numbers(self, "c", most=math.inf)
-        check_numbers(self, "last", "total")
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """The square root law with the mean so far in place of the independence number."""

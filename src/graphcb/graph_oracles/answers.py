@@ -16,7 +16,7 @@ from graphcb.graph_oracles.protocol import (
 )
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.graphs.matrices import DenseMatrix
-from graphcb.loaded import check_counts, check_kind
+from graphcb.loaded import Learned, Made, Part
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Columns, Floats
 
@@ -37,6 +37,8 @@ class Answers:
     array([[0.5 , 0.  ],
            [0.25, 1.  ]])
     """
+
+    learned = Learned(graph=Part(FeedbackGraph), edges=Made())
 
     def __init__(
         self, graph: FeedbackGraph, *, n_features: int = 0, loss: EdgeLoss = "log"
@@ -97,25 +99,11 @@ class Answers:
         )
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_features=0)
-        as_edge_loss(self.loss)
-        check_kind(self, "graph", FeedbackGraph)
-        require_observable(self.graph, "to learn how often its feedback comes")
-        check_kind(self, "edges", LogisticEdges if self.n_features else EdgeCounts)
-        width = getattr(self.edges, "n_features", 0)
-        if self.edges.n_actions != self.graph.n_actions or width != self.n_features:
-            raise ValueError("`edges` must have the actions of the graph and the features")
+        """Refuse edges of other actions, before any are made."""
+        if getattr(self.edges, "n_actions", 0) != self.graph.n_actions:
+            raise ValueError("`edges` must have the actions of the graph")
 
     __repr__ = describe
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "graph": self.graph.to_json()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if set(state) != {"graph", "n_features", "loss", "edges"}:
-            raise ValueError(f"an Answers with the attributes {sorted(map(str, state))}")
-        vars(self).update(state, graph=FeedbackGraph.from_json(state["graph"]))
 
     def _known(self, columns: Columns, actions: Any) -> FeedbackGraph:
         return self.graph if actions is None else self.graph.subgraph(columns)

@@ -9,7 +9,7 @@ from graphcb.describing import describe
 from graphcb.graph_oracles.protocol import read_played_row, read_shown_graph
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
-from graphcb.loaded import MOST, check_array, check_counts
+from graphcb.loaded import MOST, Array, Learned
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Columns, Floats
 
@@ -29,6 +29,11 @@ class EdgeCounts:
            [0.5 , 0.5 , 0.5 ],
            [0.5 , 0.5 , 0.5 ]])
     """
+
+    learned = Learned(
+        looked=Array("n_actions", "n_actions", least=0.0, most=MOST),
+        seen=Array("n_actions", "n_actions", least=0.0, most=MOST),
+    )
 
     def __init__(self, n_actions: int) -> None:
         self.n_actions = as_count("n_actions", n_actions)
@@ -76,13 +81,6 @@ class EdgeCounts:
 
     def read_row(self, context: Any) -> Any:
         """Nothing is read of a context."""
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1)
-        size = (self.n_actions, self.n_actions)
-        check_array(self, "looked", size, least=0.0, most=MOST)
-        check_array(self, "seen", size, least=0.0, most=MOST)
 
     __repr__ = describe
 

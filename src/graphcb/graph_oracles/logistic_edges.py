@@ -7,11 +7,12 @@ import numpy as np
 from graphcb.checks import as_count
 from graphcb.describing import describe
 from graphcb.graph_oracles.newton import (
-    check_inverse,
+    LARGEST_WEIGHT,
     fresh_inverse,
     learn_edges,
     predict_edges,
     read_features,
+    shape_of_inverse,
 )
 from graphcb.graph_oracles.protocol import (
     EdgeLoss,
@@ -21,7 +22,7 @@ from graphcb.graph_oracles.protocol import (
 )
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
-from graphcb.loaded import MOST, check_array, check_counts
+from graphcb.loaded import MOST, Array, Learned
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Columns, Floats, SparseRow, every_index
 
@@ -50,6 +51,20 @@ class LogisticEdges:
     >>> oracle.predict([-1.0]).matrix[0].round(2)
     array([0.97, 0.03])
     """
+
+    learned = Learned(
+        weights=Array(
+            lambda self: (self.n_actions, self.n_features + 1, self.n_actions),
+            least=-LARGEST_WEIGHT,
+            most=LARGEST_WEIGHT,
+        ),
+        inverse=Array(
+            lambda self: shape_of_inverse(self.n_actions, self.n_features + 1), least=-1.0, most=1.0
+        ),
+        curvature=Array("n_actions", "n_actions", least=0.0, most=MOST),
+        looked=Array("n_actions", "n_actions", least=0.0, most=MOST),
+        rounds=Array("n_actions", least=0.0, most=MOST),
+    )
 
     def __init__(self, n_actions: int, n_features: int, *, loss: EdgeLoss = "log") -> None:
         self.n_actions = as_count("n_actions", n_actions)
@@ -111,16 +126,5 @@ class LogisticEdges:
         dense = indices is every_index(n)
         indices = every_index(n + 1) if dense else np.append(indices, n)
         return indices, np.append(values, 1.0)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1)
-        as_edge_loss(self.loss)
-        k, d = self.n_actions, self.n_features + 1
-        check_array(self, "weights", (k, d, k), least=-1e120, most=1e120)
-        check_inverse(self, k, d)
-        check_array(self, "curvature", (k, k), least=0.0, most=MOST)
-        check_array(self, "looked", (k, k), least=0.0, most=MOST)
-        check_array(self, "rounds", (k,), least=0.0, most=MOST)
 
     __repr__ = describe

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from graphcb.compilation import compiled, inner
-from graphcb.loaded import check_array
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
 
 FULL_UP_TO = 192  # features up to which it is learned how they go together
 RIDGE = 4.0  # of more features, whose rows are sparse; else 1 + features / 3: measured, 0032
+LARGEST_WEIGHT = 1e120  # in a file
 LONGEST = 1e6  # of a row: the inverse of sum x x^T loses its digits beyond 1e8
 ROUNDED = 1e-6  # relative error of x^T P x that rounding explains
 PRIOR = 4.0  # observations that the curvature of an edge at 1/2 counts for
@@ -47,10 +47,9 @@ def fresh_inverse(n_rows: int, n_features: int) -> Floats:
     return np.repeat(np.eye(n_features)[None] / (1.0 + n_features / 3.0), n_rows, axis=0)
 
 
-def check_inverse(thing: Any, n_rows: int, n_features: int) -> None:
-    """Refuse an attribute `inverse` that cannot have come from `fresh_inverse`."""
-    size = n_features if n_features <= FULL_UP_TO else 1
-    check_array(thing, "inverse", (n_rows, size, n_features), least=-1.0, most=1.0)
+def shape_of_inverse(n_rows: int, n_features: int) -> tuple[int, int, int]:
+    """The shape of `fresh_inverse`."""
+    return n_rows, n_features if n_features <= FULL_UP_TO else 1, n_features
 
 
 @compiled

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from graphcb.checks import as_count, as_numbers
 from graphcb.describing import describe
 from graphcb.graph_oracles.newton import (
-    check_inverse,
+    LARGEST_WEIGHT,
     fresh_inverse,
     learn_edges,
     read_features,
+    shape_of_inverse,
 )
 from graphcb.graph_oracles.protocol import (
     EdgeLoss,
@@ -22,7 +23,7 @@ from graphcb.graph_oracles.protocol import (
 )
 from graphcb.graph_oracles.sides import Kind, as_kind, graph_of, side_of_row, sides_of_graph
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_array, check_counts
+from graphcb.loaded import MOST, Array, Count, Learned
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Floats, SparseRow
 
@@ -54,6 +55,17 @@ class Thresholds:
            [0.02, 0.02, 1.  ]])
     """
 
+    learned = Learned(
+        n_updates=Count(),
+        levels=Array(None),
+        weights=Array(
+            lambda self: (1, self._size(), 1), least=-LARGEST_WEIGHT, most=LARGEST_WEIGHT
+        ),
+        inverse=Array(lambda self: shape_of_inverse(1, self._size()), least=-1.0, most=1.0),
+        curvature=Array(1, 1, least=0.0, most=MOST),
+        rounds=Array(1, least=0.0, most=MOST),
+    )
+
     def __init__(
         self, levels: ArrayLike, *, kind: Kind = "bids", n_features: int = 0, loss: EdgeLoss = "log"
     ) -> None:
@@ -61,8 +73,8 @@ class Thresholds:
         self.kind = as_kind(kind)
         self.n_features = as_count("n_features", n_features, at_least=0)
         self.loss = as_edge_loss(loss)
-        n_ramps, n_free = len(self._ramps()), self.n_features + 1
-        size = n_free + n_ramps
+        n_free, size = self.n_features + 1, self._size()
+        n_ramps = size - n_free
         self.weights = np.zeros((1, size, 1))
         self.weights[0, n_free:, 0] = DROP / max(n_ramps, 1)
         self.weights[0, self.n_features, 0] = 0.5 * DROP
@@ -114,24 +126,16 @@ class Thresholds:
         self._read_full(context, graph, actions)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_features=0, n_updates=0)
-        as_kind(self.kind)
-        as_edge_loss(self.loss)
-        if not isinstance(self.levels, np.ndarray):
-            raise ValueError("`levels` must be an array")
-        check_array(self, "levels", (self.levels.size,))
-        _as_levels(self.levels)
-        size = self.n_features + 1 + len(self._ramps())
-        check_array(self, "weights", (1, size, 1), least=-1e120, most=1e120)
+        """Refuse weights with which the curve would rise."""
         if (self.weights[0, self.n_features + 1 :] < 0.0).any():
             raise ValueError("`weights` of the ramps must not be negative")
-        check_inverse(self, 1, size)
-        check_array(self, "curvature", (1, 1), least=0.0, most=2.0**53)
-        check_array(self, "rounds", (1,), least=0.0, most=2.0**53)
 
     def __repr__(self) -> str:
         return describe(self, levels=self.levels.tolist())
+
+    def _size(self) -> int:
+        """How many weights there are."""
+        return self.n_features + 1 + min(RAMPS, self.levels.size - 1)
 
     def _ramps(self) -> Floats:
         """(ramps, levels): each rises from 0 to 1 over its piece of the levels."""

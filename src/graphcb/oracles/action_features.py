@@ -6,7 +6,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.loaded import check_array, check_counts, check_kind, check_numbers, check_pair
+from graphcb.loaded import Array, Count, Learned, Number, Part
 from graphcb.oracles.action_rows import ActionRows, mean_counts, n_rows, width_of
 from graphcb.oracles.bayesian import PRIOR_COUNT
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
@@ -36,6 +36,15 @@ class ActionFeatureOracle:
     >>> oracle.predict([1.0, 0.0], [[5.0], [7.0]]).round(1)
     array([0.4, 0.6])
     """
+
+    learned = Learned(
+        contexts=Part(DenseFeatures, SparseFeatures, None),
+        actions=Part(ActionRows, None),
+        posterior=Part(PairPosterior, None),
+        seen=Array(None, least=0.0),
+        squares=Number(0.0),
+        count=Count(),
+    )
 
     def __init__(self, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.loss_range = as_range("loss_range", loss_range)
@@ -101,25 +110,14 @@ class ActionFeatureOracle:
             self._actions_for(actions).read(actions)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
-        nothing = type(None)
-        check_kind(self, "contexts", DenseFeatures, SparseFeatures, nothing)
-        check_kind(self, "actions", ActionRows, nothing)
-        check_kind(self, "posterior", PairPosterior, nothing)
-        check_counts(self, count=0)
-        check_numbers(self, "squares", least=0.0)
-        check_array(self, "seen", (np.size(self.seen),), least=0.0)
-        parts = (self.contexts, self.actions, self.posterior)
-        if len({part is None for part in parts}) != 1:
-            raise ValueError("contexts, actions and posterior must be there together")
+        """Refuse parts that do not fit together."""
         if self.contexts is None or self.actions is None or self.posterior is None:
+            if any(part is not None for part in (self.contexts, self.actions, self.posterior)):
+                raise ValueError("contexts, actions and posterior must be there together")
             return
         if self.seen.size < self.actions.n_places:
             raise ValueError(f"`seen` must have {self.actions.n_places} entries or more")
-        contexts = self.contexts
-        if isinstance(contexts, DenseFeatures) and contexts.n_places != contexts.n_linear:
+        if getattr(self.contexts, "products", False):
             raise ValueError("contexts must have no products")
         if self.posterior.together != self._new_posterior(self.contexts).together:
             raise ValueError("the posterior must be one for such contexts")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import LARGEST, as_numbers, first_too_large, too_large
+from graphcb.checks import LARGEST, as_count, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
-from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
+from graphcb.loaded import Array, Count, Learned, Made, Number
 from graphcb.oracles.features import CLIP, LARGEST_INDEX, SparseFeatures, count_dense, find_key
 from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
 
@@ -32,8 +32,19 @@ class Rows(NamedTuple):
 class ActionRows:
     """Reads and scales the features of actions; the first rows learned say what they look like."""
 
+    learned = Learned(
+        places=Made(),
+        means=Array("width", least=-LARGEST, most=LARGEST),
+        squares=Array("width", least=0.0),
+        is_mark=Array("width", dtype=np.bool_),
+        count=Count(),
+        total=Number(0.0),
+    )
+
     def __init__(self, width: int | None) -> None:
-        self.width = width  # of dense rows; None for sparse ones
+        self.width = (
+            None if width is None else as_count("width", width, at_least=0)
+        )  # of dense rows; None for sparse ones
         self.places = SparseFeatures()
         self.means = np.zeros(width or 0)
         self.squares = np.zeros(width or 0)
@@ -45,17 +56,6 @@ class ActionRows:
     def n_places(self) -> int:
         """Places of all features seen, the constant among them."""
         return self.places.n_places if self.width is None else self.width + 1
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "width", int, type(None))
-        check_kind(self, "places", SparseFeatures)
-        check_counts(self, count=0)
-        check_numbers(self, "total", least=0.0)
-        size = self.width or 0
-        check_array(self, "means", (size,), least=-LARGEST, most=LARGEST)
-        check_array(self, "squares", (size,), least=0.0)
-        check_array(self, "is_mark", (size,), dtype=np.bool_)
 
     def read(self, actions: Any) -> Rows:
         """The rows, checked."""

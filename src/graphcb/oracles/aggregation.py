@@ -9,7 +9,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.loaded import check_array, check_kind, check_pair
+from graphcb.loaded import Array, Learned, Part
 from graphcb.oracles.protocol import Oracle, as_oracle
 from graphcb.oracles.rows import Floats
 
@@ -33,6 +33,8 @@ class VovkAggregation:
     >>> oracle.predict(None, [0])
     array([1.])
     """
+
+    learned = Learned(members=Part(list), log_weights=Array("members", most=0.0))
 
     def __init__(
         self,
@@ -78,15 +80,6 @@ class VovkAggregation:
                 learner = self._as_learner(member, context, actions, losses)
                 if learner is not member:
                     learner.update(context, actions, losses)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "members", list)
-        for i, member in enumerate(self.members):
-            as_oracle(member, name=f"members[{i}]")
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
-        check_array(self, "log_weights", (max(1, len(self.members)),), most=0.0)
 
     __repr__ = describe
 

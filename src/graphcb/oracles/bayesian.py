@@ -14,7 +14,7 @@ from graphcb.checks import (
     first_not_finite,
 )
 from graphcb.describing import describe
-from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
+from graphcb.loaded import Array, Learned, check_array
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.posterior import (
     certainty,
@@ -56,6 +56,13 @@ class BayesianLogistic:
     >>> oracle.forecast([1.0, 0.0, 0.0]).deviations.round(3)
     array([0.249, 0.371])
     """
+
+    learned = Learned(
+        weights=Array("n_features", "n_actions"),
+        covariances=Array(lambda self: self._shape(self.n_actions, self.n_features)),
+        squares=Array("n_actions", least=0.0),
+        counts=Array("n_actions", least=0.0),
+    )
 
     def __init__(
         self,
@@ -106,22 +113,10 @@ class BayesianLogistic:
         self._step(context, actions, losses)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1)
-        as_one_of("covariance", self.covariance, ("full", "diagonal"))
-        check_numbers(self, "prior_variance")
-        as_positive("prior_variance", self.prior_variance)
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
-        n_actions, n_features = self.n_actions, self.n_features
-        check_array(self, "weights", (n_features, n_actions))
-        if self.covariance == "full":
-            check_array(self, "covariances", (n_actions, n_features, n_features))
-        else:
-            most = self.prior_variance
-            check_array(self, "covariances", (n_features, n_actions), least=0.0, most=most)
-        for name in ("squares", "counts"):
-            check_array(self, name, (n_actions,), least=0.0)
+        """Refuse variances that no posterior has."""
+        if self.covariance == "diagonal":
+            shape = self.covariances.shape
+            check_array(self, "covariances", shape, least=0.0, most=self.prior_variance)
 
     def scores(self, row: SparseRow, columns: Columns) -> tuple[Floats, Floats]:
         """Mean and variance of each score; nothing is checked."""
@@ -156,6 +151,12 @@ class BayesianLogistic:
             self.covariances = self.covariances[:, columns].copy()
         self.squares, self.counts = self.squares[columns], self.counts[columns]
         self.n_actions = columns.size
+
+    def _shape(self, n_actions: int, n_features: int) -> tuple[int, ...]:
+        """The shape of the covariances, or of the variances alone."""
+        if self.covariance == "full":
+            return n_actions, n_features, n_features
+        return n_features, n_actions
 
     def _prior(self, n_actions: int, n_features: int) -> Floats:
         if self.covariance == "full":

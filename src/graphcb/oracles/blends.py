@@ -93,7 +93,7 @@ class DenseBlend:
         self.squares, self.counts = self.squares[columns], self.counts[columns]
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
+        """Refuse parts that do not fit together."""
         check_kind(self, "features", DenseFeatures)
         _check_member(self, "full")
         _check_member(self, "diagonal")
@@ -163,7 +163,7 @@ class SparseBlend:
         return True
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
+        """Refuse parts that do not fit together."""
         check_kind(self, "features", SparseFeatures)
         check_kind(self, "full", BayesianLogistic, type(None))
         _check_member(self, "diagonal")

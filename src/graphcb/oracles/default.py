@@ -1,11 +1,11 @@
-"""The oracle that nobody has to choose."""
+"""The oracle that is used where none is given."""
 
 from functools import lru_cache
 from typing import Any
 
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
-from graphcb.loaded import check_counts, check_kind, check_pair
+from graphcb.loaded import Learned, Part
 from graphcb.oracles.blends import DenseBlend, SparseBlend
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
@@ -32,6 +32,8 @@ class DefaultOracle:
     >>> oracle.predict([1000.0, 1.0]) > 0.5
     array([ True, False])
     """
+
+    learned = Learned(blend=Part(DenseBlend, SparseBlend, None))
 
     def __init__(self, n_actions: int, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.n_actions = as_count("n_actions", n_actions)
@@ -81,11 +83,7 @@ class DefaultOracle:
         self.predict(context, columns)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1)
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
-        check_kind(self, "blend", DenseBlend, SparseBlend, type(None))
+        """Refuse a blend of other actions."""
         if self.blend is not None and self.blend.diagonal.n_actions != self.n_actions:
             raise ValueError(
                 f"`blend` must have {self.n_actions} actions, got {self.blend.diagonal.n_actions}"

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import LARGEST
+from graphcb.checks import LARGEST, as_count
 from graphcb.compilation import compiled
-from graphcb.loaded import check_array, check_counts
+from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.rows import (
     Columns,
     Floats,
@@ -37,10 +37,17 @@ class DenseFeatures:
     A feature that never varies becomes zero.
     """
 
+    learned = Learned(
+        means=Array("n_features", least=-LARGEST, most=LARGEST),
+        squares=Array("n_features", least=0.0),
+        count=Count(),
+    )
+
     def __init__(self, n_features: int, *, products: bool) -> None:
-        self.n_features = n_features
+        self.n_features = as_count("n_features", n_features)
+        self.products = bool(products)
         self.n_linear = n_features + 1
-        self.n_places = self.n_linear + products * (n_features * (n_features + 1) // 2)
+        self.n_places = self.n_linear + self.products * (n_features * (n_features + 1) // 2)
         self.means = np.zeros(n_features)
         self.squares = np.zeros(n_features)
         self.count = 0
@@ -67,21 +74,16 @@ class DenseFeatures:
         self.count += 1
         count_dense(x, self.means, self.squares, self.count)
 
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_features=1, n_linear=2, n_places=2, count=0)
-        d = self.n_features
-        if self.n_linear != d + 1 or self.n_places not in (d + 1, d + 1 + d * (d + 1) // 2):
-            raise ValueError(
-                f"{d} features must have {d + 1} places, and those of their products, "
-                f"got {self.n_linear} and {self.n_places}"
-            )
-        check_array(self, "means", (d,), least=-LARGEST, most=LARGEST)
-        check_array(self, "squares", (d,), least=0.0)
-
 
 class SparseFeatures:
     """The features of sparse contexts by place; the constant has place 0."""
+
+    learned = Learned(
+        n_places=Count(1),
+        keys=Array(None, dtype=np.int64, least=-1, most=LARGEST_INDEX),
+        key_places=Array("keys", dtype=np.int64, least=0),
+        largest=Array("keys", least=1.0, most=LARGEST),
+    )
 
     def __init__(self) -> None:
         self.keys = np.full(64, -1)
@@ -120,17 +122,17 @@ class SparseFeatures:
         self.n_places = _count_sparse(*row, self.keys, self.key_places, self.largest, self.n_places)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_places=1)
-        capacity = getattr(self.keys, "size", 0)
-        if capacity < 64 or capacity & (capacity - 1) or 2 * self.n_places > capacity:
+        """Refuse keys that have no place of their own."""
+        if not fits_table(self.keys, 2 * self.n_places):
             raise ValueError(f"{self.n_places} places must be in a table of a fitting power of 2")
-        check_array(self, "keys", (capacity,), dtype=np.int64, least=-1, most=LARGEST_INDEX)
-        check_array(self, "key_places", (capacity,), dtype=np.int64, least=0, most=self.n_places)
-        check_array(self, "largest", (capacity,), least=1.0, most=LARGEST)
         used = np.sort(self.key_places[self.keys >= 0])
         if not np.array_equal(used, np.arange(1, self.n_places)):
             raise ValueError("each key must have a place of its own, in the order of their number")
+
+
+def fits_table(keys: Columns, size: int) -> bool:
+    """Whether an open hash table has a capacity that is allowed, and is enough."""
+    return keys.size >= max(64, size) and keys.size.bit_count() == 1
 
 
 @compiled

@@ -6,16 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import as_positive
-
 Decay = Literal["constant", "inverse_sqrt"]
-
-
-def check_learning_rate(learning_rate: float, decay: str) -> None:
-    """Refuse a rate that is not positive, or a decay that is not known."""
-    as_positive("learning_rate", learning_rate)
-    if decay not in ("constant", "inverse_sqrt"):
-        raise ValueError(f'`decay` must be "constant" or "inverse_sqrt", got {decay!r}')
+DECAYS = ("constant", "inverse_sqrt")
 
 
 def rate_at(learning_rate: float, decay: str, n_updates: int) -> float:

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_count, first_not_finite
+from graphcb.checks import as_count, as_one_of, as_positive, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.describing import describe
-from graphcb.loaded import check_array, check_counts, check_numbers
+from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.columns import (
     LARGEST_STEP,
     as_columns,
@@ -18,7 +18,7 @@ from graphcb.oracles.columns import (
     step,
     step_fits,
 )
-from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
+from graphcb.oracles.learning_rates import DECAYS, Decay, rate_at
 from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
 
 LARGEST_GRADIENT = 1e100
@@ -37,6 +37,8 @@ class LinearOGD:
     array([0., 2.])
     """
 
+    learned = Learned(n_updates=Count(), weights=Array("n_features", "n_actions"))
+
     def __init__(
         self,
         n_actions: int,
@@ -47,9 +49,8 @@ class LinearOGD:
     ) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
-        check_learning_rate(learning_rate, decay)
-        self.learning_rate = learning_rate
-        self.decay = decay
+        self.learning_rate = as_positive("learning_rate", learning_rate)
+        self.decay = as_one_of("decay", decay, DECAYS)
         self.n_updates = 0
         self.weights = np.zeros((self.n_features, self.n_actions))
 
@@ -68,13 +69,6 @@ class LinearOGD:
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
         self._step(context, actions, losses)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1, n_updates=0)
-        check_numbers(self, "learning_rate")
-        check_learning_rate(self.learning_rate, self.decay)
-        check_array(self, "weights", (self.n_features, self.n_actions))
 
     __repr__ = describe
 
@@ -107,11 +101,15 @@ class LinearAdaGrad:
     array([1., 0.])
     """
 
+    learned = Learned(
+        weights=Array("n_features", "n_actions"),
+        squares=Array("n_features", "n_actions", least=0.0),
+    )
+
     def __init__(self, n_actions: int, n_features: int, *, learning_rate: float = 0.5) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
-        check_learning_rate(learning_rate, "constant")
-        self.learning_rate = learning_rate
+        self.learning_rate = as_positive("learning_rate", learning_rate)
         self.weights = np.zeros((self.n_features, self.n_actions))
         self.squares = np.zeros((self.n_features, self.n_actions))
 
@@ -129,14 +127,6 @@ class LinearAdaGrad:
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
         self._step(context, actions, losses)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1)
-        check_numbers(self, "learning_rate")
-        check_learning_rate(self.learning_rate, "constant")
-        check_array(self, "weights", (self.n_features, self.n_actions))
-        check_array(self, "squares", (self.n_features, self.n_actions), least=0.0)
 
     __repr__ = describe
 

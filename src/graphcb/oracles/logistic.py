@@ -5,10 +5,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphcb.checks import as_count, as_one_of, as_range, check_in_range, first_not_finite
+from graphcb.checks import (
+    as_count,
+    as_one_of,
+    as_positive,
+    as_range,
+    check_in_range,
+    first_not_finite,
+)
 from graphcb.compilation import compiled
 from graphcb.describing import describe
-from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
+from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.columns import (
     check_columns,
     check_losses,
@@ -20,7 +27,7 @@ from graphcb.oracles.columns import (
     step,
     step_fits,
 )
-from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
+from graphcb.oracles.learning_rates import DECAYS, Decay, rate_at
 from graphcb.oracles.rows import (
     Columns,
     Floats,
@@ -51,7 +58,7 @@ class LogisticOGD:
     array([0.5  , 0.469])
     """
 
-    objective: Objective = "squared_error"  # set where it differs: files of 0.1.0 do not hold it
+    learned = Learned(n_updates=Count(), weights=Array("n_features", "n_actions"))
 
     def __init__(
         self,
@@ -65,13 +72,10 @@ class LogisticOGD:
     ) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
-        check_learning_rate(learning_rate, decay)
-        self.learning_rate = learning_rate
-        self.decay = decay
+        self.learning_rate = as_positive("learning_rate", learning_rate)
+        self.decay = as_one_of("decay", decay, DECAYS)
         self.loss_range = as_range("loss_range", loss_range)
-        as_one_of("objective", objective, ("squared_error", "log_loss"))
-        if objective != self.objective:
-            self.objective = objective
+        self.objective = as_one_of("objective", objective, ("squared_error", "log_loss"))
         self.n_updates = 0
         self.weights = np.zeros((self.n_features, self.n_actions))
 
@@ -105,16 +109,6 @@ class LogisticOGD:
         log_loss = self.objective == "log_loss"
         if not slopes_of(self.weights, *row, columns, seen, low, high, rate, log_loss)[1]:
             raise self._explain_refusal(row, columns, seen)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1, n_updates=0)
-        check_numbers(self, "learning_rate")
-        check_learning_rate(self.learning_rate, self.decay)
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
-        as_one_of("objective", self.objective, ("squared_error", "log_loss"))
-        check_array(self, "weights", (self.n_features, self.n_actions))
 
     __repr__ = describe
 

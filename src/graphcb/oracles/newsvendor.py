@@ -16,7 +16,7 @@ from graphcb.checks import (
 )
 from graphcb.compilation import compiled
 from graphcb.describing import describe
-from graphcb.loaded import check_array, check_counts, check_numbers
+from graphcb.loaded import Array, Learned, Number
 from graphcb.newsvendor import stock_costs
 from graphcb.oracles.rows import Floats, as_dense, check_finite, every_index
 
@@ -38,7 +38,7 @@ class NewsvendorOGD:
     array([1. , 0.5, 0. ])
     """
 
-    start: float = 1.0
+    learned = Learned(weights=Array("n_features"), intercept=Number())
 
     def __init__(
         self,
@@ -55,8 +55,7 @@ class NewsvendorOGD:
         self.backorder_cost = as_positive("backorder_cost", backorder_cost)
         if not math.isfinite(start):
             raise ValueError(f"`start` must be finite, got {start}")
-        if start != self.start:  # models and logs of version 0.1 do not hold the default
-            self.start = float(start)
+        self.start = float(start)
         self.weights = np.zeros(self.n_features)
         self.intercept = float(start)
 
@@ -82,15 +81,6 @@ class NewsvendorOGD:
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
         self._step(context, actions, losses)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_features=1)
-        for name in ("learning_rate", "holding_cost", "backorder_cost"):
-            check_numbers(self, name)
-            as_positive(name, getattr(self, name))
-        check_numbers(self, "start", "intercept")
-        check_array(self, "weights", (self.n_features,))
 
     __repr__ = describe
 

@@ -13,9 +13,11 @@ import math
 
 import numpy as np
 
+from graphcb.checks import as_count
 from graphcb.compilation import compiled
-from graphcb.loaded import check_array, check_counts
+from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.action_rows import Rows
+from graphcb.oracles.features import fits_table
 from graphcb.oracles.posterior import LEAST_CURVATURE, mean_share
 from graphcb.oracles.rows import Columns, Floats, SparseRow
 
@@ -34,7 +36,18 @@ class PairPosterior:
     ones. They fill one block, as a row would touch many.
     """
 
+    learned = Learned(
+        n_in_blocks=Count(),
+        n_alone=Count(most=MOST_PAIRS),
+        keys=Array(None, dtype=np.int64, least=-1, most=2**62),
+        key_places=Array("keys", dtype=np.int64, least=0, most=2**62),
+        variances=Array(None, least=0.0, most=PRIOR_VARIANCE),
+        weights=Array(lambda self: (IN_BLOCKS + self.variances.size,)),
+        covariances=Array(lambda self: self._blocks()),
+    )
+
     def __init__(self, together: int) -> None:
+        as_count("together", together, at_least=0)
         self.together = together if together <= BLOCK else 0
         self.most_in_blocks = IN_BLOCKS if self.together else BLOCK
         self.keys = np.full(64, -1)
@@ -46,35 +59,25 @@ class PairPosterior:
         self.covariances = np.eye(16)[None] * PRIOR_VARIANCE  # (blocks, size, size)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, together=0, most_in_blocks=BLOCK, n_in_blocks=0, n_alone=0)
-        capacity, alone = getattr(self.keys, "size", 0), getattr(self.variances, "size", 0)
-        check_array(self, "keys", (capacity,), dtype=np.int64, least=-1, most=2**62)
-        check_array(self, "key_places", (capacity,), dtype=np.int64, least=0, most=2**62)
-        check_array(self, "variances", (alone,), least=0.0, most=PRIOR_VARIANCE)
-        check_array(self, "weights", (IN_BLOCKS + alone,))
-        shape: tuple[int, ...] = np.shape(self.covariances)
-        if len(shape) != 3 or shape[1] != shape[2] or not 1 <= shape[1] <= BLOCK:
-            raise ValueError(f"`covariances` must be square blocks, got the shape {shape}")
-        check_array(self, "covariances", shape)
+        """Refuse pairs, places and covariances that do not fit together."""
         used = self.key_places[self.keys >= 0]
-        in_blocks, n_blocks = used < IN_BLOCKS, -(-self.n_in_blocks // BLOCK)
+        alone, size = used >= IN_BLOCKS, self.covariances.shape[1]
         fits = (
-            self.together <= BLOCK
-            and self.most_in_blocks == (IN_BLOCKS if self.together else BLOCK)
-            and capacity >= 64
-            and capacity.bit_count() == 1
-            and used.size < capacity
-            and self.n_in_blocks <= self.most_in_blocks
-            and self.n_alone <= min(alone, MOST_PAIRS)
-            and shape[0] == max(1, n_blocks)
-            and (shape[1] == BLOCK or (n_blocks <= 1 and self.n_in_blocks <= shape[1]))
-            and bool((used[in_blocks] < self.n_in_blocks).all())
-            and bool((used[~in_blocks] < IN_BLOCKS + self.n_alone).all())
+            fits_table(self.keys, used.size + 1)
+            and self.n_in_blocks <= (IN_BLOCKS if 0 < self.together <= BLOCK else BLOCK)
+            and self.n_alone <= self.variances.size
+            and (size == BLOCK or self.n_in_blocks <= size <= BLOCK)
+            and bool((used[~alone] < self.n_in_blocks).all())
+            and bool((used[alone] < IN_BLOCKS + self.n_alone).all())
             and bool((np.diagonal(self.covariances, axis1=1, axis2=2) >= 0.0).all())
         )
         if not fits:
             raise ValueError("the pairs, their places and their covariances must fit together")
+
+    def _blocks(self) -> tuple[int, int, int]:
+        """The shape that the covariances have: square blocks, as many as the pairs need."""
+        size = np.shape(self.covariances)[-1]
+        return max(1, -(-self.n_in_blocks // BLOCK)), size, size
 
     def scores(
         self, row: SparseRow, novelty: float, rows: Rows, n_features: int

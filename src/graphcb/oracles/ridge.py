@@ -7,7 +7,7 @@ import numpy as np
 from graphcb.checks import DivergenceError, as_count, as_positive
 from graphcb.compilation import compiled
 from graphcb.describing import describe
-from graphcb.loaded import LARGEST_STATE, check_array, check_counts, check_numbers
+from graphcb.loaded import LARGEST_STATE, Array, Learned
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
@@ -29,7 +29,12 @@ class OnlineRidge:
     array([1.])
     """
 
-    residuals: Floats | None = None  # from the first loss on
+    learned = Learned(
+        inverses=Array("n_actions", "n_features", "n_features"),
+        moments=Array("n_actions", "n_features"),
+        # The range of an action that was never seen is infinite.
+        residuals=Array(4, "n_actions", least=-np.inf, most=np.inf),
+    )
 
     def __init__(self, n_actions: int, n_features: int, *, penalty: float = 1.0) -> None:
         self.n_actions = as_count("n_actions", n_actions)
@@ -37,6 +42,7 @@ class OnlineRidge:
         self.penalty = as_positive("penalty", penalty)
         self.inverses = np.tile(np.eye(self.n_features) / self.penalty, (self.n_actions, 1, 1))
         self.moments = np.zeros((self.n_actions, self.n_features))
+        self.residuals = no_residuals(self.n_actions)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""
@@ -49,8 +55,7 @@ class OnlineRidge:
         """
         columns = as_columns(actions, self.n_actions)
         predicted, leverages = self._answers(context, columns)
-        residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
-        squares, counts, lowest, highest = residuals
+        squares, counts, lowest, highest = self.residuals
         seen = highest >= lowest
         span = float(highest[seen].max() - lowest[seen].min()) if seen.any() else 1.0
         span = span if span > 0.0 else 1.0
@@ -64,10 +69,9 @@ class OnlineRidge:
         x = as_dense(context, self.n_features)
         check_finite(every_index(self.n_features), x)
         columns, seen = as_seen(actions, losses, self.n_actions)
-        residuals = no_residuals(self.n_actions) if self.residuals is None else self.residuals
-        if not learn_linear(self.inverses, self.moments, residuals, x, columns, seen, self.penalty):
+        state = self.inverses, self.moments, self.residuals
+        if not learn_linear(*state, x, columns, seen, self.penalty):
             raise self._divergence()
-        self.residuals = residuals
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
@@ -79,27 +83,16 @@ class OnlineRidge:
             raise self._divergence()
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, n_actions=1, n_features=1)
-        check_numbers(self, "penalty")
-        as_positive("penalty", self.penalty)
-        n_actions, n_features = self.n_actions, self.n_features
-        check_array(self, "inverses", (n_actions, n_features, n_features))
-        check_array(self, "moments", (n_actions, n_features))
-        if self.residuals is not None:
-            # Those of an action that was never seen are infinite.
-            check_array(self, "residuals", (4, n_actions), least=-np.inf, most=np.inf)
-            squares, counts, lowest, highest = self.residuals
-            sums = np.stack([squares, counts])
-            unseen = counts == 0.0
-            ranges = np.where(unseen, 0.0, [lowest, highest])
-            if (
-                not ((sums >= 0.0) & (sums <= LARGEST_STATE)).all()
-                or not ((np.abs(ranges) <= LARGEST_STATE) & (ranges[0] <= ranges[1])).all()
-            ):
-                raise ValueError("`residuals` must be finite where an action was seen")
-            if not ((lowest == np.inf) & (highest == -np.inf))[unseen].all():
-                raise ValueError("`residuals` must be infinite where no action was seen")
+        """Refuse residuals that no losses have."""
+        seen, lowest, highest = self.residuals[1] > 0.0, *self.residuals[2:]
+        sums = (self.residuals[:2] >= 0.0) & (self.residuals[:2] <= LARGEST_STATE)
+        ranges = np.where(
+            seen,
+            (lowest >= -LARGEST_STATE) & (lowest <= highest) & (highest <= LARGEST_STATE),
+            (lowest == np.inf) & (highest == -np.inf),
+        )
+        if not sums.all() or not ranges.all():
+            raise ValueError("`residuals` must be finite where an action was seen")
 
     __repr__ = describe
 

@@ -9,13 +9,15 @@ from graphcb.checks import (
     DivergenceError,
     as_count,
     as_numbers,
+    as_one_of,
+    as_positive,
     first_not_finite,
     first_too_large,
     too_large,
 )
 from graphcb.describing import describe
 from graphcb.oracles.columns import LARGEST_STEP
-from graphcb.oracles.learning_rates import Decay, check_learning_rate, rate_at
+from graphcb.oracles.learning_rates import DECAYS, Decay, rate_at
 from graphcb.oracles.rows import Floats
 
 
@@ -45,10 +47,9 @@ class SharedLinearOGD:
         decay: Decay = "constant",
     ) -> None:
         self.n_features = as_count("n_features", n_features)
-        check_learning_rate(learning_rate, decay)
         self.features = features
-        self.learning_rate = learning_rate
-        self.decay = decay
+        self.learning_rate = as_positive("learning_rate", learning_rate)
+        self.decay = as_one_of("decay", decay, DECAYS)
         self.n_updates = 0
         self.weights = np.zeros(self.n_features)
 

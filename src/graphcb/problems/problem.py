@@ -1,6 +1,5 @@
 """Problem: what is decided, what each action reveals, and in which units it is judged."""
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -15,6 +14,7 @@ from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
 from graphcb.graph_oracles.sides import as_kind, certain_graph
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.loaded import Learned, Part
 from graphcb.problems.guardrails import (
     check_obeys,
     check_spending,
@@ -23,7 +23,7 @@ from graphcb.problems.guardrails import (
     read_limits,
 )
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
-from graphcb.problems.reveals import LATER, Reveals, read_reveals
+from graphcb.problems.reveals import Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
 from graphcb.problems.units import InUnits
 from graphcb.problems.waiting import read_defaults
@@ -73,10 +73,11 @@ class Problem(InUnits):
     range: tuple[float, float]
     features: dict[str, str] | None
     name: str
-    limits: Limits | None = dataclasses.field(default=None, metadata=LATER)
-    budgets: tuple[Budget, ...] = dataclasses.field(default=(), metadata=LATER)
-    baseline: dict[str, Any] | None = dataclasses.field(default=None, metadata=LATER)
-    defaults: dict[str, float] | None = dataclasses.field(default=None, metadata=LATER)
+    limits: Limits | None = None
+    budgets: tuple[Budget, ...] = ()
+    baseline: dict[str, Any] | None = None
+    defaults: dict[str, float] | None = None
+    learned = Learned(reveals=Part(Reveals))
 
     def __init__(
         self,
@@ -286,13 +287,6 @@ class Problem(InUnits):
     def __repr__(self) -> str:
         actions = list(self.actions) if isinstance(self.actions, tuple) else self.actions
         return describe(self, actions=actions, reveals=self.reveals.shortest())
-
-    def check_loaded(self) -> None:
-        """Refuse content that no problem has."""
-        stored = {field.name: getattr(self, field.name) for field in fields(self)}
-        twin = Problem(**stored)
-        if any(getattr(twin, name) != value for name, value in stored.items()):
-            raise ValueError(f"not a problem as graphcb stores it: {stored}")
 
     def _check_observable(self) -> None:
         if not isinstance(self.actions, tuple) or self.reveals.each_round:

@@ -3,7 +3,7 @@
 from typing import Any, NoReturn
 
 from graphcb.describing import describe
-from graphcb.loaded import check_kind
+from graphcb.loaded import Learned, Part
 from graphcb.problems.learner import Learner
 from graphcb.problems.problem import Problem
 
@@ -15,6 +15,8 @@ class Recorded:
     had only the probability of the action that was chosen; the log then spreads the rest evenly
     over the other actions of the round.
     """
+
+    learned = Learned(problem=Part(Problem), source=Part(str), all_probabilities=Part(bool))
 
     def __init__(
         self, problem: Problem, *, source: str = "", all_probabilities: bool = True
@@ -37,12 +39,6 @@ class Recorded:
     def oracle(self) -> Learner | None:
         """An untrained learner for doubly robust estimates, which need all probabilities."""
         return Learner(self.problem) if self.all_probabilities else None
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "problem", Problem)
-        check_kind(self, "source", str)
-        check_kind(self, "all_probabilities", bool)
 
     def _refusal(self) -> str:
         return (

@@ -1,7 +1,7 @@
 """What each action reveals, in a problem's words: a family, names, each round, or unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ from graphcb.checks import as_one_of, listed
 from graphcb.graphs import FeedbackGraph, full_information
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.registry import FAMILIES, recognise
+from graphcb.loaded import Learned
 from graphcb.problems.names import EACH_ROUND, as_names, first_twice
 
 WAYS = "family, file, each_round = true, unknown = true, or all, own and edges"
 HIDDEN_PRICES = ("bids", "prices", "stock")
-LATER = {"later": True}  # files of earlier versions do not hold it
 
 KEYS = ("family", "file", "each_round", "all", "own", "edges", "unknown", "answers")
 
@@ -38,8 +38,9 @@ class Reveals:
     all: tuple[str, ...] = ()
     own: bool = False
     edges: tuple[Edge, ...] = ()
-    unknown: bool | str = field(default=False, metadata=LATER)
-    answers: str | None = field(default=None, metadata=LATER)
+    unknown: bool | str = False
+    answers: str | None = None
+    learned = Learned()  # the problem around it knows the actions, and checks it
 
     @property
     def informed(self) -> bool:
@@ -63,9 +64,6 @@ class Reveals:
         edges = [(i, j, probability) for (i, j), probability in entries.items()]
         plain = FeedbackGraph.from_edges(len(actions), edges)
         return FeedbackGraph.from_structure(recognise(plain))
-
-    def check_loaded(self) -> None:
-        """Nothing: the problem around it checks it, as only the problem knows the actions."""
 
     def as_table(self) -> dict[str, Any]:
         """The entries that differ from their defaults, as in the TOML table [reveals]."""

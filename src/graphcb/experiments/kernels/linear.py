@@ -27,7 +27,7 @@ from graphcb.experiments.kernels.rules import (
     rule_for,
 )
 from graphcb.oracles import OnlineRidge
-from graphcb.oracles.ridge import learn_linear, no_residuals, predict_linear
+from graphcb.oracles.ridge import learn_linear, predict_linear
 from graphcb.sampling import invert
 
 
@@ -66,11 +66,8 @@ def play(
         return 0
     rounds = LinearRounds(*environment.draw(world), graph.matrix > 0.0)
     numbers = numbers_for(agent, np.full(environment.n_rounds, graph.n_actions))
-    residuals = no_residuals(oracle.n_actions) if oracle.residuals is None else oracle.residuals
-    model = Ridge(oracle.inverses, oracle.moments, residuals)
+    model = Ridge(oracle.inverses, oracle.moments, oracle.residuals)
     n_played = _play(rounds, numbers, uniforms, rule, model, float(oracle.penalty), ledger)
-    if n_played:
-        oracle.residuals = residuals
     note_rounds(agent, numbers, n_played)
     return n_played
 

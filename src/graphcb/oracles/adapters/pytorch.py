@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import LARGEST, DivergenceError, as_count
+from graphcb.checks import LARGEST, DivergenceError, as_count, as_positive
 from graphcb.describing import describe
-from graphcb.loaded import check_counts, check_kind, check_numbers
+from graphcb.loaded import check_counts, check_kind
 from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.learning_rates import check_learning_rate
 from graphcb.oracles.rows import Floats, as_row, check_finite
 
 MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each array of weights
@@ -41,8 +40,7 @@ class TorchNetwork:
         self.n_actions = as_count("n_actions", n_actions)
         self.n_features = as_count("n_features", n_features)
         self.hidden = tuple(as_count(f"hidden[{i}]", size) for i, size in enumerate(hidden))
-        check_learning_rate(learning_rate, "constant")
-        self.learning_rate = learning_rate
+        self.learning_rate = as_positive("learning_rate", learning_rate)
         self.seed = seed
         self._build()
         _start(self.network, seed)
@@ -75,9 +73,6 @@ class TorchNetwork:
             self.optimiser.zero_grad()
             raise self._divergence()
         self.optimiser.step()
-
-    def check_loaded(self) -> None:
-        """Nothing is left to check: a state is checked before the network is built from it."""
 
     __repr__ = describe
 
@@ -128,8 +123,7 @@ class TorchNetwork:
     def _check_state(self, network: dict[str, Any], moments: dict[int, Any]) -> None:
         """Refuse arrays that do not fit the sizes, before anything of these sizes is built."""
         check_counts(self, n_actions=1, n_features=1)
-        check_numbers(self, "learning_rate")
-        check_learning_rate(self.learning_rate, "constant")
+        self.learning_rate = as_positive("learning_rate", self.learning_rate)
         check_kind(self, "hidden", tuple, list)
         self.hidden = tuple(as_count(f"hidden[{i}]", n) for i, n in enumerate(self.hidden))
         shapes: list[tuple[int, ...]] = []

@@ -95,9 +95,6 @@ class VowpalWabbit:
             file.write_bytes(state["model"].tobytes())
             self.workspace = _open(f"--initial_regressor {file}")
 
-    def check_loaded(self) -> None:
-        """Nothing is left to check: VW has read its model itself."""
-
 
 def _check_single(name: str, values: Floats) -> None:
     """Refuse numbers whose squares are infinite in single precision."""
