@@ -199,7 +199,7 @@ def test_arrays_that_lie(tmp_path, member, text):
         ({"class": "Greedy", "attributes": {}}, "no attribute 'oracle'"),
         ({"class": "Greedy", "attributes": {"oracle": 1, "n_rounds": 0}}, "`oracle` must have the"),
         ({"class": "Fixed", "attributes": {}}, "a Fixed with the attributes"),
-        ({"class": "Fixed", "attributes": {"value": -1}}, "`gamma` must be a positive"),
+        ({"class": "Fixed", "attributes": {"value": 0}}, "`gamma` must be a positive"),
         ({"class": "Status", "attributes": {}}, "holds a Status, which is not a class of graphcb"),
         ({"class": ["a"], "attributes": {}}, "damaged"),
         ({"dict": [[{"list": []}, 1]]}, "damaged"),

@@ -43,6 +43,7 @@ class Count:
     most: int = MOST
 
     def __call__(self, thing: Any, name: str) -> None:
+        """Refuse anything else."""
         check_counts(thing, **{name: self.least})
         check_numbers(thing, name, most=self.most)
 
@@ -56,6 +57,7 @@ class Number:
     optional: bool = False
 
     def __call__(self, thing: Any, name: str) -> None:
+        """Refuse anything else."""
         if not (self.optional and getattr(thing, name) is None):
             check_numbers(thing, name, least=self.least, most=self.most)
 
@@ -78,6 +80,7 @@ class Array:
         self.limits: dict[str, Any] = {"dtype": dtype, "least": least, "most": most}
 
     def __call__(self, thing: Any, name: str) -> None:
+        """Refuse anything else."""
         found = np.shape(getattr(thing, name))
         shape = [_size(thing, size, found, i) for i, size in enumerate(self.sizes)]
         whole: Any = shape[0] if shape and isinstance(shape[0], tuple) else tuple(shape)
@@ -89,17 +92,18 @@ def _size(thing: Any, size: Any, found: tuple[int, ...], place: int) -> Any:
         return found[place] if place < len(found) else 0
     if isinstance(size, str):
         size = getattr(thing, size)
-        return size if isinstance(size, int) else len(size or ())
+        return 0 if size is None else size if isinstance(size, int) else len(size)
     return size(thing) if callable(size) else size
 
 
-class Part:
+class Instance:
     """An object of one of these kinds; None stands for nothing."""
 
     def __init__(self, *kinds: type | None) -> None:
         self.kinds = tuple(type(None) if kind is None else kind for kind in kinds)
 
     def __call__(self, thing: Any, name: str) -> None:
+        """Refuse anything else."""
         check_kind(thing, name, *self.kinds)
 
 
@@ -108,16 +112,25 @@ class Made:
     """What the constructor makes, with the same arguments, or None where it makes None."""
 
     def __call__(self, thing: Any, name: str) -> None:
-        pass  # it is compared with the constructor's
+        """Nothing yet: it is compared with the constructor's."""
 
 
 @dataclass(frozen=True)
-class Table:
+class Kept:
+    """An argument that the constructor keeps as it is: there is nothing to add to it."""
+
+    def __call__(self, thing: Any, name: str) -> None:
+        """Nothing yet: it is compared with what the constructor kept."""
+
+
+@dataclass(frozen=True)
+class ByName:
     """A dict from texts to values, each of which obeys a rule."""
 
     values: Rule
 
     def __call__(self, thing: Any, name: str) -> None:
+        """Refuse anything else."""
         table = getattr(thing, name)
         if type(table) is not dict or not all(type(key) is str for key in table):
             raise ValueError(f"`{name}` must be a dict by names, got {_shown(table)}")
@@ -140,7 +153,8 @@ def is_rebuilt(kind: type) -> bool:
 
 def contents(thing: Any) -> dict[str, Any]:
     """What a file holds of an object that is rebuilt."""
-    names = dict.fromkeys((*_parameters(type(thing)), *type(thing).learned))
+    kind: Any = type(thing)
+    names = dict.fromkeys((*_parameters(kind), *kind.learned))
     return {name: getattr(thing, name) for name in names}
 
 
@@ -163,6 +177,8 @@ def rebuild(kind: Any, attributes: dict[str, Any]) -> Any:
     for name, rule in kind.learned.items():
         if isinstance(rule, Made):
             _check_same(name, attributes[name], getattr(thing, name))
+        if isinstance(rule, Kept) and getattr(thing, name) is not attributes[name]:
+            raise ValueError(f"`{name}` must be one that a {kind.__name__} keeps as it is")
         if name not in parameters:
             vars(thing)[name] = attributes[name]
     return thing
@@ -174,12 +190,13 @@ def _check_same(name: str, part: Any, made: Any) -> None:
 
 
 def _arguments(thing: Any) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in _parameters(type(thing)) if thing is not None}
+    kind: Any = type(thing)
+    return {} if thing is None else {name: getattr(thing, name) for name in _parameters(kind)}
 
 
 @lru_cache(maxsize=256)
-def _parameters(kind: type) -> tuple[str, ...]:
-    return tuple(signature(kind).parameters) if kind is not type(None) else ()
+def _parameters(kind: Any) -> tuple[str, ...]:
+    return tuple(signature(kind).parameters)
 
 
 def _kind(value: Any) -> str:

@@ -231,7 +231,7 @@ def test_an_account_is_saved_and_checked():
     for wrong in ({"n_rounds": -1}, {"base": -0.5}, {"unit": np.nan}, {"now": None}):
         broken = Account(**{**vars(account), **wrong})
         with pytest.raises(ValueError, match="must"):
-            broken.check_loaded()
+            from_bytes(to_bytes(broken), where="here")
 
 
 @settings(deadline=None)

@@ -375,6 +375,11 @@ def main(n_lies, seed):
     warnings.simplefilter("ignore", RuntimeWarning)
     refused = used = wrong = 0
     things = examples()
+    for thing in things:
+        content = saving.to_bytes(thing)
+        if saving.to_bytes(saving.from_bytes(content, where="truth.npz")) != content:
+            wrong += 1
+            print(f"{thing!r} came back as another one")
     for k in range(n_lies):
         rng = np.random.default_rng([seed, k])
         content, what = lie(things[k % len(things)], rng)

@@ -53,10 +53,3 @@ def test_log_loss_learns_sooner_where_it_is_far_off():
     assert logged.predict([1.0])[0] < 0.5 * plain.predict([1.0])[0]
     with pytest.raises(ValueError, match="`objective` must be one of squared_error, log_loss"):
         LogisticOGD(1, 1, objective="hinge")
-
-
-def test_a_file_from_before_the_objective_was_a_choice_still_learns():
-    oracle = LogisticOGD(1, 1)
-    assert "objective" not in vars(oracle)
-    oracle.update([1.0], [0], [0.0])
-    assert oracle.predict([1.0])[0] < 0.5

@@ -69,11 +69,3 @@ def test_before_anything_is_seen_it_is_unsure():
     forecast = OnlineRidge(2, 1).forecast([1.0])
     np.testing.assert_allclose(forecast.deviations, 0.5)
     assert forecast.span == 1.0
-
-
-def test_a_file_without_residuals_still_forecasts():
-    oracle = OnlineRidge(2, 1)
-    assert "residuals" not in vars(oracle)
-    assert oracle.forecast([1.0]).counts.tolist() == [0.0, 0.0]
-    oracle.update([1.0], [0], [0.3])
-    assert oracle.forecast([1.0]).counts.tolist() == [1.0, 0.0]

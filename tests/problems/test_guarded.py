@@ -26,8 +26,9 @@ from graphcb import (
 )
 from graphcb.agents import Played
 from graphcb.exploration import InfeasibleLimits
+from graphcb.files import FileError
 from graphcb.problems.guarded import proven_gain
-from graphcb.saving import to_bytes
+from graphcb.saving import from_bytes, to_bytes
 
 ACTIONS = ("approve", "call", "review")
 LIMITS = {
@@ -138,11 +139,10 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path):
 
 def test_a_file_cannot_take_the_limits_away():
     learner = Learner(LIMITED)
-    learner.check_loaded()
     learner.agent = copy.copy(learner.agent)
     learner.agent.rules = None
-    with pytest.raises(ValueError, match="agent does not keep what its problem promises"):
-        learner.check_loaded()
+    with pytest.raises(FileError, match="`agent` must be one that a Learner keeps as it is"):
+        from_bytes(to_bytes(learner), where="a file")
 
 
 @pytest.mark.parametrize(
@@ -290,5 +290,5 @@ def test_with_a_baseline_it_is_saved_and_goes_on_bit_for_bit(tmp_path):
         assert name == again
         np.testing.assert_array_equal(p, q)
     loaded.agent = loaded.agent.agent
-    with pytest.raises(ValueError, match="a Learner whose agent must be a Conservative"):
-        loaded.check_loaded()
+    with pytest.raises(FileError, match="`agent` must be one that a Learner keeps as it is"):
+        from_bytes(to_bytes(loaded), where="a file")

@@ -18,6 +18,7 @@ from graphcb import (
 )
 from graphcb.environments import KnownLosses
 from graphcb.experiments.loop import play
+from graphcb.files import FileError
 from graphcb.saving import from_bytes, to_bytes
 
 REVIEW = Problem(
@@ -326,18 +327,16 @@ def test_a_function_says_what_it_needs_to_be_saved(tmp_path):
 
 def test_content_that_does_not_fit_is_refused():
     problem = from_bytes(to_bytes(REVIEW), where="a file")
-    problem.check_loaded()
     object.__setattr__(problem, "range", [1.0, 0.0])
-    with pytest.raises(ValueError, match="`range` must be"):
-        problem.check_loaded()
+    with pytest.raises(FileError, match="`range` must be"):
+        from_bytes(to_bytes(problem), where="a file")
     learner = Learner(REVIEW)
-    learner.check_loaded()
     learner.encoder = Encoder()
-    with pytest.raises(ValueError, match="encoder has other features than its problem"):
-        learner.check_loaded()
+    with pytest.raises(FileError, match="encoder has other features than its problem"):
+        from_bytes(to_bytes(learner), where="a file")
     learner.encoder = "an encoder"
-    with pytest.raises(ValueError, match="a Learner whose encoder must be a Encoder"):
-        learner.check_loaded()
+    with pytest.raises(FileError, match="`encoder` must be a Encoder, got 'an encoder'"):
+        from_bytes(to_bytes(learner), where="a file")
 
 
 def test_it_is_exported():

@@ -51,7 +51,7 @@ def test_a_new_limit_graph_or_baseline_keeps_the_model():
         following, said = succeed(learner, Problem(["a", "b"], features=NUMBERS, **given))
         np.testing.assert_array_equal(following.predict(ROWS[0]), learner.predict(ROWS[0]))
         assert said[0] == "what was learned is kept"
-        following.check_loaded()
+        from_bytes(to_bytes(following), where="a file")
         back, _ = succeed(following, learner.problem)
         assert to_bytes(back) == to_bytes(learner)
 

@@ -7,7 +7,6 @@ import pytest
 
 from graphcb import Learner, Problem, SquareCBG, SquareCBUG, graph_oracles, graphs
 from graphcb.agents import Played, act_on, learn_from
-from graphcb.archives import read_archive
 from graphcb.saving import from_bytes, to_bytes
 
 BIDS = ("1", "2", "3", "4")
@@ -38,13 +37,6 @@ def test_in_toml():
     assert text.endswith('[reveals]\nunknown = "bids"\n')
     text = Problem(BIDS, reveals={"answers": "learned", "family": "bandit"}).to_toml()
     assert text.endswith('[reveals]\nfamily = "bandit"\nanswers = "learned"\n')
-
-
-def test_a_problem_with_a_known_graph_is_stored_as_before():
-    description = read_archive(to_bytes(Problem(BIDS)))["json"].tobytes()
-    assert b"unknown" not in description
-    assert b"answers" not in description
-    assert Problem(BIDS).informed
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
 from graphcb.exploration.limited_choice import spread_within
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import Learned, Part
+from graphcb.loaded import Instance, Learned
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Rules:
 
     limits: Limits | None = None
     spending: Spending | None = None
-    learned = Learned(limits=Part(Limits, None), spending=Part(Spending, None))
+    learned = Learned(limits=Instance(Limits, None), spending=Instance(Spending, None))
 
     @classmethod
     def of(cls, limits: Limits | None, budgets: Any = ()) -> "Rules | None":

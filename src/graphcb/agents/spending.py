@@ -13,7 +13,7 @@ from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
 from graphcb.exploration.clashing import SLACK
-from graphcb.loaded import Array, Learned, Part
+from graphcb.loaded import Array, Instance, Learned
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -30,7 +30,7 @@ class Spending:
     budgets: tuple[Budget, ...]
     accounts: tuple[Account, ...]
     costs: Floats | None = None
-    learned = Learned(budgets=Part(tuple), accounts=Part(tuple))
+    learned = Learned(budgets=Instance(tuple), accounts=Instance(tuple))
 
     @classmethod
     def of(cls, budgets: Any, limits: Limits | None = None) -> "Spending | None":

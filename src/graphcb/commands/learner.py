@@ -8,7 +8,7 @@ from typing import Any
 
 from graphcb.agents import SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
-from graphcb.experiments.model import EARLIER, Model, Reading, features_of, upgraded
+from graphcb.experiments.model import Model, Reading, features_of
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import (
@@ -79,10 +79,8 @@ def load_model(options: argparse.Namespace) -> Model:
 
 
 def read_model(path: Path) -> Model:
-    """The model in a file of `graphcb run --save`, of version 0.2.0 too."""
-    found = load(path, classes=EARLIER)
-    if isinstance(found, Model):
-        return upgraded(found, str(path))
+    """The model in a file of `graphcb run --save`."""
+    found = load(path)
     if not isinstance(found, Learner):
         raise ValueError(
             f"{path}: must be a model written by `graphcb run --save`, got a {type(found).__name__}"

@@ -10,7 +10,7 @@ import numpy as np
 from graphcb.contexts.places import mark_of, places_of
 from graphcb.contexts.scaling import Floats, first_beyond, scale_row, standardise, sums_of
 from graphcb.contexts.values import as_number, is_missing, not_finite
-from graphcb.loaded import Count, Learned, Part, Table
+from graphcb.loaded import ByName, Count, Instance, Learned
 
 
 class DeclaredFeatures:
@@ -23,8 +23,8 @@ class DeclaredFeatures:
     """
 
     learned = Learned(
-        kinds=Table(Part(str)),
-        missing=Table(Count()),
+        kinds=ByName(Instance(str)),
+        missing=ByName(Count()),
         **sums_of(lambda self: (len(_numbers_in(self.kinds)),)),
     )
 

@@ -9,7 +9,7 @@ from graphcb.contexts.noted import NotedFeatures
 from graphcb.contexts.scaling import Floats
 from graphcb.contexts.values import KINDS, flat, passes
 from graphcb.describing import describe
-from graphcb.loaded import Count, Learned, Made, Part
+from graphcb.loaded import Count, Instance, Learned, Made
 
 
 class Encoder:
@@ -43,7 +43,7 @@ class Encoder:
     (array([262144,  94181, 186859]), array([0.57735027, 0.57735027, 0.57735027]))
     """
 
-    learned = Learned(features=Part(dict, None), bits=Count(1, 30), known=Made())
+    learned = Learned(features=Instance(dict, None), bits=Count(1, 30), known=Made())
 
     def __init__(self, features: Mapping[str, str] | None = None, *, bits: int = 18) -> None:
         if not 1 <= as_count("bits", bits) <= 30:

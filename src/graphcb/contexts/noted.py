@@ -11,7 +11,7 @@ from graphcb.checks import LARGEST
 from graphcb.contexts.places import is_long, places_of
 from graphcb.contexts.scaling import Floats, scale_row, standardise, sums_of
 from graphcb.contexts.values import as_number, is_missing, is_number, not_finite
-from graphcb.loaded import Count, Learned, Part, Table
+from graphcb.loaded import ByName, Count, Instance, Learned
 
 
 class NotedFeatures:
@@ -23,10 +23,10 @@ class NotedFeatures:
     """
 
     learned = Learned(
-        kinds=Table(Part(str)),
-        numbers=Table(Count()),
-        texts=Table(Part(bool)),
-        missing=Table(Count()),
+        kinds=ByName(Instance(str)),
+        numbers=ByName(Count()),
+        texts=ByName(Instance(bool)),
+        missing=ByName(Count()),
         **sums_of("numbers"),
     )
 

@@ -3,14 +3,15 @@
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from graphcb.experiments.progressive import Player, Tally
 from graphcb.files import FileError
-from graphcb.loaded import check_kind
-from graphcb.problems import Learner, Problem
+from graphcb.loaded import Array, contents, rebuild
+from graphcb.problems import Learner
 from graphcb.streams import Columns, SparseExamples, TableExamples, Targets
 
 Reading = TableExamples | SparseExamples
-TALLY = ("count", "total", "constants", "last_count", "last_total")
 
 
 class Model:
@@ -33,7 +34,7 @@ class Model:
         self.learner.progress = {
             "reading": _as_plain(self.reading),
             "draws": self.player.draws.bit_generator.state,
-            "tally": {name: getattr(self.tally, name) for name in TALLY},
+            "tally": contents(self.tally),
         }
         return self.learner
 
@@ -49,21 +50,11 @@ class Model:
         try:
             model = cls(learner, _as_reading(learner, learner.progress["reading"]), seed=0)
             model.player.draws.bit_generator.state = learner.progress["draws"]
-            for name in TALLY:
-                setattr(model.tally, name, learner.progress["tally"][name])
-            model.reading.check_loaded()
-            model.tally.check_loaded()
+            model.tally = rebuild(Tally, learner.progress["tally"])
             model._check_sizes()
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
             raise FileError(f"{where}: damaged: {reason!r}") from None
         return model
-
-    def check_loaded(self) -> None:
-        """Raise an error unless a file of version 0.2.0 holds parts that fit together."""
-        check_kind(self, "reading", TableExamples, SparseExamples)
-        check_kind(self, "player", Player)
-        check_kind(self, "tally", Tally)
-        self._check_sizes()
 
     def _check_sizes(self) -> None:
         n_actions, graph = len(self.reading.targets.actions), self.player.graph
@@ -84,27 +75,6 @@ def new_player(learner: Learner, reading: Reading, seed: int) -> Player:
     return Player(learner.agent, graph, seed=seed, loss_range=reading.targets.loss_range)
 
 
-# What a file of version 0.2.0 holds: a `Model` without a learner.
-EARLIER = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)
-
-
-def upgraded(earlier: Model, where: str) -> Model:
-    """The same model with a learner; `where` names its file in errors."""
-    try:
-        reading, player, tally = earlier.reading, earlier.player, earlier.tally
-        problem = Problem(
-            reading.targets.actions,
-            reveals="each round" if player.graph is None else player.graph,
-            range=reading.targets.loss_range,
-            features=features_of(reading),
-        )
-        model = Model(Learner(problem, player.agent), reading, seed=0)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
-        raise FileError(f"{where}: damaged: {reason!r}") from None
-    model.player.draws, model.tally = player.draws, tally
-    return model
-
-
 def features_of(reading: Reading) -> dict[str, str] | None:
     """The kinds of the features, if they have names."""
     return None if reading.encoder is None else reading.encoder.features
@@ -114,9 +84,7 @@ def _as_plain(reading: Reading) -> dict[str, Any]:
     """What is not in the learner, in plain values."""
     if isinstance(reading, TableExamples):
         return {"table": asdict(reading.columns)}
-    bits = reading.n_places.bit_length() - 1
-    sparse = {"features": reading.features, "largest": reading.largest, "bits": bits}
-    return {"format": reading.format, **sparse}
+    return {name: getattr(reading, name) for name in ("format", "features", "largest")}
 
 
 def _as_reading(learner: Learner, plain: dict[str, Any]) -> Reading:
@@ -125,12 +93,17 @@ def _as_reading(learner: Learner, plain: dict[str, Any]) -> Reading:
     if "table" in plain:
         columns, kinds = Columns(**plain["table"]), encoder.features or {}
         table = TableExamples(columns, targets, bits=encoder.bits, kinds=kinds)
+        if table.encoder.features != encoder.features:
+            raise ValueError("the encoder must have the features of the columns")
         table.encoder = encoder
         return table
-    sparse = SparseExamples(
-        plain["format"], targets, bits=plain["bits"], features=plain["features"]
-    )
-    sparse.largest = plain["largest"]
+    largest, features = plain["largest"], plain["features"]
+    bits = encoder.bits if features else largest.size.bit_length() - 1
+    sparse = SparseExamples(plain["format"], targets, bits=bits, features=features)
+    n_places, sparse.largest = sparse.largest.size, largest
+    Array(n_places, least=0.0, most=np.finfo(float).max)(sparse, "largest")
     if sparse.encoder is not None:
+        if sparse.encoder.features != encoder.features:
+            raise ValueError("the encoder must have the features of the lines")
         sparse.encoder = encoder
     return sparse

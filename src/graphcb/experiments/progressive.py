@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.checks import as_range
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
+from graphcb.loaded import Array, Count, Learned, Number
 from graphcb.streams import Examples
 from graphcb.thinning import Thinned
 
@@ -91,30 +90,6 @@ class Player:
             np.array([row.loss for row in rows], dtype=np.float64),
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        graph = None if self.graph is None else self.graph.to_json()
-        return {
-            "agent": self.agent,
-            "graph": graph,
-            "loss_range": self.loss_range,
-            "draws": self.draws.bit_generator.state,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.agent = state["agent"]
-        self.graph = None if state["graph"] is None else FeedbackGraph.from_json(state["graph"])
-        self.loss_range = state["loss_range"]
-        self.draws = np.random.default_rng()
-        self.draws.bit_generator.state = state["draws"]
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        for role in ("act", "learn"):
-            if not callable(getattr(self.agent, role, None)):
-                raise ValueError(f"`agent` must have a method {role}, got {self.agent!r}")
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
-
 
 class Tally:
     """Sums of losses over all rows so far: of what was played, and of each constant action.
@@ -122,7 +97,16 @@ class Tally:
     Rows are added one after the other, so the sums do not depend on how the file was split.
     """
 
+    learned = Learned(
+        count=Count(),
+        total=Number(),
+        constants=Array("n_actions"),
+        last_count=Count(),
+        last_total=Number(),
+    )
+
     def __init__(self, n_actions: int) -> None:
+        self.n_actions = n_actions
         self.count = 0
         self.total = 0.0
         self.constants = np.zeros(n_actions)
@@ -146,10 +130,7 @@ class Tally:
         return mean
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_counts(self, count=0, last_count=0)
-        check_numbers(self, "total", "last_total")
-        check_array(self, "constants", (np.size(self.constants),))
+        """Refuse a table of progress that is ahead of the rows."""
         if self.last_count > self.count:
             raise ValueError(f"`last_count` must be at most {self.count}, got {self.last_count}")
 

@@ -16,7 +16,7 @@ from graphcb.graph_oracles.protocol import (
 )
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.graphs.matrices import DenseMatrix
-from graphcb.loaded import Learned, Made, Part
+from graphcb.loaded import Instance, Learned, Made
 from graphcb.oracles.columns import as_columns
 from graphcb.oracles.rows import Columns, Floats
 
@@ -38,7 +38,7 @@ class Answers:
            [0.25, 1.  ]])
     """
 
-    learned = Learned(graph=Part(FeedbackGraph), edges=Made())
+    learned = Learned(graph=Instance(FeedbackGraph), edges=Made())
 
     def __init__(
         self, graph: FeedbackGraph, *, n_features: int = 0, loss: EdgeLoss = "log"

@@ -6,7 +6,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.loaded import Array, Count, Learned, Number, Part
+from graphcb.loaded import Array, Count, Instance, Learned, Number
 from graphcb.oracles.action_rows import ActionRows, mean_counts, n_rows, width_of
 from graphcb.oracles.bayesian import PRIOR_COUNT
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
@@ -38,9 +38,9 @@ class ActionFeatureOracle:
     """
 
     learned = Learned(
-        contexts=Part(DenseFeatures, SparseFeatures, None),
-        actions=Part(ActionRows, None),
-        posterior=Part(PairPosterior, None),
+        contexts=Instance(DenseFeatures, SparseFeatures, None),
+        actions=Instance(ActionRows, None),
+        posterior=Instance(PairPosterior, None),
         seen=Array(None, least=0.0),
         squares=Number(0.0),
         count=Count(),

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.describing import describe
-from graphcb.loaded import Array, Learned, Part
+from graphcb.loaded import Array, Instance, Learned
 from graphcb.oracles.protocol import Oracle, as_oracle
 from graphcb.oracles.rows import Floats
 
@@ -34,7 +34,7 @@ class VovkAggregation:
     array([1.])
     """
 
-    learned = Learned(members=Part(list), log_weights=Array("members", most=0.0))
+    learned = Learned(members=Instance(list), log_weights=Array("members", most=0.0))
 
     def __init__(
         self,

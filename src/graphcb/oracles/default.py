@@ -5,7 +5,7 @@ from typing import Any
 
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
-from graphcb.loaded import Learned, Part
+from graphcb.loaded import Instance, Learned
 from graphcb.oracles.blends import DenseBlend, SparseBlend
 from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
@@ -33,7 +33,7 @@ class DefaultOracle:
     array([ True, False])
     """
 
-    learned = Learned(blend=Part(DenseBlend, SparseBlend, None))
+    learned = Learned(blend=Instance(DenseBlend, SparseBlend, None))
 
     def __init__(self, n_actions: int, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.n_actions = as_count("n_actions", n_actions)

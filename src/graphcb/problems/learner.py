@@ -14,7 +14,7 @@ from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import Learned, Made, Part
+from graphcb.loaded import Instance, Kept, Learned, Made
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
 from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, innermost
 from graphcb.problems.problem import Problem
@@ -58,7 +58,12 @@ class Learner:
     array([ True, False])
     """
 
-    learned = Learned(encoder=Part(Encoder), action_encoder=Made(), progress=Part(dict, None))
+    learned = Learned(
+        agent=Kept(),
+        encoder=Instance(Encoder),
+        action_encoder=Made(),
+        progress=Instance(dict, None),
+    )
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
 from graphcb.graph_oracles.sides import as_kind, certain_graph
 from graphcb.graphs import FeedbackGraph, as_graph
-from graphcb.loaded import Learned, Part
+from graphcb.loaded import Instance, Learned
 from graphcb.problems.guardrails import (
     check_obeys,
     check_spending,
@@ -77,7 +77,7 @@ class Problem(InUnits):
     budgets: tuple[Budget, ...] = ()
     baseline: dict[str, Any] | None = None
     defaults: dict[str, float] | None = None
-    learned = Learned(reveals=Part(Reveals))
+    learned = Learned(reveals=Instance(Reveals))
 
     def __init__(
         self,

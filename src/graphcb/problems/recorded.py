@@ -3,7 +3,7 @@
 from typing import Any, NoReturn
 
 from graphcb.describing import describe
-from graphcb.loaded import Learned, Part
+from graphcb.loaded import Instance, Learned
 from graphcb.problems.learner import Learner
 from graphcb.problems.problem import Problem
 
@@ -16,7 +16,9 @@ class Recorded:
     over the other actions of the round.
     """
 
-    learned = Learned(problem=Part(Problem), source=Part(str), all_probabilities=Part(bool))
+    learned = Learned(
+        problem=Instance(Problem), source=Instance(str), all_probabilities=Instance(bool)
+    )
 
     def __init__(
         self, problem: Problem, *, source: str = "", all_probabilities: bool = True
