@@ -209,7 +209,8 @@ def checksum(row: StoredRow) -> int:
     """CRC-32 of everything in the row, lengths included."""
     # A page of another table, with columns of the same kinds, must not pass for one of versions.
     pieces = [b"version"] if isinstance(row, VersionRow) else []
-    for value in row[:-1]:
+    values: Sequence[Any] = row[:-1]
+    for value in values:
         kind = type(value)
         if kind is bytes:
             pieces += b"%d" % len(value), value
