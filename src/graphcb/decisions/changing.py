@@ -49,7 +49,7 @@ def roll_back(
     if earlier.number == versions.last.number:
         raise ValueError(f"`version` must be an earlier one, got {number}, which decides now")
     end = versions.numbered(number + 1).position - 1
-    if end < (start.position or 0):
+    if end < start.position:
         raise ValueError(
             f"`version` must have its end in the log, got {number}, which ended at event {end}; "
             f"the events up to {start.position} were removed"

@@ -80,18 +80,18 @@ def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
 
 
 def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> CurveAnswer:
-    points = list(judge.points)
-    ends = [[units.low + units.width * float(end) for end in point[2]] for point in points]
+    points = judge.curve.values
+    ends = [[units.low + units.width * float(end) for end in point[1]] for point in points]
 
     def line(name: str | None) -> list[float | None]:
         if name is None:
             return [None] * len(points)
         row = 2 + judge.actions.index(name)
-        return [units.at(float(point[1][row])) for point in points]
+        return [units.at(float(point[0][row])) for point in points]
 
     return CurveAnswer(
-        [point[0] for point in points],
-        [units.at(float(point[1][0])) for point in points],
+        judge.curve.counts,
+        [units.at(float(point[0][0])) for point in points],
         [pair[0] for pair in ends],
         [pair[1] for pair in ends],
         line(rule),
