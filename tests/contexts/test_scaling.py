@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphcb.contexts.scaling import CLIP, shrink, standardise
+from graphcb.contexts.scaling import shrink, standardise
+from graphcb.standardising import CLIP
 
 
 def scaled(rows, cuts=()):

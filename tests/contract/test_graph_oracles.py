@@ -150,12 +150,13 @@ class TestGraphOracle:
 
     def test_changes_no_input(self, build, seen):
         x, revealed, actions = np.ones(FEATURES), np.flatnonzero(seen(1).row(1)), np.arange(4)
-        for array in (x, revealed, actions):
-            array.setflags(write=False)
         oracle = build()
         oracle.predict(x, actions)
         oracle.update(x, 1, revealed, actions)
         oracle.update_full(x, seen(1), actions)
+        np.testing.assert_array_equal(x, 1.0)
+        np.testing.assert_array_equal(revealed, np.flatnonzero(seen(1).row(1)))
+        np.testing.assert_array_equal(actions, np.arange(4))
 
     def test_some_of_the_actions_are_a_part_of_the_graph(self, build, seen):
         oracle, x = build(), np.full(FEATURES, 0.5)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from graphcb.checks import as_numbers, listed
 from graphcb.graph_oracles.protocol import read_played_row
 from graphcb.graphs import FeedbackGraph
+from graphcb.rounds.identifiers import as_identifier
 
 Floats = NDArray[np.float64]
 
@@ -32,14 +33,14 @@ def places_of(played: Any, revealed: Any, actions: Any) -> tuple[Any, Any]:
     """Where the played and the revealed actions stand in the round."""
     if actions is None:
         return played, revealed
-    places = {_key(action): place for place, action in enumerate(actions)}
+    places = {as_identifier(action): place for place, action in enumerate(actions)}
 
-    index = places.get(_key(played))
+    index = places.get(as_identifier(played))
     if index is None:
         raise ValueError(
             f"`played` must be an action of the round ({listed(map(repr, places))}), got {played!r}"
         )
-    seen = [places.get(_key(identifier), -1) for identifier in revealed]
+    seen = [places.get(as_identifier(identifier), -1) for identifier in revealed]
     if -1 in seen:
         wrong = seen.index(-1)
         raise ValueError(
@@ -61,13 +62,6 @@ def chosen_of(kept: Any, revealed: Any, losses: Any) -> tuple[Any, Floats]:
         return revealed[kept], numbers[kept]
     all_of_them = list(revealed)
     return [all_of_them[place] for place in kept], numbers[kept]
-
-
-def _key(identifier: Any) -> Any:
-    """An identifier as a key: numbers of numpy as numbers, rows as tuples."""
-    if isinstance(identifier, np.ndarray | np.generic):
-        identifier = identifier.tolist()
-    return tuple(map(_key, identifier)) if isinstance(identifier, list | tuple) else identifier
 
 
 def check_shown(graph: FeedbackGraph, played: int, revealed: Any) -> None:

@@ -101,7 +101,7 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
         "--learning-rate",
         type=float,
         metavar="RATE",
-        help="of the oracle, logistic if none is named",
+        help="of the oracle, which is logistic unless --oracle names another",
     )
     group.add_argument(
         "--gamma",

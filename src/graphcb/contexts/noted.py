@@ -1,4 +1,4 @@
-"""Rows of features that nobody declared: they are noted as they come, in pairs."""
+"""Rows of features that were not declared: they are noted as they come, in pairs."""
 
 import math
 from collections.abc import Mapping

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled
 from graphcb.loaded import MOST, Array, Rule
+from graphcb.standardising import counted, standard, standard_with
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-
-CLIP = 4.0  # standard deviations
 
 
 def sums_of(sizes: Any) -> dict[str, Rule]:
@@ -34,9 +33,8 @@ def standardise(
 ) -> None:
     """Replace each cell by its distance from the column's mean, in deviations times `weight`.
 
-    `means`, `squares` (sums of squared deviations) and `counts` are updated row by row by
-    Welford's method. Values are clipped at CLIP deviations. A missing value (NaN) becomes 0, the
-    mean, and is not counted.
+    `means`, `squares` (sums of squared deviations) and `counts` are updated row by row. A missing
+    value (NaN) becomes 0, the mean, and is not counted.
     """
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -45,12 +43,8 @@ def standardise(
                 row[j] = 0.0
                 continue
             counts[j] += 1.0
-            off = row[j] - means[j]
-            means[j] += off / counts[j]
-            squares[j] += off * (row[j] - means[j])
-            deviation = math.sqrt(squares[j] / counts[j])
-            scaled = (row[j] - means[j]) / deviation if deviation > 0.0 else 0.0
-            row[j] = weight * min(CLIP, max(-CLIP, scaled))
+            means[j], squares[j] = counted(row[j], means[j], squares[j], counts[j])
+            row[j] = weight * standard(row[j], means[j], squares[j], counts[j])
 
 
 @compiled
@@ -59,15 +53,9 @@ def scale_row(
 ) -> None:
     """Fill `scaled` with what `standardise` would make of the row, and count nothing."""
     for j in range(row.size):
-        if row[j] != row[j]:
-            scaled[j] = 0.0
-            continue
-        seen = counts[j] + 1.0
-        off = row[j] - means[j]
-        mean = means[j] + off / seen
-        deviation = math.sqrt((squares[j] + off * (row[j] - mean)) / seen)
-        distance = (row[j] - mean) / deviation if deviation > 0.0 else 0.0
-        scaled[j] = weight * min(CLIP, max(-CLIP, distance))
+        missing = row[j] != row[j]
+        distance = 0.0 if missing else standard_with(row[j], means[j], squares[j], counts[j])
+        scaled[j] = weight * distance
 
 
 @compiled

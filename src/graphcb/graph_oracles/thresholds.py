@@ -168,8 +168,8 @@ class Thresholds:
         if actions is not None:
             shown = shown.subgraph(order)
         sides = sides_of_graph(self.kind, shown)
-        said = np.flatnonzero(~np.isnan(sides))
-        return row, columns[order][said], sides[said]
+        known = np.flatnonzero(~np.isnan(sides))
+        return row, columns[order][known], sides[known]
 
     def _read_row(self, context: Any) -> SparseRow:
         if self.n_features == 0:

@@ -14,8 +14,9 @@ import numpy as np
 from graphcb.checks import LARGEST, as_count, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
 from graphcb.loaded import Array, Count, Learned, Made, Number
-from graphcb.oracles.features import CLIP, LARGEST_INDEX, SparseFeatures, count_dense, find_key
+from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, count_dense, find_key
 from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
+from graphcb.standardising import standard, standard_with
 
 CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
 UNSEEN = -1  # in place of a feature that was never learned
@@ -239,10 +240,7 @@ def _scale_dense(
         for i in range(d):
             value = values[r * d + i]
             if not (is_mark[i] and (value == 0.0 or value == 1.0)):
-                off = value - means[i]
-                after = off - off / (count + 1.0)
-                deviation = math.sqrt((squares[i] + off * after) / (count + 1.0))
-                value = min(CLIP, max(-CLIP, after / deviation)) if deviation > 0.0 else 0.0
+                value = standard_with(value, means[i], squares[i], count)
             places[at + 1 + i], scaled[at + 1 + i] = i + 1, value
             norm += value * value
         typical = math.sqrt((total + norm) / (count + 1.0))
@@ -255,7 +253,7 @@ def _scale_dense(
 
 @compiled
 def _count_rows(rows: Floats, means: Floats, squares: Floats, is_mark: Any, count: int) -> float:
-    """Welford's sums with these rows; the sum of their squared norms, standardised."""
+    """The sums with these rows; the sum of their squared norms, standardised."""
     total = 0.0
     for r in range(rows.shape[0]):
         count += 1
@@ -264,9 +262,7 @@ def _count_rows(rows: Floats, means: Floats, squares: Floats, is_mark: Any, coun
             value = rows[r, i]
             is_mark[i] = is_mark[i] and (value == 0.0 or value == 1.0)
             if not is_mark[i]:
-                deviation = math.sqrt(squares[i] / count)
-                value = (value - means[i]) / deviation if deviation > 0.0 else 0.0
-                value = min(CLIP, max(-CLIP, value))
+                value = standard(value, means[i], squares[i], count)
             total += value * value
     return total
 

@@ -59,26 +59,25 @@ class DenseBlend:
 
     def forecast(self, x: Any, columns: Columns) -> Answer:
         """The members' answers together, and how sure they are."""
-        features, full, diagonal = self.features, self.full, self.diagonal
-        return _forecast_dense(
-            x, features.means, features.squares, features.count, features.n_places,
-            full.weights, full.covariances, diagonal.weights, diagonal.covariances,
-            self.log_weights, self.squares, self.counts, columns,
-        )  # fmt: skip
+        return _forecast_dense(x, *self._state(), columns)
 
     def learn(self, x: Any, columns: Columns, shares: Floats) -> bool:
         """Weigh the members by what they predicted, let them learn, and count the context.
 
         False, and nothing is learned, if that would not stay finite.
         """
-        features, full, diagonal = self.features, self.full, self.diagonal
-        learned = _learn_dense(
-            x, features.means, features.squares, features.count, features.n_places,
-            full.weights, full.covariances, diagonal.weights, diagonal.covariances,
-            self.log_weights, self.squares, self.counts, columns, shares,
-        )  # fmt: skip
-        features.count += int(learned)
+        learned = _learn_dense(x, *self._state(), columns, shares)
+        self.features.count += int(learned)
         return learned
+
+    def _state(self) -> tuple[Any, ...]:
+        """What the kernels work on."""
+        features, full, diagonal = self.features, self.full, self.diagonal
+        return (
+            features.means, features.squares, features.count, features.n_places,
+            full.weights, full.covariances, diagonal.weights, diagonal.covariances,
+            self.log_weights, self.squares, self.counts,
+        )  # fmt: skip
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
@@ -95,22 +94,12 @@ class DenseBlend:
     def check_loaded(self) -> None:
         """Refuse parts that do not fit together."""
         check_kind(self, "features", DenseFeatures)
-        _check_member(self, "full")
-        _check_member(self, "diagonal")
-        n_actions, features = self.diagonal.n_actions, self.features
         check_array(self, "log_weights", (2,), least=-math.inf, most=0.0)
         has_full, has_diagonal = self.log_weights > -math.inf
-        sizes = self.full.n_actions, self.full.n_features, self.diagonal.n_features
-        expected = (
-            n_actions,
-            features.n_linear if has_full else 1,
-            features.n_places if has_diagonal else 1,
-        )
-        alone = has_diagonal or (has_full and features.n_places == features.n_linear)
-        if sizes != expected or not alone:
-            raise ValueError(f"the members must have the sizes {expected}, got {sizes}")
-        for name in ("squares", "counts"):
-            check_array(self, name, (n_actions,), least=0.0)
+        linear, places = self.features.n_linear, self.features.n_places
+        if not (has_diagonal or (has_full and places == linear)):
+            raise ValueError("`log_weights` must leave a member that sees every feature")
+        _check_members(self, full=linear if has_full else 1, diagonal=places if has_diagonal else 1)
 
 
 class SparseBlend:
@@ -165,21 +154,9 @@ class SparseBlend:
     def check_loaded(self) -> None:
         """Refuse parts that do not fit together."""
         check_kind(self, "features", SparseFeatures)
-        check_kind(self, "full", BayesianLogistic, type(None))
-        _check_member(self, "diagonal")
-        n_actions, places = self.diagonal.n_actions, self.features.n_places
-        members = [self.diagonal]
-        if self.full is not None:
-            _check_member(self, "full")
-            members.append(self.full)
-        for member in members:
-            if member.n_actions != n_actions or member.n_features < places:
-                raise ValueError(
-                    f"a member must have {n_actions} actions and at least {places} features, "
-                    f"got {member.n_actions} and {member.n_features}"
-                )
-        for name in ("squares", "counts"):
-            check_array(self, name, (n_actions,), least=0.0)
+        members = {"diagonal": self.diagonal} | ({} if self.full is None else {"full": self.full})
+        places = self.features.n_places
+        _check_members(self, **{k: max(places, m.n_features) for k, m in members.items()})
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
@@ -207,11 +184,15 @@ class SparseBlend:
             self.diagonal.grow(n_actions, max(self.diagonal.n_features, 2 * places))
 
 
-def _check_member(blend: Any, name: str) -> None:
-    """Refuse a member of a loaded blend that is of another kind."""
-    check_kind(blend, name, BayesianLogistic)
-    if getattr(blend, name).covariance != name:
-        raise ValueError(f"`{name}` must have a {name} covariance")
+def _check_members(blend: Any, **n_features: int) -> None:
+    """Refuse members of a loaded blend that have another kind or size."""
+    for name, width in n_features.items():
+        check_kind(blend, name, BayesianLogistic)
+        member, expected = getattr(blend, name), (name, blend.diagonal.n_actions, width)
+        if (member.covariance, member.n_actions, member.n_features) != expected:
+            raise ValueError(f"`{name}` must have covariance, actions and features {expected}")
+    for name in ("squares", "counts"):
+        check_array(blend, name, (blend.diagonal.n_actions,), least=0.0)
 
 
 def affords_full(n_actions: int, n_features: int) -> bool:

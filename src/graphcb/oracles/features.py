@@ -24,8 +24,8 @@ from graphcb.oracles.rows import (
     every_index,
     is_sparse,
 )
+from graphcb.standardising import CLIP, counted, standard_with
 
-CLIP = 4.0  # standard deviations, and what a product may be at most
 DENSE_CONSTANT = math.sqrt(10.0)  # beside standardised features: the mean loss is learned first
 SPARSE_CONSTANT = 0.05  # beside words: what is new should not inherit much from what is known
 LARGEST_INDEX = 2**62
@@ -137,14 +137,10 @@ def fits_table(keys: Columns, size: int) -> bool:
 
 @compiled
 def scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: Floats) -> None:
-    """Standardise by Welford's sums with this context counted."""
+    """Standardise by the sums with this context counted."""
     d = x.size
     for i in range(d):
-        off = x[i] - means[i]
-        off_after = off - off / (count + 1.0)
-        deviation = math.sqrt((squares[i] + off * off_after) / (count + 1.0))
-        scaled = off_after / deviation if deviation > 0.0 else 0.0
-        values[i] = min(CLIP, max(-CLIP, scaled))
+        values[i] = standard_with(x[i], means[i], squares[i], count)
     place, share = d + 1, 1.0 / math.sqrt(values.size)
     if values.size > place:
         for i in range(d):
@@ -159,11 +155,9 @@ def scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: F
 
 @compiled
 def count_dense(x: Floats, means: Floats, squares: Floats, count: int) -> None:
-    """Welford's sums with one more context, which `count` includes."""
+    """The sums with one more context, which `count` includes."""
     for i in range(x.size):
-        off = x[i] - means[i]
-        means[i] += off / count
-        squares[i] += off * (x[i] - means[i])
+        means[i], squares[i] = counted(x[i], means[i], squares[i], count)
 
 
 @compiled
