@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from graphcb import SquareCBG, graphs, load, save
+from graphcb import SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.experiments.progressive import ExampleRounds, Player, Points, Tally
@@ -50,16 +50,6 @@ def test_the_unit_of_the_losses_does_not_matter():
     again = player().play(part(0, 300))
     assert played.actions.tolist() == again.actions.tolist()
     np.testing.assert_allclose(played.losses, 8.0 * again.losses - 2.0)
-
-
-def test_a_player_goes_through_a_file_and_on(tmp_path):
-    whole = player().play(part(0, 300))
-    first = player()
-    first.play(part(0, 120))
-    save(first, tmp_path / "player.npz")
-    second = load(tmp_path / "player.npz", classes=[Player]).play(part(120, 300))
-    for one, other in zip(whole, second, strict=True):
-        np.testing.assert_array_equal(one[120:], other)
 
 
 def test_a_graph_a_row_goes_before_the_graph_of_all():
