@@ -217,9 +217,12 @@ class Publishing:
             insert(storage, [SnapshotRow(state.position, state.n_feedbacks, known_at, agent)])
             storage.execute(_FORGET)
         storage.execute(_CONFIRM, (state.position, known_at))
-        took = time.monotonic() - began
+        self.done(state.version, time.monotonic() - began)
+
+    def done(self, version: int, took: float) -> None:
+        """One was published, which took so many seconds."""
         pause = min(10.0 * took, max(MOST_RARELY, took))
-        self.version, self._next = state.version, time.monotonic() + max(self._every, pause)
+        self.version, self._next = version, time.monotonic() + max(self._every, pause)
 
 
 def _learn_all(together: Together, rows: Sequence[FeedbackRow]) -> int:
