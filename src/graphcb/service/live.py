@@ -43,7 +43,7 @@ def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
     units = Units(problem)
     means = judge.means()
     best = units.best(means)
-    rule = None if problem.baseline is None else str(problem.baseline["action"])
+    rule = None if problem.baseline is None else problem.baseline.action
     rule = rule if rule in judge.actions else None
     return LiveAnswer(
         problem.name,
@@ -147,7 +147,8 @@ def _exploration(tally: LiveTally, units: Units) -> ExplorationAnswer:
 
 
 def _feedback(tally: LiveTally) -> FeedbackShown:
-    waits = "waiting" in (tally.problem.defaults or {})
+    defaults = tally.problem.defaults
+    waits = defaults is not None and defaults.waiting is not None
     return FeedbackShown(
         tally.n_expected,
         tally.n_answered,
