@@ -56,11 +56,12 @@ def mutants(file: Path) -> Iterator[Mutant]:
             node.ops[0] = OPERATORS[type(first)]()
             yield Mutant(file, node.lineno, ast.unparse(tree))
             node.ops[0] = first
-        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        elif isinstance(node, ast.Constant) and not isinstance(node.value, bool):
             number = node.value
-            node.value = number + 1
-            yield Mutant(file, node.lineno, ast.unparse(tree))
-            node.value = number
+            if isinstance(number, int | float):
+                node.value = number + 1
+                yield Mutant(file, node.lineno, ast.unparse(tree))
+                node.value = number
 
 
 def noticed_by(mutant: Mutant, tests: list[str], folder: Path) -> tuple[set[str], set[str]]:
