@@ -139,9 +139,9 @@ def main() -> None:
                 rate = load(service, "decide.lua", 1, decisions).per_second
                 make_decisions(service, int(3 * rate * seconds), decisions)
                 known = service.get("/v1/status")["n_feedbacks"]
-                for row, script, constant in ROWS:
+                for title, script, constant in ROWS:
                     measured = load(services[constant], script, seconds, decisions)
-                    made.setdefault(row, []).append(measured)
+                    made.setdefault(title, []).append(measured)
                 learned = service.get("/v1/status")["n_feedbacks"] - known
                 sent = made["feedback"][-1].per_second * seconds
                 if learned < 0.8 * sent:
@@ -156,10 +156,10 @@ def main() -> None:
     print(f"Durability {given.durability}; {status['jobs_per_commit']:.0f} requests per commit.\n")
     print("| | per second | share | p50 ms | p99 ms | CPU us per request | share |")
     print("|---|---|---|---|---|---|---|")
-    constant = None
+    beside = next(iter(rows.values()))
     for name, row in rows.items():
-        constant = row if "constant" in name or constant is None else constant
-        rate, cpu = row.per_second / constant.per_second, constant.cpu / row.cpu
+        beside = row if "constant" in name else beside
+        rate, cpu = row.per_second / beside.per_second, beside.cpu / row.cpu
         print(
             f"| {name} | {row.per_second:,.0f} | {rate:.2f} | {row.p50:.1f} | {row.p99:.1f} "
             f"| {row.cpu:.0f} | {cpu:.2f} |"

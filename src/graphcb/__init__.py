@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         streams,
     )
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "Automatic",

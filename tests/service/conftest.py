@@ -22,6 +22,7 @@ FRAUD = Problem(
     name="fraud review",
 )
 ITEMS = Problem("each round", feedback="rewards")
+SECONDS = 120.0  # for anything to happen; kernels may have to be compiled
 
 
 def only(problem, *, informed=True):
@@ -56,18 +57,18 @@ class InProcess(Client):
         self._started = threading.Event()
         self._life = self._run(service({"type": "lifespan"}, self._events.get, self._note))
         self._send("startup")
-        assert self._started.wait(30.0)
+        assert self._started.wait(SECONDS)
 
     def ask(self, method, path, content=None, headers=None):
         body, headers = as_body(content, headers)
-        return self._run(self._ask(method, path, body or b"", headers)).result(30.0)
+        return self._run(self._ask(method, path, body or b"", headers)).result(SECONDS)
 
     def stop(self):
         if self._thread.is_alive():
             self._send("shutdown")
-            self._life.result(30.0)
+            self._life.result(SECONDS)
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(30.0)
+            self._thread.join(SECONDS)
             self._loop.close()
 
     def _run(self, work):
@@ -116,7 +117,7 @@ class Running(Client):
         self._thread = threading.Thread(target=run, args=(self._server, self._listener))
         self._thread.start()
 
-    def connect(self, timeout=30.0):
+    def connect(self, timeout=SECONDS):
         return http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=timeout)
 
     def ask(self, method, path, content=None, headers=None):
@@ -127,7 +128,7 @@ class Running(Client):
 
     def stop(self):
         self._server.should_exit = True
-        self._thread.join(30.0)
+        self._thread.join(SECONDS)
         assert not self._thread.is_alive()
         self._listener.close()
 

@@ -138,12 +138,12 @@ class DecisionLog:
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
         until, versions = records.read_end(self.storage), self.versions
-        removed = self.start.position or 0
+        removed = self.start.position
         for decision, parts in records.read_pairs(self.storage, until, removed):
             yield self.read_row(decision, parts, versions.of(decision))
 
     def refresh(self) -> None:
-        """Look again how the log began: a policy may have brought its tables up to date."""
+        """Look again how the log began: a policy may have removed old decisions."""
         self.start = records.read_start(self.storage)
 
     def read_row(

@@ -44,7 +44,7 @@ def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
     """The state of the service at this moment."""
     tally = watch.tally
     problem, units = tally.problem, Units(tally.problem)
-    rule = None if problem.baseline is None else str(problem.baseline["action"])
+    rule = None if problem.baseline is None else problem.baseline.action
     rule = rule if rule in tally.judge.actions else None
     return LiveAnswer(
         name=problem.name,
@@ -156,7 +156,8 @@ def _exploration(tally: LiveTally, units: Units) -> ExplorationShown:
 
 
 def _feedback(tally: LiveTally) -> FeedbackShown:
-    waits = "waiting" in (tally.problem.defaults or {})
+    defaults = tally.problem.defaults
+    waits = defaults is not None and defaults.waiting is not None
     return FeedbackShown(
         expected=tally.n_expected,
         answered=tally.n_answered,
