@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from graphcb.decisions import Decider, Policy
+from graphcb.decisions import Decider, Policy, Trainer
 from graphcb.service.admission import Admission, ClientGone, RequestLimits, read_body
 from graphcb.service.desk import Desk
 from graphcb.service.errors import as_refusal
@@ -33,7 +33,7 @@ class Service:
 
     def __init__(
         self,
-        policy: Policy | Decider,
+        policy: Policy | Decider | Trainer,
         *,
         keys: Keys | None = None,
         limits: RequestLimits | None = None,
@@ -102,8 +102,8 @@ class Service:
                 self.desk.start()
                 if self.desk.role != "decider":
                     tasks.append(asyncio.create_task(tend(self.desk, self._tend_every)))
-                if self.desk.role == "trainer":
-                    tasks.append(asyncio.create_task(train(self.desk)))
+                if isinstance(self.desk.policy, Trainer):
+                    tasks.append(asyncio.create_task(train(self.desk, self.desk.policy)))
                 await send({"type": "lifespan.startup.complete"})
             else:
                 for task in tasks:

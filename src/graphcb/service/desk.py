@@ -51,7 +51,7 @@ class Desk:
     """
 
     def __init__(
-        self, policy: Policy | Decider, *, at_once: int = 256, most_waiting: int = 10_000
+        self, policy: Policy | Decider | Trainer, *, at_once: int = 256, most_waiting: int = 10_000
     ) -> None:
         self.policy = policy
         self.trained_at = time.monotonic()  # when a trainer last took in all that had come

@@ -3,10 +3,9 @@
 import asyncio
 import time
 
-from graphcb.decisions import Versions
+from graphcb.decisions import Trainer, Versions
 from graphcb.decisions.pruning import DAY
 from graphcb.decisions.together import Together
-from graphcb.decisions.training import take_in
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.errors import LOGGER
@@ -16,7 +15,7 @@ PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
 
-async def train(desk: Desk) -> None:
+async def train(desk: Desk, trainer: Trainer) -> None:
     """Learn from what deciders write until cancelled, and try again after a failure.
 
     A failure may mean that another trainer is at work; then this one waits to take over.
@@ -24,7 +23,7 @@ async def train(desk: Desk) -> None:
     while True:
         pause, began = PAUSE, time.monotonic()
         try:
-            taken = await desk.ask(take_in, is_long=True)
+            taken = await desk.ask(trainer.take_in, is_long=True)
             if taken.is_all:
                 desk.trained_at = began
             else:
