@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from measure import in_words, part_arguments, print_table
 
-from graphcb import SquareCBG, graphs, oracles
+from graphcb import InformationDirected, SquareCBG, graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, Uniform
 from graphcb.experiments.peers import as_pair, installed
 from graphcb.experiments.prepared import prepare
@@ -138,7 +138,7 @@ class ByNumber:
     """The default learner with the number of the item as the action: no features."""
 
     def __init__(self) -> None:
-        self.agent = SquareCBG()
+        self.agent = InformationDirected()
 
     def act(self, context: Any, graph: Any, actions: Any = None) -> Any:
         numbers = [int(row[0][-1]) for row in actions]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
+from graphcb import EpsilonGreedy, Greedy, InformationDirected, SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.figures.curves import draw_progress, save
@@ -76,7 +76,7 @@ def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, float]:
         ),
         "ignores the graph": (SquareCBG, alone),
     }
-    print(f"{n:,} {source}, {n_seeds} orders; {SquareCBG().explain(cascade)}")
+    print(f"{n:,} {source}, {n_seeds} orders; {InformationDirected().explain(cascade)}")
     curves = {}
     for name, (new_agent, graph) in contenders.items():
         environment = KnownLosses(contexts, losses, graph)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
+from graphcb import EpsilonGreedy, Greedy, InformationDirected, SquareCBG, graphs
 from graphcb.datasets import DataNotFoundError, generate_messages, hash_words, load_sms_spam
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
@@ -64,7 +64,7 @@ def loans() -> tuple[str, np.ndarray, np.ndarray]:
 
 def compare(source: str, contexts: Any, losses: np.ndarray, n_seeds: int) -> dict[str, np.ndarray]:
     """The mean loss so far of each contender, averaged over orders; prints a table."""
-    print(f"{len(losses):,} {source}, {n_seeds} orders; {SquareCBG().explain(GRAPH)}")
+    print(f"{len(losses):,} {source}, {n_seeds} orders; {InformationDirected().explain(GRAPH)}")
     environment = KnownLosses(contexts, losses, GRAPH)
     contenders = {
         "SquareCB.G": SquareCBG,

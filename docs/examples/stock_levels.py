@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
+from graphcb import EpsilonGreedy, Greedy, InformationDirected, SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.figures.curves import draw_progress, save
@@ -60,7 +60,7 @@ def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
         ),
         "ignores the graph": (SquareCBG, alone),
     }
-    print(f"{n:,} {source}, {n_seeds} seeds; {SquareCBG().explain(inventory)}")
+    print(f"{n:,} {source}, {n_seeds} seeds; {InformationDirected().explain(inventory)}")
     curves = {}
     for name, (new_agent, graph) in contenders.items():
         environment = KnownLosses(contexts, costs, graph, shuffle=False)

@@ -1,22 +1,103 @@
-"""What every agent with an oracle does first: ask it, and check the round on the way."""
+"""What every agent with an oracle does: ask it, choose within the rules, and let it learn."""
 
 import copy
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
+from graphcb.agents.obeying import Obeys
+from graphcb.agents.rules import Rules
 from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
+from graphcb.describing import describe
+from graphcb.exploration import BoxAndRows, Limits
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
-from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle
+from graphcb.loaded import check_counts, check_kind
+from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle, as_oracle
 from graphcb.oracles.columns import read_columns
 from graphcb.oracles.rows import every_index
 
 Floats = NDArray[np.float64]
 
 MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
+
+
+class OpenRound(NamedTuple):
+    """A round before its choice: the oracle and the rules are the agent's once it is closed.
+
+    `losses` are the predicted ones with the prices of budgets, `box` the bounds on p.
+    """
+
+    oracle: Oracle
+    losses: Floats
+    box: BoxAndRows | None
+    rules: Rules | None
+
+
+class Predicts(Obeys):
+    """What every agent with an oracle has. `act` opens a round, chooses, and closes it.
+
+    An agent without an oracle makes a `DefaultOracle` in its first round, which grows with the
+    actions that it meets. A round that is refused is never closed, and changes nothing.
+    """
+
+    def __init__(
+        self, oracle: Oracle | None, limits: Limits | None, budgets: Sequence[Budget]
+    ) -> None:
+        self.rules = Rules.of(limits, budgets)
+        self.oracle = None if oracle is None else as_oracle(oracle)
+        self.makes_oracle = oracle is None
+        self.n_rounds = 0
+
+    def use_oracle(self, oracle: Oracle) -> None:
+        """Take this oracle instead of making one."""
+        self.oracle, self.makes_oracle = as_oracle(oracle), False
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        """Pass what was revealed to the oracle."""
+        oracle = with_room(None, 1, actions)[0] if self.oracle is None else self.oracle
+        oracle.update(context, actions, losses)
+        self.oracle = oracle
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "makes_oracle", bool)
+        check_kind(self, "rules", Rules, type(None))
+        check_counts(self, n_rounds=0)
+        if self.oracle is not None or not self.makes_oracle:
+            as_oracle(self.oracle)
+        if self.makes_oracle and not isinstance(self.oracle, DefaultOracle | None):
+            raise ValueError(f"`oracle` must be a DefaultOracle, got {self.oracle!r}")
+
+    def __repr__(self) -> str:
+        return self._described()
+
+    def _described(self, **settings: Any) -> str:
+        return describe(self, oracle=None if self.makes_oracle else self.oracle, **settings)
+
+    def _open(
+        self, context: Any, graph: FeedbackGraph, actions: Any, names: Any, costs: Any
+    ) -> OpenRound:
+        """What the oracle predicts of a round, and what the rules make of it."""
+        oracle, columns = self._oracle_for(graph, actions)
+        predicted = predicted_losses(oracle, context, graph, columns)
+        return OpenRound(oracle, *self._ruled(predicted, context, actions, names, costs))
+
+    def _close(self, opened: OpenRound) -> None:
+        self.oracle, self.rules = opened.oracle, opened.rules
+        self.n_rounds += 1
+
+    def _oracle_for(self, graph: FeedbackGraph, actions: Any) -> tuple[Any, Any]:
+        """The oracle of this round, and what it calls the actions."""
+        oracle, n_actions = self._current_oracle(), as_graph(graph).n_actions
+        return with_room(oracle, n_actions, actions) if self.makes_oracle else (oracle, actions)
+
+    def _current_oracle(self) -> Oracle | None:
+        return self.oracle
 
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:

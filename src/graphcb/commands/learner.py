@@ -6,13 +6,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
 from graphcb.experiments.model import EARLIER, Model, Reading, features_of, upgraded
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import (
     DefaultOracle,
+    ForecastingOracle,
     LinearAdaGrad,
     LinearOGD,
     LogisticOGD,
@@ -48,18 +49,21 @@ def build_model(source: Source, options: argparse.Namespace) -> Model:
         learner, reading = _by_problem(source, options)
     else:
         reading = first_look(source, ReadOptions(**_given(options)))
-        learner = Learner(_problem(reading, options), build_agent(options, reading))
+        learner = Learner(
+            _problem(reading, options), build_agent(options, _oracle(options, reading))
+        )
     return Model(learner, reading, seed=seed_of(options))
 
 
-def build_agent(options: argparse.Namespace, reading: Reading) -> SquareCBG:
-    """SquareCB.G with the oracle, gamma and method of the options."""
-    return SquareCBG(
-        _oracle(options, reading),
-        gamma=options.gamma,
-        method=options.method or "auto",
-        certify=options.gamma is not None,
-    )
+def build_agent(
+    options: argparse.Namespace, oracle: Oracle | None = None
+) -> InformationDirected | SquareCBG:
+    """SquareCB.G if the options ask for it or the oracle does not say how sure it is."""
+    forecasts = oracle is None or isinstance(oracle, ForecastingOracle)
+    if options.gamma is None and options.method is None and forecasts:
+        return InformationDirected(oracle)
+    certify, method = options.gamma is not None, options.method or "auto"
+    return SquareCBG(oracle, gamma=options.gamma, method=method, certify=certify)
 
 
 def seed_of(options: argparse.Namespace) -> int:
@@ -181,7 +185,7 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, R
         problem = dataclasses.replace(problem, features=features_of(reading))
     elif isinstance(reading, TableExamples):
         reading = _as_declared(reading, problem.features)
-    return Learner(problem, build_agent(options, reading)), reading
+    return Learner(problem, build_agent(options, _oracle(options, reading))), reading
 
 
 def _oracle(options: argparse.Namespace, reading: Reading) -> Oracle:

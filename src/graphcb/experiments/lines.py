@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-from graphcb.agents import Agent, EpsilonGreedy, Greedy, SquareCB, SquareCBG, SquareCBUG
+from graphcb.agents import (
+    Agent,
+    EpsilonGreedy,
+    Greedy,
+    InformationDirected,
+    OnPredictedGraph,
+    SquareCB,
+    SquareCBG,
+    SquareCBUG,
+)
 from graphcb.checks import as_one_of
 from graphcb.experiments.problems import ExperimentProblem
 from graphcb.experiments.uninformed import Guess, Uninformed
@@ -116,7 +125,7 @@ def _learned(choose: Callable[[Uninformed], GraphOracle]) -> Callable[..., Agent
 def _default_uninformed(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
     """No gamma, and the default oracle of losses."""
     graph_oracle = _uninformed(line, problem).graph_oracle("log")
-    return cast(Agent, SquareCBUG(graph_oracle=graph_oracle))
+    return cast(Agent, OnPredictedGraph(InformationDirected(), graph_oracle))
 
 
 def _uninformed(line: Line, problem: ExperimentProblem) -> Uninformed:
@@ -135,7 +144,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "SquareCB": Kind(_squarecb, "c", "n_actions"),
         "SquareCB.G, TwoThirds": Kind(_two_thirds, "c", "weak_domination_number"),
         "SquareCB.G, SquareRoot": Kind(_squarecbg, "c", "independence_number"),
-        "SquareCBG()": Kind(lambda *_: SquareCBG(), "none", has_oracle=False),
+        "information-directed": Kind(lambda *_: InformationDirected(), "none", has_oracle=False),
         "greedy": Kind(lambda line, problem, oracle, c: Greedy(oracle), "none"),
         "epsilon-greedy": Kind(
             lambda line, problem, oracle, c: EpsilonGreedy(oracle, epsilon=c), "epsilon"
@@ -146,7 +155,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             _learned(lambda it: it.graph_oracle("squared")), "c", 1.0
         ),
         "SquareCB.UG, a guess": Kind(_learned(lambda it: Guess(it.guess)), "c", 1.0),
-        "SquareCBUG()": Kind(_default_uninformed, "none", has_oracle=False),
+        "information-directed, predicted graph": Kind(
+            _default_uninformed, "none", has_oracle=False
+        ),
         CONSTANT: Kind(_no_agent, "none", has_oracle=False),
     }
 )
