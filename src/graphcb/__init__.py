@@ -38,7 +38,7 @@ from graphcb.exploration import (
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Learner, Problem
-from graphcb.sampling import draw
+from graphcb.rounds import draw
 from graphcb.saving import load, save
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         streams,
     )
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "Automatic",

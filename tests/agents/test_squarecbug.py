@@ -212,7 +212,7 @@ def test_what_is_no_oracle_is_refused():
 
 def test_a_graph_is_no_actions():
     agent = SquareCBUG(graph_oracle=EdgeCounts(3))
-    with pytest.raises(TypeError, match=r"got a FeedbackGraph; SquareCBUG predicts the graph: act"):
+    with pytest.raises(TypeError, match=r"got a FeedbackGraph; this agent predicts the graph: act"):
         agent.act([1.0], graphs.bandit(3))
     assert agent.n_rounds == 0
 

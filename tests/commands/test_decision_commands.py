@@ -55,7 +55,7 @@ def test_replay_tells_of_damage_and_of_a_wrong_checkpoint(log, capsys):
 
     storage = open_storage(str(path), writes=True)
     with transaction(storage):
-        insert(storage, [CheckpointRow(150, 70, to_bytes(other))])
+        insert(storage, [CheckpointRow(150, 70, to_bytes(other), b"")])
     storage.close()
     code, _, error = run(capsys, "replay", path)
     assert code == 2

@@ -213,14 +213,17 @@ class TestDamage:
             DecisionLog(tmp_path / "a.db")
         assert (tmp_path / "a.db").read_bytes() == before
 
-    def test_another_version(self, tmp_path):
-        begin(tmp_path / "a.db")
-        change(tmp_path / "a.db", "UPDATE graphcb_log SET format = 99")
+    @pytest.mark.parametrize("number", [1, 3, 99])
+    def test_another_format(self, tmp_path, number):
+        path = tmp_path / "a.db"
+        begin(path)
+        change(path, f"UPDATE graphcb_log SET format = {number}")
+        before = path.read_bytes()
+        text = f"a.db: must have format 4, got {number}; it was written by another version of"
         for call in (DecisionLog, Policy):
-            with pytest.raises(
-                ValueError, match="must have a format from 1 to 3, got 99; it was written by an"
-            ):
-                call(tmp_path / "a.db")
+            with pytest.raises(ValueError, match=text):
+                call(path)
+        assert path.read_bytes() == before
 
     @pytest.mark.parametrize(
         ("statement", "text"),
@@ -234,7 +237,7 @@ class TestDamage:
                 "the checksum of graphcb_decisions, position 5, does not match",
             ),
             ("UPDATE graphcb_graphs SET description = '{}'", "the checksum of graphcb_graphs"),
-            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 3"),
+            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 4"),
             ("DELETE FROM graphcb_log", "graphcb_log must have one row, got 0"),
             ("DELETE FROM graphcb_feedbacks WHERE position = 4", "event 4 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position = 5", "event 5 is missing"),

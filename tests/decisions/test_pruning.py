@@ -141,7 +141,7 @@ def test_an_interrupted_removal_has_happened_or_not(tmp_path, clock, monkeypatch
                 policy.prune(clock[0])
         assert to_bytes(policy.agent) == agent
         with DecisionLog(file) as log:
-            assert (log.n_decisions, log.start.position) == (16, None)
+            assert (log.n_decisions, log.start.position) == (16, 0)
         policy.prune(clock[0] - 2 * DAY)
         assert to_bytes(policy.agent) == agent
         policy.decide({"age": 1.0})

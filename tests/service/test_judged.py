@@ -113,7 +113,7 @@ def test_it_does_not_matter_how_decisions_are_cut_into_pieces():
         pieces.add(rounds[begin : begin + 7])
     for one, other in [(whole.policy(), pieces.policy()), (whole.excess(), pieces.excess())]:
         assert one == pytest.approx(other, abs=1e-9)
-    assert [point[0] for point in whole.points] == [point[0] for point in pieces.points]
+    assert whole.curve.counts == pieces.curve.counts
 
 
 def test_terms_are_never_below_the_floor():
@@ -169,11 +169,11 @@ def test_curves_stay_short_and_evenly_spaced():
     one = settled(full_information(2), [0.5, 0.5], [1, 1], [1.0, 1.0])
     for _ in range(60):
         judge.add([one] * 173)
-    counts = [point[0] for point in judge.points]
+    counts = judge.curve.counts
     assert len(counts) <= MOST_POINTS
-    assert set(np.diff(counts)) == {judge.stride}
-    assert judge.stride == 80
-    assert judge.points[-1][1][0] == pytest.approx(1.0)
+    assert set(np.diff(counts)) == {judge.curve.every}
+    assert judge.curve.every == 80
+    assert judge.curve.values[-1][0][0] == pytest.approx(1.0)
 
 
 def test_many_actions_are_not_judged_one_by_one():

@@ -103,7 +103,7 @@ def test_rules_are_shown_with_how_they_stand(start):
     assert limits.says == "probability of review at least 0.1; team: approve + review at least 0.5"
     assert (limits.stands, limits.held) == ("held in all 10 decisions", True)
     assert budget.name == "budget reviews"
-    assert budget.says == "at most 1 per round"
+    assert budget.says == "at most 1 per round, where review costs 1"
     assert "spent" in budget.stands
     assert budget.held
 
@@ -117,8 +117,8 @@ def test_the_baseline_is_a_rule_and_a_line(start):
         service.call("POST", path, {"losses": {made["action"]: 0.5}})
     shown = live(service)
     (rule,) = shown.rules
-    assert (rule.says, rule.held) == ("b is always played", True)
-    assert rule.stands == "left in 0.0 % of the decisions"
+    assert rule.says.startswith("b is always played; what the learner")
+    assert (rule.stands, rule.held) == ("left in 0.0% of the decisions", True)
     assert (shown.baseline.name, shown.baseline.mean) == ("b", 0.5)
     assert shown.gain_on_baseline.mean == 0.0
     assert shown.curve.baseline == [0.5, 0.5]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.prediction import Predicts
+from graphcb.agents.prediction import OpenRound, Predicts
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.closed_forms import follow_the_best
@@ -41,23 +41,10 @@ class Greedy(Predicts):
     ) -> None:
         super().__init__(oracle, limits, budgets)
 
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """All probability on the best prediction, as far as the limits allow."""
-        opened = self._open(context, graph, actions, names, costs)
+    def _choose(self, opened: OpenRound) -> Floats:
         if opened.box is None:
-            probabilities = follow_the_best(opened.losses, 1.0)
-        else:
-            probabilities = best_within(opened.losses, opened.box)
-        self._close(opened)
-        return probabilities
+            return follow_the_best(opened.losses, 1.0)
+        return best_within(opened.losses, opened.box)
 
 
 class EpsilonGreedy(Predicts):
@@ -90,26 +77,14 @@ class EpsilonGreedy(Predicts):
         super().__init__(oracle, limits, budgets)
         self.epsilon = epsilon
 
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """`epsilon` spread evenly, the rest on the best prediction, as far as limits allow."""
-        opened = self._open(context, graph, actions, names, costs)
+    def _choose(self, opened: OpenRound) -> Floats:
         losses, box = opened.losses, opened.box
         if box is None:
             probabilities = np.full(losses.size, self.epsilon / losses.size)
             probabilities[np.argmin(losses)] += 1.0 - self.epsilon
-        else:
-            best, spread = best_within(losses, box), spread_within(losses, box)
-            probabilities = np.clip(best + self.epsilon * (spread - best), box.lower, box.upper)
-        self._close(opened)
-        return probabilities
+            return probabilities
+        best, spread = best_within(losses, box), spread_within(losses, box)
+        return np.clip(best + self.epsilon * (spread - best), box.lower, box.upper)
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""

@@ -8,7 +8,7 @@ from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
 from graphcb.exploration.information_directed import information_directed
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
-from graphcb.oracles import ForecastingOracle, Oracle
+from graphcb.oracles import Forecast, ForecastingOracle, Oracle
 
 
 class InformationDirected(Predicts):
@@ -42,25 +42,23 @@ class InformationDirected(Predicts):
         super().__init__(oracle, limits, budgets)
         self._check_forecasts()
 
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """Probabilities of this round; the arguments are those of `SquareCBG.act`."""
-        oracle, columns = self._oracle_for(graph, actions)
-        predicted, *sureness = oracle.forecast(context, columns)
-        opened = OpenRound(oracle, *self._ruled(predicted, context, actions, names, costs))
-        require_observable(graph, "to learn from it")
-        probabilities = information_directed(
-            opened.losses, *sureness, graph=graph, round_number=self.n_rounds + 1, box=opened.box
+    def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
+        forecast: Forecast = oracle.forecast(context, columns)
+        return forecast
+
+    def _choose(self, opened: OpenRound) -> Floats:
+        require_observable(opened.graph, "to learn from it")
+        deviations, gains, counts, span = opened.sureness
+        return information_directed(
+            opened.losses,
+            deviations,
+            gains,
+            counts,
+            span,
+            graph=opened.graph,
+            round_number=self.n_rounds + 1,
+            box=opened.box,
         )
-        self._close(opened)
-        return probabilities
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How any graph is explored; with limits and budgets, what they cost, as in `SquareCBG`."""

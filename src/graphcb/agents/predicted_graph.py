@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from graphcb.agents.obeying import Obeys
 from graphcb.agents.prediction import Predicts
-from graphcb.agents.protocol import gamma_of
 from graphcb.agents.revealing import check_shown, chosen_of, columns_of, places_of
 from graphcb.agents.rules import Rules
 from graphcb.checks import as_one_of
@@ -18,6 +17,7 @@ from graphcb.graph_oracles.sides import certain_edges
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.oracles import Oracle
 from graphcb.oracles.rows import dense_width
+from graphcb.rounds import gamma_of
 
 Floats = NDArray[np.float64]
 

@@ -27,31 +27,56 @@ MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
 class OpenRound(NamedTuple):
-    """A round before its choice: the oracle and the rules are the agent's once it is closed.
+    """What an agent chooses from in a round.
 
-    `losses` are the predicted ones with the prices of budgets, `box` the bounds on p.
+    `losses` are the predicted ones with the prices of budgets, `box` the bounds on p, and
+    `sureness` the rest of a `Forecast`, for agents that ask for one.
     """
 
-    oracle: Oracle
+    graph: FeedbackGraph
     losses: Floats
     box: BoxAndRows | None
-    rules: Rules | None
+    sureness: Sequence[Any]
 
 
 class Predicts(Obeys):
-    """What every agent with an oracle has. `act` opens a round, chooses, and closes it.
+    """An agent with an oracle; `_choose` makes the difference between them.
 
     An agent without an oracle makes a `DefaultOracle` in its first round, which grows with the
-    actions that it meets. A round that is refused is never closed, and changes nothing.
+    actions that it meets.
     """
 
     def __init__(
         self, oracle: Oracle | None, limits: Limits | None, budgets: Sequence[Budget]
     ) -> None:
         self.rules = Rules.of(limits, budgets)
-        self.oracle = None if oracle is None else as_oracle(oracle)
+        self.oracle: Oracle | None = None if oracle is None else as_oracle(oracle)
         self.makes_oracle = oracle is None
         self.n_rounds = 0
+
+    def act(
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
+    ) -> Floats:
+        """Probabilities (n_actions,) for this round.
+
+        `names` is what limits and budgets call the actions of this round. `costs` are what they
+        cost where that comes with each round: {budget: [one number per action]}.
+        """
+        oracle, columns = self._current_oracle(), actions
+        if self.makes_oracle:
+            oracle, columns = with_room(oracle, as_graph(graph).n_actions, actions)
+        predicted, *sureness = self._predict(oracle, context, as_graph(graph), columns)
+        losses, box, rules = self._ruled(predicted, context, actions, names, costs)
+        probabilities = self._choose(OpenRound(graph, losses, box, sureness))
+        self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
+        self.n_rounds += 1
+        return probabilities
 
     def use_oracle(self, oracle: Oracle) -> None:
         """Take this oracle instead of making one."""
@@ -79,22 +104,15 @@ class Predicts(Obeys):
     def _described(self, **settings: Any) -> str:
         return describe(self, oracle=None if self.makes_oracle else self.oracle, **settings)
 
-    def _open(
-        self, context: Any, graph: FeedbackGraph, actions: Any, names: Any, costs: Any
-    ) -> OpenRound:
-        """What the oracle predicts of a round, and what the rules make of it."""
-        oracle, columns = self._oracle_for(graph, actions)
-        predicted = predicted_losses(oracle, context, graph, columns)
-        return OpenRound(oracle, *self._ruled(predicted, context, actions, names, costs))
+    def _choose(self, opened: OpenRound) -> Floats:
+        """The probabilities of a round; it changes the agent only where nothing can fail."""
+        raise NotImplementedError
 
-    def _close(self, opened: OpenRound) -> None:
-        self.oracle, self.rules = opened.oracle, opened.rules
-        self.n_rounds += 1
-
-    def _oracle_for(self, graph: FeedbackGraph, actions: Any) -> tuple[Any, Any]:
-        """The oracle of this round, and what it calls the actions."""
-        oracle, n_actions = self._current_oracle(), as_graph(graph).n_actions
-        return with_room(oracle, n_actions, actions) if self.makes_oracle else (oracle, actions)
+    def _predict(
+        self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any
+    ) -> Sequence[Any]:
+        """What the oracle says of the actions: their losses, and how sure it is if asked."""
+        return (predicted_losses(oracle, context, graph, columns),)
 
     def _current_oracle(self) -> Oracle | None:
         return self.oracle

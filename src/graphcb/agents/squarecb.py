@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
+from graphcb.agents.prediction import OpenRound
 from graphcb.agents.scheduled import Scheduled
 from graphcb.checks import as_gamma
 from graphcb.exploration import Limits, Schedule, SquareRoot, solve_dec
@@ -48,24 +48,13 @@ class SquareCB(Scheduled):
         super().__init__(oracle, usual if gamma is None else gamma, limits, budgets)
         self._check_schedule()
 
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """Probabilities of this round, whatever the graph reveals."""
-        opened = self._open(context, graph, actions, names, costs)
-        gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, graph.n_actions))
-        if opened.box is None:
-            probabilities = inverse_gap_weighting(opened.losses, gamma)
+    def _choose(self, opened: OpenRound) -> Floats:
+        losses, box = opened.losses, opened.box
+        gamma = as_gamma(self.schedule.gamma(self.n_rounds + 1, losses.size))
+        if box is None:
+            probabilities = inverse_gap_weighting(losses, gamma)
         else:
-            blind = _bandit(graph.n_actions)
-            probabilities = solve_dec(opened.losses, blind, gamma, limits=opened.box).probabilities
-        self._close(opened)
+            probabilities = solve_dec(losses, _bandit(losses.size), gamma, limits=box).probabilities
         self.gamma = gamma
         return probabilities
 

@@ -3,19 +3,19 @@
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
+from graphcb.agents.prediction import OpenRound
 from graphcb.agents.rules import learnable_dec
 from graphcb.agents.scheduled import Scheduled
 from graphcb.checks import as_gamma, as_one_of
 from graphcb.exploration import (
     Automatic,
-    BoxAndRows,
     ClosedForm,
     FromGraphs,
     Limits,
@@ -84,7 +84,7 @@ class SquareCBG(Scheduled):
         budgets: Sequence[Budget] = (),
     ) -> None:
         super().__init__(oracle, Automatic() if gamma is None else gamma, limits, budgets)
-        self.method = as_one_of("method", method, METHODS)
+        self.method: Method = cast(Method, as_one_of("method", method, METHODS))
         if method == "closed-form" and self.rules is not None:
             raise ValueError(
                 '`method` must be "auto" or "solver" with `limits` or `budgets`, got '
@@ -109,35 +109,6 @@ class SquareCBG(Scheduled):
         """Take this oracle instead of making one; a schedule that starts again, a copy of it."""
         super().use_oracle(oracle)
         self.fresh_oracle = copy.deepcopy(oracle) if self._needs_optimum else None
-
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """Probabilities of this round; the graph must be observable.
-
-        `names` is what limits and budgets call the actions of this round. `costs` are what they
-        cost where that comes with each round: {budget: [one number per action]}.
-        """
-        opened = self._open(context, graph, actions, names, costs)  # the oracle predicts
-        require_observable(graph, "to learn from it")
-        schedule = copy.copy(self.schedule)  # a round that is refused leaves it as it is
-        gamma = as_gamma(_gamma_of(schedule, self.n_rounds + 1, graph))
-        probabilities, value = self._explore(opened.losses, graph, gamma, opened.box)
-        if self.certificate is not None:
-            self.certificate = self.certificate.after(value, gamma, restarts=self._restarts)
-        self.epoch = schedule.epoch
-        if opened.box is not None and value == math.inf:  # limits keep something from being seen
-            value = learnable_dec(probabilities, opened.losses, graph, gamma)
-        _note(schedule, graph, value)
-        self.schedule, self.gamma = schedule, gamma
-        self._close(opened)
-        return probabilities
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How this graph is explored, and why; with limits, what they cost.
@@ -183,13 +154,28 @@ class SquareCBG(Scheduled):
     def _current_oracle(self) -> Oracle | None:
         return copy.deepcopy(self.fresh_oracle) if self._restarts else self.oracle
 
-    def _explore(
-        self, losses: Floats, graph: FeedbackGraph, gamma: float, box: BoxAndRows | None
-    ) -> tuple[Floats, float]:
+    def _choose(self, opened: OpenRound) -> Floats:
+        """The probabilities with the smallest DEC at the gamma of the round, or near to it."""
+        graph = opened.graph
+        require_observable(graph, "to learn from it")
+        schedule = copy.copy(self.schedule)  # a round that is refused leaves it as it is
+        gamma = as_gamma(_gamma_of(schedule, self.n_rounds + 1, graph))
+        probabilities, value = self._explore(opened, gamma)
+        if self.certificate is not None:
+            self.certificate = self.certificate.after(value, gamma, restarts=self._restarts)
+        self.epoch = schedule.epoch
+        if opened.box is not None and value == math.inf:  # limits keep something from being seen
+            value = learnable_dec(probabilities, opened.losses, graph, gamma)
+        _note(schedule, graph, value)
+        self.schedule, self.gamma = schedule, gamma
+        return probabilities
+
+    def _explore(self, opened: OpenRound, gamma: float) -> tuple[Floats, float]:
         """Probabilities, and their DEC if the schedule or the certificate needs it."""
+        graph, losses = opened.graph, opened.losses
         form = self.closed_form(graph)
         if form is None:
-            solution = solve_dec(losses, graph, gamma, limits=box)
+            solution = solve_dec(losses, graph, gamma, limits=opened.box)
             return solution.probabilities, solution.value
         probabilities = form.formula(losses, gamma)
         if self.certificate is None and self.schedule.needs in ("nothing", "graph"):

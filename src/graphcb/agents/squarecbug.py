@@ -63,7 +63,7 @@ class SquareCBUG(OnPredictedGraph):
         super().check_loaded()
         check_kind(self, "explorer", SquareCBG)
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # type: ignore[override]
         inner = self.explorer
         return describe(
             self,

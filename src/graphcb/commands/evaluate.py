@@ -100,7 +100,7 @@ def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | Non
     """
     from graphcb.saving import from_bytes
 
-    if len(log.versions) > 1 or log.start.position is not None:
+    if len(log.versions) > 1 or log.start.position:
         return _oracle_for_all(versions)
     try:
         agent = from_bytes(log.start.agent, where=log.storage.location)

@@ -4,11 +4,12 @@ import argparse
 import dataclasses
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
 from graphcb.experiments.model import EARLIER, Model, Reading, features_of, upgraded
+from graphcb.exploration import Method
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import (
@@ -49,20 +50,19 @@ def build_model(source: Source, options: argparse.Namespace) -> Model:
         learner, reading = _by_problem(source, options)
     else:
         reading = first_look(source, ReadOptions(**_given(options)))
-        learner = Learner(
-            _problem(reading, options), build_agent(options, _oracle(options, reading))
-        )
+        learner = Learner(_problem(reading, options), build_agent(options, reading))
     return Model(learner, reading, seed=seed_of(options))
 
 
 def build_agent(
-    options: argparse.Namespace, oracle: Oracle | None = None
+    options: argparse.Namespace, reading: Reading | None = None
 ) -> InformationDirected | SquareCBG:
     """SquareCB.G if the options ask for it or the oracle does not say how sure it is."""
+    oracle = None if reading is None else _oracle(options, reading)
     forecasts = oracle is None or isinstance(oracle, ForecastingOracle)
     if options.gamma is None and options.method is None and forecasts:
         return InformationDirected(oracle)
-    certify, method = options.gamma is not None, options.method or "auto"
+    certify, method = options.gamma is not None, cast(Method, options.method or "auto")
     return SquareCBG(oracle, gamma=options.gamma, method=method, certify=certify)
 
 
@@ -185,7 +185,7 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, R
         problem = dataclasses.replace(problem, features=features_of(reading))
     elif isinstance(reading, TableExamples):
         reading = _as_declared(reading, problem.features)
-    return Learner(problem, build_agent(options, _oracle(options, reading))), reading
+    return Learner(problem, build_agent(options, reading)), reading
 
 
 def _oracle(options: argparse.Namespace, reading: Reading) -> Oracle:

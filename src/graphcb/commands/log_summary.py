@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphcb.commands.guardrail_facts import kept_facts
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.tables import print_table
 
@@ -99,8 +98,9 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     )
     if found.weights != "known":
         _print_answers(found)
-    if found.kept is not None:
-        print_table("what must hold", kept_facts(found.kept, found.unit))
+    if found.guardrails:
+        promised = [(one.name, one.says, one.stands) for one in found.guardrails]
+        print_table("what must hold", promised)
     shares = list(found.shares.items())
     shown = [(name, f"{share:.1%}") for name, share in shares[:SHOWN]]
     if len(shares) > SHOWN:

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from graphcb.commands.guardrail_facts import guardrail_facts, run_facts, run_results
+from graphcb.commands.guardrail_facts import run_facts, run_results
 from graphcb.commands.learner import build_agent, check_runs, seed_of
 from graphcb.commands.outputs import PREDICTIONS
 from graphcb.commands.progress import Progress
@@ -15,6 +15,7 @@ from graphcb.commands.regret_bound import check_regression_regret, in_words, reg
 from graphcb.experiments.featured import FeaturedRun
 from graphcb.files import atomic_write
 from graphcb.problems import Learner, Problem
+from graphcb.problems.wording import guardrails_in_words
 from graphcb.saving import load, save
 from graphcb.streams import BadRows, Source
 from graphcb.streams.rounds import outcome_of, read_rounds
@@ -43,7 +44,7 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
         progress.say(f"model: {options.load}, {run.sums.n_rows:,} examples so far")
     progress.say("actions: they come with each row")
     progress.say(f"graph: {problem.reveals.shortest()}")
-    for name, text in guardrail_facts(problem):
+    for name, text in guardrails_in_words(problem):
         progress.say(f"{name}: {text}")
     progress.say("")
     progress.say("average  since            example           action  actions")

@@ -49,7 +49,7 @@ def roll_back(
     if earlier.number == versions.last.number:
         raise ValueError(f"`version` must be an earlier one, got {number}, which decides now")
     end = versions.numbered(number + 1).position - 1
-    if end < (start.position or 0):
+    if end < start.position:
         raise ValueError(
             f"`version` must have its end in the log, got {number}, which ended at event {end}; "
             f"the events up to {start.position} were removed"
@@ -120,7 +120,7 @@ def check_shared(problem: Problem | None) -> None:
             f"`budgets` must not be hard for a log with deciders, got {hard[0]!r}: they do not "
             "know of each other's last decisions; use one process, or a budget that is not"
         )
-    if problem.baseline is not None and problem.baseline["mode"] != "shadow":
+    if problem.baseline is not None and not problem.baseline.is_shadow:
         raise ValueError(
             "`baseline` must be left out for a log with deciders, or have the mode shadow: they "
             "do not know of each other's last decisions; use one process"

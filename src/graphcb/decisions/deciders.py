@@ -237,7 +237,7 @@ class _Deciding(Together):
         location = self.storage.location
         tokens = [read_decision_id(name, self.log_name, location)[1] for name in names]
         if names:
-            lock_tokens(self.storage, [str(token) for token in tokens])
+            lock_tokens(self.storage, tokens)
         super()._read(names)
 
     def _learn(self, new: NewFeedback) -> None:

@@ -124,7 +124,7 @@ def put_feedbacks(storage: Storage, rows: Sequence[FeedbackRow]) -> None:
 def find_decisions(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
     """Decisions by token, in the log or here; those here have number 0."""
     found = storage.execute(_FIND_DECISIONS, (list(tokens), list(tokens)))
-    return {str(row.token): row for row in _checked(storage, map(DecisionRow._make, found))}
+    return {row.token: row for row in _checked(storage, map(DecisionRow._make, found))}
 
 
 def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[FeedbackRow]]:

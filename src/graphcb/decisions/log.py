@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
-from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
@@ -19,6 +18,7 @@ from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.versions import Version, Versions
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import Identifier, identifier_at, pick
 
 
 class LoggedFeedback(NamedTuple):
@@ -138,12 +138,12 @@ class DecisionLog:
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
         until, versions = records.read_end(self.storage), self.versions
-        removed = self.start.position or 0
+        removed = self.start.position
         for decision, parts in records.read_pairs(self.storage, until, removed):
             yield self.read_row(decision, parts, versions.of(decision))
 
     def refresh(self) -> None:
-        """Look again how the log began: a policy may have brought its tables up to date."""
+        """Look again how the log began: a policy may have removed old decisions."""
         self.start = records.read_start(self.storage)
 
     def read_row(

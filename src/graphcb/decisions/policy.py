@@ -130,11 +130,11 @@ class Policy(Calls):
 
     def _keep_from(self, now: float) -> float:
         defaults = None if self.problem is None else self.problem.defaults
-        if defaults is None or "keep_days" not in defaults:
+        if defaults is None or defaults.keep_days is None:
             raise ValueError(
                 "`before` must be given, as the problem does not say [defaults] keep_days"
             )
-        return now - DAY * defaults["keep_days"]
+        return now - DAY * defaults.keep_days
 
     def change(
         self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""

@@ -49,7 +49,7 @@ class PostgreSQLStorage:
     def __init__(
         self, location: str, *, writes: bool, durability: Durability, shares: bool = False
     ) -> None:
-        self.location, self.format = without_password(location), 0
+        self.location = without_password(location)
         self._address, self._writes, self._durability = location, writes, durability
         self._shares = shares
         self._connection: psycopg.Connection[Any] | None = None

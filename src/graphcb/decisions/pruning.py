@@ -34,16 +34,16 @@ def prune(
         f"SELECT count(*), coalesce(max(position), 0) FROM graphcb_decisions {old}", (last,)
     )
     if not n_decisions:
-        return Pruned(0, 0, start.position or 0)
+        return Pruned(0, 0, start.position)
     ((n_feedbacks, answered),) = storage.execute(
         "SELECT count(*), coalesce(max(position), 0) FROM graphcb_feedbacks WHERE decision <= ?",
         (newest,),
     )
-    position = max(newest, answered, start.position or 0)
+    position = max(newest, answered, start.position)
     given = storage, start, pending.graphs, versions, position
     state = state_at(*given, classes=classes, check=check)
     first = versions.numbered(1)
-    if start.position is None:
+    if start.position == 0:
         problem = "" if first.problem is None else first.problem.to_toml()
         insert(storage, [VersionRow(0, first.made_at, problem, b"", first.note)])
     storage.execute("DELETE FROM graphcb_feedbacks WHERE decision <= ?", (newest,))

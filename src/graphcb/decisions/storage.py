@@ -34,14 +34,12 @@ class Storage(Protocol):
     """A connection to the database of one log. SQL is written with `?` for parameters.
 
     It is made first and opened later, so that its maker can close it whenever the opening is
-    interrupted. `format` is that of the tables, once it is known. If `is_shared`, processes on any
-    machine may write at the same time.
+    interrupted. If `is_shared`, processes on any machine may write at the same time.
     """
 
     is_shared: bool
     location: str
     types: ColumnTypes
-    format: int
 
     def open(self, previous: Any = None) -> None:
         """Connect, and take the writer's lock if it is to be written.

@@ -31,7 +31,6 @@ from graphcb.decisions.tables import (
     LogStart,
     create_tables,
     insert,
-    upgrade_tables,
 )
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.versions import Versions
@@ -240,17 +239,13 @@ class LogWriter:
                 raise FileError(f"{self.shown}: the log is no longer there")
             self._create()
         start = records.read_start(self.storage)
-        if start.format < FORMAT:
-            with transaction(self.storage):
-                upgrade_tables(self.storage, start, self._mine)
-            start = records.read_start(self.storage)
         if self._start is not None and _identity(start) != _identity(self._start):
             raise FileError(f"{self.shown}: another log has taken the place of this one")
         return start
 
     def _check_given(self, start: LogStart) -> None:
         """Refuse arguments that are not those of the log; once it is open, nothing is compared."""
-        changed = len(self.versions) > 1 or start.position is not None
+        changed = len(self.versions) > 1 or start.position > 0
         if self._agent is not None and (changed or self._agent != start.agent):
             check_same_problem(self._agent, self.versions.last.problem, self.shown)
         if self._compares_agent and changed:

@@ -15,6 +15,7 @@ from graphcb.evaluation.judging import is_incomplete
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.evaluation.rounds import JudgedRound, terms_of
+from graphcb.evaluation.standing import Standing, standings
 from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
 from graphcb.problems import Problem
 
@@ -46,11 +47,11 @@ class LogSummary:
     each revealed outcome counts by how likely it was to be played, divided by how likely it was
     to be revealed. `n_used` decisions have all the feedback that takes, in the unit of the last
     version. `kept` says whether the limits, budgets and baseline of the problem were kept, if it
-    has any; each decision is held against the limits of its version. `answers` says how much
-    feedback came. `weights` says where the reveal probabilities of means come from, as in
-    `Evaluation`; where they are learned and the log cannot be replayed, there are no means.
-    `n_by_default` decisions have the default after waiting, which counts in the means but not as
-    feedback.
+    has any; each decision is held against the limits of its version. `guardrails` has the same
+    in words, and the defaults of the problem. `answers` says how much feedback came. `weights`
+    says where the reveal probabilities of means come from, as in `Evaluation`; where they are
+    learned and the log cannot be replayed, there are no means. `n_by_default` decisions have the
+    default after waiting, which counts in the means but not as feedback.
     """
 
     unit: str
@@ -68,6 +69,7 @@ class LogSummary:
     answers: tuple[Answered, ...] = ()
     weights: Weights = "known"
     n_by_default: int = 0
+    guardrails: tuple[Standing, ...] = ()
 
     @property
     def answer_rate(self) -> float | None:
@@ -87,8 +89,11 @@ class LogSummary:
         plain["feedback_share"] = self.feedback_share
         plain["quantiles"] = QUANTILES
         plain["answer_rate"] = self.answer_rate
+        plain["guardrails"] = [one._asdict() for one in self.guardrails]
         if self.kept is None:
             del plain["kept"]
+        if not self.guardrails:
+            del plain["guardrails"]
         if not self.n_by_default:
             del plain["n_by_default"]
         for part in (plain, *plain["windows"]):
@@ -146,6 +151,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
     total: Counter[str] = Counter()
     for part in parts:
         total.update(part.played)
+    kept = keeping.result(log, confidence)
     return LogSummary(
         "loss" if problem is None else problem.unit,
         n,
@@ -158,10 +164,11 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         interval,
         _shares(total),
         tuple(windows),
-        keeping.result(log, confidence),
+        kept,
         weighing.answering.result(),
         weighing.weights,
         sum(part.n_by_default for part in parts),
+        () if problem is None else tuple(standings(problem, kept or keeping.kept())),
     )
 
 

@@ -1,5 +1,7 @@
 """A problem, said once: its actions by name, what each reveals, losses or rewards, features."""
 
+from graphcb.problems.baselines import Baseline
+from graphcb.problems.defaults import Defaults
 from graphcb.problems.learner import Learner, problem_of
 from graphcb.problems.plain import plain_actions, plain_context
 from graphcb.problems.problem import Problem
@@ -8,6 +10,8 @@ from graphcb.problems.reveals import Reveals
 from graphcb.problems.succession import carry_rules, succeed
 
 __all__ = [
+    "Baseline",
+    "Defaults",
     "Learner",
     "Problem",
     "Recorded",

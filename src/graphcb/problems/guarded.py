@@ -14,6 +14,7 @@ import numpy as np
 from graphcb.agents import Agent, Budget, Conservative, OnPredictedGraph, Rules, Shadow
 from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
+from graphcb.problems.baselines import Baseline
 from graphcb.problems.guardrails import with_costs, with_names
 from graphcb.problems.names import EACH_ROUND
 from graphcb.problems.problem import Problem
@@ -32,7 +33,7 @@ def guarded(agent: Any, problem: Problem) -> Any:
             f"with each round, got {type(inner).__name__}; use InformationDirected, SquareCBG, "
             "SquareCB, Greedy or EpsilonGreedy"
         )
-    expected = _with_baseline(inner, problem)
+    expected = _with_baseline(inner, problem, problem.baseline)
     if whole is inner:
         return expected
     if type(whole) is not type(expected) or _settings(whole) != _settings(expected):
@@ -128,15 +129,13 @@ def _budgets(problem: Problem) -> tuple[Budget, ...]:
     return tuple(made)
 
 
-def _with_baseline(agent: Agent, problem: Problem) -> Conservative | Shadow:
-    table = dict(problem.baseline or {})
-    (action,) = called(problem, [table["action"]])
-    if table["mode"] == "shadow":
+def _with_baseline(agent: Agent, problem: Problem, rule: Baseline) -> Conservative | Shadow:
+    (action,) = called(problem, [rule.action])
+    if rule.is_shadow:
         return Shadow(agent, action)
-    known = table.get(problem.unit)
+    known = rule.value
     loss = None if known is None else float(problem.as_losses(np.array([known]))[0])
-    chances = {"epsilon": table["epsilon"], "confidence": table["confidence"]}
-    return Conservative(agent, action, loss=loss, **chances)
+    return Conservative(agent, action, loss=loss, epsilon=rule.epsilon, confidence=rule.confidence)
 
 
 def _settings(outer: Any) -> tuple[Any, ...]:

@@ -8,10 +8,11 @@ import numpy as np
 from graphcb.estimates.intervals import LowerEnds
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.graphs import FeedbackGraph
+from graphcb.thinning import Thinned
 
 CONFIDENCE = 0.95
 MOST_CONSTANTS = 64  # actions that are judged one by one
-MOST_POINTS = 240  # of a curve; then every second one is dropped
+MOST_POINTS = 240  # of the curve
 FLOOR = 10.0  # terms with guesses are at least -FLOOR: guesses are cut until none can be smaller
 MOST_UNSEEN = 0.05  # of a policy's play; beyond it there is an interval but no estimate
 
@@ -75,8 +76,7 @@ class Judge:
         self._alone = _Ends(np.zeros((2, 2)), alpha), _Ends(np.zeros((n_others - 1, 2)), shared)
         self._against = _Ends(np.zeros((1, 2)), alpha), _Ends(np.zeros((n_others - 1, 2)), shared)
         self._shown = np.zeros((2, len(self.actions)))  # how often, and the sum of losses
-        self.stride = 10
-        self.points: list[tuple[int, Floats, Floats]] = []
+        self.curve: Thinned[tuple[Floats, Floats]] = Thinned(MOST_POINTS, every=10)
 
     def add(self, settled: Sequence[Settled]) -> None:
         """Decisions, in an order that does not depend on their losses."""
@@ -86,7 +86,7 @@ class Judge:
         sums = self._totals[:, None] + np.cumsum(robust.below, axis=1)
         missed = self._unseen[:, None] + np.cumsum(unseen, axis=1)
         first, rest = slice(2), slice(2, None)
-        curve = self._alone[0].add(plain.rows(first), robust.rows(first))[0]
+        ends = self._alone[0].add(plain.rows(first), robust.rows(first))[0]
         self._alone[1].add(plain.rows(rest), robust.rows(rest))
         plain, robust = plain.against(), robust.against()
         first, rest = slice(1), slice(1, None)
@@ -94,13 +94,10 @@ class Judge:
         self._against[1].add(plain.rows(rest), robust.rows(rest))
         for place in range(len(settled)):
             n = self.n + place + 1
-            if n % self.stride == 0:
+            if n % self.curve.every == 0:
                 means = _means(sums[:, place], missed[:, place], n)
-                means[0] = np.clip(means[0], *curve[place])
-                self.points.append((n, means, curve[place]))
-                if len(self.points) > MOST_POINTS:
-                    self.stride *= 2
-                    self.points = [point for point in self.points if point[0] % self.stride == 0]
+                means[0] = np.clip(means[0], *ends[place])
+                self.curve.add(n, (means, ends[place]))
         self.n += len(settled)
         self._totals, self._unseen = sums[:, -1], missed[:, -1]
 

@@ -43,7 +43,7 @@ def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
     units = Units(problem)
     means = judge.means()
     best = units.best(means)
-    rule = None if problem.baseline is None else str(problem.baseline["action"])
+    rule = None if problem.baseline is None else problem.baseline.action
     rule = rule if rule in judge.actions else None
     return LiveAnswer(
         problem.name,
@@ -80,18 +80,18 @@ def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
 
 
 def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> CurveAnswer:
-    points = list(judge.points)
-    ends = [[units.low + units.width * float(end) for end in point[2]] for point in points]
+    points = judge.curve.values
+    ends = [[units.low + units.width * float(end) for end in point[1]] for point in points]
 
     def line(name: str | None) -> list[float | None]:
         if name is None:
             return [None] * len(points)
         row = 2 + judge.actions.index(name)
-        return [units.at(float(point[1][row])) for point in points]
+        return [units.at(float(point[0][row])) for point in points]
 
     return CurveAnswer(
-        [point[0] for point in points],
-        [units.at(float(point[1][0])) for point in points],
+        judge.curve.counts,
+        [units.at(float(point[0][0])) for point in points],
         [pair[0] for pair in ends],
         [pair[1] for pair in ends],
         line(rule),
@@ -147,7 +147,8 @@ def _exploration(tally: LiveTally, units: Units) -> ExplorationAnswer:
 
 
 def _feedback(tally: LiveTally) -> FeedbackShown:
-    waits = "waiting" in (tally.problem.defaults or {})
+    defaults = tally.problem.defaults
+    waits = defaults is not None and defaults.waiting is not None
     return FeedbackShown(
         tally.n_expected,
         tally.n_answered,

@@ -13,11 +13,12 @@ from graphcb.evaluation.keeping import Keeping
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.service.judged import Judge, Judged, Settled
+from graphcb.thinning import Thinned
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
 MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
 MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
-MOST_WINDOWS = 120
+MOST_WINDOWS = 120  # that are full
 MOST_NAMES = 200  # actions that stay when there are twice as many, of all and of each window
 NAMED = 8  # actions with a line of their own in the windows
 DELAYS: tuple[float, ...] = tuple(
@@ -111,9 +112,8 @@ class LiveTally:
         self.played: Counter[str] = Counter()
         self.explored = 0.0
         self.delays = [0] * (len(DELAYS) + 1)
-        self.per_window = 20
-        self.windows: list[LiveWindow] = []
-        self._in_last = self.per_window  # so that the first decision opens a window
+        self._full: Thinned[LiveWindow] = Thinned(MOST_WINDOWS, every=20, join=_joined)
+        self._last = LiveWindow(0, Counter(), 0.0)  # the window that is not full yet
         self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
         self._by_default: dict[int, float] = {}  # when these decisions were made
@@ -129,9 +129,14 @@ class LiveTally:
         return len(self._open)
 
     @property
+    def windows(self) -> list[LiveWindow]:
+        """All decisions, in windows of equal size but for the last, which may be filling."""
+        return [*self._full.values, self._last] if self._last.n else list(self._full.values)
+
+    @property
     def last_is_short(self) -> bool:
         """Whether the last of several windows is not half full."""
-        return len(self.windows) > 1 and 2 * self._in_last < self.per_window
+        return bool(self._full.values) and 0 < 2 * self._last.n < self._full.every
 
     def result(self) -> VersionResult:
         """What is known of the version so far."""
@@ -230,23 +235,16 @@ class LiveTally:
         return frozenset(map(repr, self.problem.budgets)) - (go_on - known)
 
     def _into_window(self, name: str, explored: float) -> None:
-        if self._in_last >= self.per_window:
-            if len(self.windows) >= MOST_WINDOWS:
-                pairs = zip(self.windows[::2], self.windows[1::2], strict=True)
-                self.windows = [
-                    LiveWindow(
-                        a.n + b.n, _most_common(a.played + b.played), a.explored + b.explored
-                    )
-                    for a, b in pairs
-                ]
-                self.per_window *= 2
-            self.windows.append(LiveWindow(0, Counter(), 0.0))
-            self._in_last = 0
-        self._in_last += 1
-        last = self.windows[-1]
-        last.played[name] += 1
-        played = _most_common(last.played)
-        self.windows[-1] = LiveWindow(last.n + 1, played, last.explored + explored)
+        n, played, before = self._last
+        played[name] += 1
+        self._last = LiveWindow(n + 1, _most_common(played), before + explored)
+        if self._full.add(self.n, self._last):
+            self._last = LiveWindow(0, Counter(), 0.0)
+
+
+def _joined(earlier: LiveWindow, later: LiveWindow) -> LiveWindow:
+    played = _most_common(earlier.played + later.played)
+    return LiveWindow(earlier.n + later.n, played, earlier.explored + later.explored)
 
 
 def _most_common(played: Counter[str]) -> Counter[str]:

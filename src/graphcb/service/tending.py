@@ -53,12 +53,13 @@ async def tend(desk: Desk, every: float) -> None:
 
 
 def _has_default(versions: Versions) -> bool:
-    problems = [version.problem for version in versions]
-    return any(one is not None and "waiting" in (one.defaults or {}) for one in problems)
+    defaults = [one.problem.defaults for one in versions if one.problem is not None]
+    return any(one is not None and one.waiting is not None for one in defaults)
 
 
 def _keep_days(problem: Problem | None) -> float | None:
-    return None if problem is None else (problem.defaults or {}).get("keep_days")
+    defaults = None if problem is None else problem.defaults
+    return None if defaults is None else defaults.keep_days
 
 
 def _fill_in(together: Together) -> bool:

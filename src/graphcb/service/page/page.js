@@ -245,7 +245,8 @@ function showRules(live) {
   const lines = live.rules.map((r) => {
     const line = element("li");
     const held = r.held === null ? element("b", "not known", "soft") : element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
-    line.append(element("b", r.name), held, element("div", r.says), element("div", r.stands, "small"));
+    // defaults promise nothing that could be broken
+    line.append(element("b", r.name), ...(r.stands ? [held] : []), element("div", r.says), element("div", r.stands, "small"));
     return line;
   });
   at("rules").replaceChildren(...(lines.length ? lines : [element("li", "The problem has none.", "small")]));
