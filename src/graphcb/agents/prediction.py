@@ -71,7 +71,7 @@ class Predicts(Obeys):
         oracle, columns = self._current_oracle(), actions
         if self.makes_oracle:
             oracle, columns = with_room(oracle, as_graph(graph).n_actions, actions)
-        predicted, *sureness = self._predict(oracle, context, as_graph(graph), columns)
+        predicted, *sureness = self._predict(oracle, context, graph, columns)
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
         probabilities = self._choose(OpenRound(graph, losses, box, sureness))
         self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing

@@ -158,7 +158,9 @@ class SquareCBG(Scheduled):
         """The probabilities with the smallest DEC at the gamma of the round, or near to it."""
         graph = opened.graph
         require_observable(graph, "to learn from it")
-        schedule = copy.copy(self.schedule)  # a round that is refused leaves it as it is
+        schedule = self.schedule
+        if schedule.needs != "nothing":  # a round that is refused leaves it as it is
+            schedule = copy.copy(schedule)
         gamma = as_gamma(_gamma_of(schedule, self.n_rounds + 1, graph))
         probabilities, value = self._explore(opened, gamma)
         if self.certificate is not None:
