@@ -79,7 +79,7 @@ def decide(n_rows: int) -> None:
     print("| a decision | us |")
     print("|---|---:|")
     agent = microseconds(lambda x: learner.agent.act(x, graph), encoded)
-    print(f"| `SquareCBG.act` on a row | {agent:.0f} |", flush=True)
+    print(f"| `InformationDirected.act` on a row | {agent:.0f} |", flush=True)
     print(f"| `Learner.act` on a dict | {microseconds(learner.act, rows):.0f} |", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for title, log, given in (("row", "row.db", encoded), ("dict", "dict.db", rows)):

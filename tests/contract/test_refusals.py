@@ -204,11 +204,14 @@ def agent_of(kind, **settings):
 
 
 AGENTS = {
+    graphcb.InformationDirected: [
+        graphcb.InformationDirected,
+        lambda: graphcb.InformationDirected(oracles.OnlineRidge(4, FEATURES)),
+    ],
     graphcb.SquareCBG: [
         graphcb.SquareCBG,
-        agent_of(graphcb.SquareCBG),
         agent_of(graphcb.SquareCBG, gamma=10.0),
-        agent_of(graphcb.SquareCBG, gamma=graphcb.Automatic()),
+        agent_of(graphcb.SquareCBG),
         agent_of(graphcb.SquareCBG, gamma=graphcb.Doubling(3, 0.1)),
     ],
     graphcb.SquareCB: [agent_of(graphcb.SquareCB)],
