@@ -164,7 +164,7 @@ def test_every_saveable_class_checks_itself():
         and not getattr(value, "_is_protocol", False)
     }
     without = {kind.__name__ for kind in classes if not hasattr(kind, "check_loaded")}
-    assert without == {"Forecast", "Played", "SharedLinearOGD"}  # never in a file
+    assert without == {"Forecast", "SharedLinearOGD"}  # never in a file
     assert {kind for kind in saving._OURS if not hasattr(kind, "check_loaded")} == set()
 
 
