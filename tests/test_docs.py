@@ -76,3 +76,10 @@ def test_short_paths_exist(name):
         and not ("/" not in path and path in FILES)
     }
     assert missing == set()
+
+
+def test_every_room_is_in_the_design():
+    rooms = (DECISIONS.parent / "design.md").read_text(encoding="utf-8").partition("## Rooms")[2]
+    first_cells = re.findall(r"^\| (`.*?) \|", rooms, flags=re.MULTILINE)
+    named = {room for cell in first_cells for room in re.findall(r"`(\w+)`", cell)}
+    assert named == {path.stem for path in (ROOT / "src" / "graphcb").glob("[a-z]*")} - {"py"}
