@@ -163,7 +163,7 @@ def test_every_saveable_class_checks_itself():
         and value.__module__.startswith(room.__name__)
         and not getattr(value, "_is_protocol", False)
     }
-    never_in_a_file = {"Forecast", "Played", "SharedLinearOGD"}
+    never_in_a_file = {"Forecast", "SharedLinearOGD"}
     assert {kind.__name__ for kind in classes - set(saving._ROOMS)} == never_in_a_file
 
 
@@ -203,11 +203,14 @@ def agent_of(kind, **settings):
 
 
 AGENTS = {
+    graphcb.InformationDirected: [
+        graphcb.InformationDirected,
+        lambda: graphcb.InformationDirected(oracles.OnlineRidge(4, FEATURES)),
+    ],
     graphcb.SquareCBG: [
         graphcb.SquareCBG,
-        agent_of(graphcb.SquareCBG),
         agent_of(graphcb.SquareCBG, gamma=10.0),
-        agent_of(graphcb.SquareCBG, gamma=graphcb.Automatic()),
+        agent_of(graphcb.SquareCBG),
         agent_of(graphcb.SquareCBG, gamma=graphcb.Doubling(3, 0.1)),
     ],
     graphcb.SquareCB: [agent_of(graphcb.SquareCB)],
