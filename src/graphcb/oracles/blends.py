@@ -29,6 +29,11 @@ FULL_UP_TO = 256  # features with a full covariance,
 FULL_ENTRIES = 1_000_000  # and 8 MB for the covariances of all actions: larger ones are slow
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 
+# Means, squares, count and places of the features; weights and covariances of both members; their
+# log weights; squares and counts of the residuals.
+State = tuple[
+    Floats, Floats, int, int, Floats, Floats, Floats, Floats, Floats, Floats, Floats
+]  # fmt: skip
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
 
@@ -70,7 +75,7 @@ class DenseBlend:
         self.features.count += int(learned)
         return learned
 
-    def _state(self) -> tuple[Any, ...]:
+    def _state(self) -> State:
         """What the kernels work on."""
         features, full, diagonal = self.features, self.full, self.diagonal
         return (
