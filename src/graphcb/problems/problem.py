@@ -184,7 +184,7 @@ class Problem(InUnits):
         """Whether the actions are known beforehand, rather than coming with each round."""
         return self.actions != EACH_ROUND
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether it is known beforehand what each action reveals, rather than learned."""
         return self.reveals.informed
