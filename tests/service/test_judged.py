@@ -5,8 +5,10 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 
 from graphcb import DecisionLog, FeedbackGraph, Policy, Problem
 from graphcb.evaluation import constant, evaluate, logged
+from graphcb.evaluation.guesses import MOST_NAMES
+from graphcb.evaluation.settling import Settled
 from graphcb.graphs import apple_tasting, bandit, full_information
-from graphcb.service.judged import FLOOR, MOST_CONSTANTS, MOST_POINTS, Judge, Settled
+from graphcb.service.judged import MOST_POINTS, Judge
 from graphcb.service.watching import Watch
 
 from .conftest import only
@@ -116,16 +118,6 @@ def test_it_does_not_matter_how_decisions_are_cut_into_pieces():
     assert whole.curve.counts == pieces.curve.counts
 
 
-def test_terms_are_never_below_the_floor():
-    judge, rng = Judge(["a", "b"]), np.random.default_rng(0)
-    judge.add(list(drawn(rng, 500)))
-    for share in (0.5, 0.1, 0.01, 0.001):
-        rounds = list(drawn(rng, 200, p=(1.0 - share, share), losses=(0.0, 1.0)))
-        rounds = [one._replace(revealed=np.ones(2, bool)) for one in rounds]
-        _, robust, _ = judge._terms(rounds)
-        assert min(robust.below.min(), robust.above.min()) >= -FLOOR
-
-
 def test_what_cannot_be_seen_widens_the_interval_and_has_no_estimate():
     judge = Judge(["a", "b"])
     judge.add([settled(bandit(2), [1.0, 0.0], [1, 0], [0.25, 0.0])] * 2000)
@@ -177,7 +169,7 @@ def test_curves_stay_short_and_evenly_spaced():
 
 
 def test_many_actions_are_not_judged_one_by_one():
-    names = [str(n) for n in range(MOST_CONSTANTS + 1)]
+    names = [str(n) for n in range(MOST_NAMES + 1)]
     judge = Judge(names)
     n = len(names)
     p, seen = np.full(n, 1 / n), np.arange(n) == 0

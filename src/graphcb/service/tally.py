@@ -10,14 +10,14 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
+from graphcb.evaluation.settling import MOST_SILENT, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
-from graphcb.service.judged import Judge, Judged, Settled
+from graphcb.service.judged import Judge, Judged
 from graphcb.thinning import Thinned
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
 MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
-MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
 MOST_WINDOWS = 120  # that are full
 MOST_NAMES = 200  # actions that stay when there are twice as many, of all and of each window
 NAMED = 8  # actions with a line of their own in the windows
@@ -51,7 +51,7 @@ class Open:
     @property
     def is_complete(self) -> bool:
         """Whether all that is certainly revealed is known."""
-        return not ((self.shown == 1.0) & ~self.revealed).any()
+        return is_complete(self.shown, self.revealed)
 
     def settled(self) -> list[Settled]:
         """It and those before it, as they are judged."""
@@ -79,11 +79,9 @@ class LiveWindow(NamedTuple):
 class LiveTally:
     """Counts of the last of some versions, from its start, or from some event on.
 
-    A decision that can reveal nothing is settled together with the next one that can: were it
-    settled at once, decisions that wait for feedback would be missing more often than it, and
-    every estimate would be too low. Feedback that never comes then does no harm if it is missing
-    at random. A decision is settled once, when all that its action certainly reveals is known;
-    a default after waiting settles it too, and what comes later is counted but not judged.
+    Decisions are settled as `evaluation.settling` says: once, when all that their action
+    certainly reveals is known, or by a default after waiting, and those that can reveal nothing
+    together with the next one that can.
 
     Where a hidden price decides what is revealed, decisions are weighed by what is revealed
     wherever it is, as in an evaluation. Where nobody knows that either, none is judged.
