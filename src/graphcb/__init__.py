@@ -36,7 +36,7 @@ from graphcb.exploration import (
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Learner, Problem
-from graphcb.sampling import draw
+from graphcb.rounds import draw
 from graphcb.saving import load, save
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from graphcb.agents.baselines import (
     check_limits,
 )
 from graphcb.agents.deviation import Deviation, Proof, own_reveal
-from graphcb.agents.protocol import Agent, Played, hook
 from graphcb.checks import as_numbers, as_probabilities
 from graphcb.estimates.intervals import check_confidence
 from graphcb.estimates.sums import N_BETS, lower_end
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.loaded import check_array, check_counts, check_numbers
+from graphcb.rounds import Agent, Played, hook
 
 Floats = NDArray[np.float64]
 

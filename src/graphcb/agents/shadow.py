@@ -11,8 +11,8 @@ from graphcb.agents.baselines import (
     baseline_probabilities,
     check_limits,
 )
-from graphcb.agents.protocol import Played, hook
 from graphcb.graphs import FeedbackGraph
+from graphcb.rounds import Played, hook
 
 
 class Shadow(BesideBaseline):

@@ -5,8 +5,8 @@ import os
 import re
 from dataclasses import asdict, dataclass, fields
 
-from graphcb.decisions.identifiers import Identifier, as_identifier
 from graphcb.decisions.tables import DecisionRow
+from graphcb.rounds.identifiers import Identifier, as_identifier
 
 _IDENTIFIER = re.compile(r"([0-9a-f]{8})-(0|[1-9][0-9]{0,17})-([0-9a-f]{16})")
 

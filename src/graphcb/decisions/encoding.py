@@ -8,10 +8,13 @@ it gets the same when the log is replayed.
 
 import json
 import sys
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphcb.rounds.identifiers import Identifiers
 
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
@@ -67,6 +70,12 @@ def decode(content: bytes) -> Any:
         except (ValueError, RecursionError) as reason:
             raise ValueError(f"damaged: a value must be JSON: {reason}") from None
     raise ValueError(f"damaged: a value must begin with one of n, f, i, p, s, j, got {kind!r}")
+
+
+@lru_cache(maxsize=16)
+def read_identifiers(actions: bytes, n_actions: int) -> Identifiers:
+    """The identifiers of a round from the bytes that a log holds."""
+    return Identifiers(decode(actions), n_actions)
 
 
 def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
-from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.encoding import read_identifiers
 from graphcb.decisions.inbox import find_decisions, find_parts
 from graphcb.decisions.parts import check_whole, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
-from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
@@ -19,6 +18,7 @@ from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.versions import Version, Versions
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import Identifier, identifier_at, pick
 
 
 class LoggedFeedback(NamedTuple):

@@ -159,16 +159,15 @@ def _decide(
     """The state after a decision, and the agent that made it."""
     storage, start = source.storage, source.start
     played = _read_played(row, source.graphs.read(row.graph), storage.location)
+    round_ = row.made_at, played.context, played.graph, played.actions
     if row.snapshot is None:
-        uniform, logged = uniform_at(start.seed, row.position), played[3:5]
-        drawn = draw(state, uniform, row.made_at, *played[:3], logged=logged)
+        drawn = draw(state, uniform_at(start.seed, row.position), *round_, logged=played)
         if check:
             _check(drawn, row, start, storage.location)
         return drawn.after, state.agent
     then = snapshots.of(row)
     if check and then is not None:
-        uniform = uniform_of(start.seed, row.token)
-        drawn = draw(then, uniform, row.made_at, *played[:3])
+        drawn = draw(then, uniform_of(start.seed, row.token), *round_)
         _check(drawn, row, start, storage.location)
     version = source.versions.of(row).number
     after = pass_by(state, row.made_at, played, version)
@@ -257,11 +256,12 @@ def _state_of_version(source: _Source, position: int) -> tuple[PolicyState, Part
 
 
 def _check(drawn: Drawn, row: DecisionRow, start: LogStart, location: str) -> None:
-    same = drawn.probabilities.astype(FLOAT).tobytes() == row.probabilities
-    if same and drawn.action_index == row.action:
+    probabilities = drawn.played.probabilities
+    same = probabilities.astype(FLOAT).tobytes() == row.probabilities
+    if same and drawn.played.action == row.action:
         return
     logged = numbers(row.probabilities, FLOAT)
-    difference = 0.0 if same else np.abs(drawn.probabilities - logged).max()
+    difference = 0.0 if same else np.abs(probabilities - logged).max()
     raise ReplayError(
         f"{location}: decision {row.position} differs from the log when replayed "
         f"(probabilities differ by up to {difference:.3g}); the log was written with graphcb "

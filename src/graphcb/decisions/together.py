@@ -17,9 +17,16 @@ from graphcb.decisions.decision import (
     name_of,
     new_token,
 )
-from graphcb.decisions.encoding import FLOAT, WHOLE, Encoded, decode, encode, numbers
+from graphcb.decisions.encoding import (
+    FLOAT,
+    WHOLE,
+    Encoded,
+    decode,
+    encode,
+    numbers,
+    read_identifiers,
+)
 from graphcb.decisions.filling import find_due
-from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
 from graphcb.decisions.incoming import (
     Asked,
     Found,
@@ -39,6 +46,7 @@ from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems import Problem, plain_actions, plain_context
+from graphcb.rounds.identifiers import Identifiers, as_list
 
 WAITING = "waiting"  # the source of a default
 
@@ -337,12 +345,12 @@ class Together:
         return self._problem.graph_for(names, graph), listed
 
     def _as_decision(self, one: Drawn, row: DecisionRow, identifiers: Identifiers) -> Decision:
-        probabilities = tuple(one.probabilities.tolist())
+        probabilities, index = tuple(one.played.probabilities.tolist()), one.played.action
         return Decision(
             name_of(self._start.name, row),
-            identifiers.values[one.action_index],
-            one.action_index,
-            probabilities[one.action_index],
+            identifiers.values[index],
+            index,
+            probabilities[index],
             identifiers.values,
             probabilities,
             one.gamma,
@@ -360,8 +368,8 @@ def _as_row(one: Drawn, made_at: float, context: bytes, frame: _Frame, token: st
         frame.number,
         context,
         frame.actions,
-        one.action_index,
-        one.probabilities.astype(FLOAT).tobytes(),
+        one.played.action,
+        one.played.probabilities.astype(FLOAT).tobytes(),
         one.gamma,
         one.after.n_feedbacks,
         token,

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Played, learn_from
 from graphcb.decisions import records
-from graphcb.decisions.identifiers import pick
 from graphcb.decisions.start import stored_problem, was_informed
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, LogStart, VersionRow
 from graphcb.decisions.transition import PolicyState, after_feedback
 from graphcb.files import FileError
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import pick
 
 
 class Version(NamedTuple):

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 
 from graphcb.agents import Agent, Conservative, Shadow
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.decisions.transition import answer
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation.replayed import agents_before
 from graphcb.problems import Learner
+from graphcb.rounds import would_play
 
 
 def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[LoggedDecision], Floats]:
@@ -33,7 +33,7 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
 
     def target(row: LoggedDecision) -> Floats:
         agent = without_baseline(before(row))
-        return answer(agent, row.context, row.graph, row.actions, seconds=row.made_at)[0]
+        return would_play(agent, row.context, row.graph, row.actions, seconds=row.made_at)
 
     return target
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent, Greedy, SquareCBG, UninformedAgent
-from graphcb.agents.protocol import Played, act_on, gamma_of, hook, learn_from
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
@@ -20,6 +19,7 @@ from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, inn
 from graphcb.problems.problem import Problem
 from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 from graphcb.problems.units import Floats
+from graphcb.rounds import Entered, Played, act_on, gamma_of, hook, learn_from
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -95,11 +95,17 @@ class Learner:
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> NDArray[np.float64]:
         """Probabilities of this round's actions; the problem gives what is left out."""
+        agent, row, whole, inner, _, given = self.enter(context, graph, actions)
+        return act_on(agent, row, whole, inner, **given)
+
+    def enter(self, context: Any, graph: FeedbackGraph | None, actions: Any) -> Entered:
+        """The round in the terms of the agent inside, which plays it."""
         names = self._names(actions)
         graph = self.problem.graph_for(names, graph)
         given = self._guardrails(context, names)
         inner = self._inner(actions, names, self._described(context, actions, names))
-        return act_on(self.agent, self.encoder.encode(context), graph, inner, **given)
+        called = None if self.problem.has_fixed_actions else names
+        return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
 
     @property
     def informed(self) -> bool:

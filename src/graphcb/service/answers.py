@@ -6,8 +6,7 @@ import msgspec
 
 from graphcb.decisions import Acknowledgement, Change, Decision, Versions
 from graphcb.decisions.decision import name_of
-from graphcb.decisions.encoding import FLOAT, decode, numbers
-from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.encoding import FLOAT, decode, numbers, read_identifiers
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.together import Together

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from graphcb.decisions.encoding import FLOAT, numbers
-from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.encoding import FLOAT, numbers, read_identifiers
 from graphcb.decisions.parts import merge
 from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem

@@ -8,14 +8,12 @@ itself stores indices into the round's actions.
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import listed
-from graphcb.decisions.encoding import decode
 
 Identifier = int | float | str | tuple[Any, ...]
 
@@ -64,12 +62,6 @@ class Identifiers:
             seen |= {value, str(value)}
 
 
-@lru_cache(maxsize=16)
-def read_identifiers(actions: bytes, n_actions: int) -> Identifiers:
-    """The identifiers of a round from the bytes that a log holds."""
-    return Identifiers(decode(actions), n_actions)
-
-
 def as_identifier(value: Any) -> Identifier:
     """An identifier as a value that can be a key: a list becomes a tuple."""
     if isinstance(value, np.ndarray | np.generic):
@@ -109,6 +101,15 @@ def pick(actions: Any, indices: NDArray[np.int64]) -> Any:
         names = list(actions)
         return {names[index]: actions[names[index]] for index in indices}
     return [actions[index] for index in indices]
+
+
+def indices_of(identifiers: Any, actions: Any) -> NDArray[np.int64]:
+    """Where identifiers stand among the actions of a round."""
+    if actions is None:
+        return np.asarray(identifiers, dtype=np.int64)
+    places = {as_identifier(action): place for place, action in enumerate(actions)}
+    found = [places[as_identifier(identifier)] for identifier in identifiers]
+    return np.array(found, dtype=np.int64)
 
 
 def identifier_at(actions: Any, index: int) -> Identifier:
