@@ -170,7 +170,10 @@ def test_self_reveal_by_chance():
     graph = FeedbackGraph([[0.5, 1.0], [0.0, 1.0]])
     found = evaluate([row(graph, [0.5, 0.5], 0, {0: 0.4, 1: 0.2})], constant(0))
     assert found.plain.value == pytest.approx(0.4)
-    rows = [row(graph, [0.5, 0.5], 0, {0: 0.4, 1: 0.2}), row(graph, [0.2, 0.8], 0, {0: 1.0, 1: 0.2})]
+    rows = [
+        row(graph, [0.5, 0.5], 0, {0: 0.4, 1: 0.2}),
+        row(graph, [0.2, 0.8], 0, {0: 1.0, 1: 0.2}),
+    ]
     assert evaluate(rows, constant(0)).plain.value == pytest.approx((0.4 / 0.25 + 1.0 / 0.1) / 14)
 
 

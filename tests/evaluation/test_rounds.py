@@ -26,7 +26,7 @@ def logged_round(graph, p, action, revealed, losses, target, predicted):
 def drawn(graph, rng, *, lowest=1e-5):
     p = rng.dirichlet(np.full(graph.n_actions, 0.3)) + lowest
     p /= p.sum()
-    action = int(rng.choice(graph.n_actions, p=p))
+    action = int(rng.integers(graph.n_actions))  # whatever is drawn, the floor holds
     revealed = np.zeros(graph.n_actions, dtype=bool)
     revealed[graph.draw_revealed(action, rng)] = True
     target = rng.dirichlet(np.ones(graph.n_actions))

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.decisions import LoggedDecision, LoggedFeedback
-from graphcb.decisions.identifiers import pick
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.graphs import FeedbackGraph
+from graphcb.rounds.identifiers import pick
 
 MOST_SILENT = 1000  # decisions that wait for the next one that reveals something
 
