@@ -139,7 +139,7 @@ def test_what_is_left_out_and_what_is_not():
     assert (found.n_used, found.n_silent) == (4, 0)
     found = evaluate([made[3], made[1], made[0]], constant(1))
     assert (found.n_used, found.n_silent) == (1, 1)  # it is left out with the next one
-    with pytest.raises(ValueError, match="got 1 decisions, 1 of them without feedback and 0 with"):
+    with pytest.raises(ValueError, match="got 1 decisions, 1 of them without feedback, 0 with"):
         evaluate(made[1:2], uniform)
     with pytest.raises(ValueError, match="must have decisions with complete feedback, got 0"):
         evaluate([], uniform)

@@ -52,7 +52,7 @@ def test_no_term_falls_below_the_floor(graph):
     found = terms([drawn(graph, rng) for _ in range(1000)])
     centred = found.centred_below, found.centred_above, found.robust_below, found.robust_above
     assert min(values.min() for values in centred) >= -FLOOR - 1e-9
-    if graph != graphs.cops_and_robbers(4):
+    if graph.is_deterministic and graph != graphs.cops_and_robbers(4):  # others are seen often
         assert found.robust.min() < -FLOOR  # which terms around uncut predictions do
 
 

@@ -135,8 +135,8 @@ def evaluate(
     if settling.n_used == 0:
         raise ValueError(
             f"the log must have decisions with complete feedback, got {settling.n} decisions, "
-            f"{settling.n_without_feedback} of them without feedback and {settling.n_incomplete} "
-            "with part of it"
+            f"{settling.n_without_feedback} of them without feedback, {settling.n_incomplete} "
+            f"with part of it and {settling.n_silent} that reveal nothing"
         )
     mine, *others = rounds.terms()
     found = _Estimating(rounds.low, rounds.width, confidence, has_anytime=weights != "learned")

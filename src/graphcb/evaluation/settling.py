@@ -31,8 +31,8 @@ class Settling:
     """Decisions of a log, added in their order; those that count come back.
 
     A decision is settled by the first parts of its feedback that bring all that its action
-    certainly reveals; a default after waiting is such a part. What comes later is learned from,
-    but not counted: each loss is the one that was known when the decision was settled.
+    certainly reveals. A default after waiting is such a part, and a loss that comes later takes
+    its place. What else comes later was revealed by chance, and is not counted.
 
     One that can reveal nothing is settled together with the next one that can. Were it settled
     at once, decisions that wait for feedback would be missing more often than it, and every
@@ -75,19 +75,20 @@ class Settling:
 
 
 def _first_complete(row: LoggedDecision, feedback: LoggedFeedback) -> LoggedFeedback | None:
-    """The first parts of a feedback that make it complete; None if all of them do not."""
+    """What the first parts that make a feedback complete bring; None if all of them do not."""
     shown = row.graph.row(row.action_index)
     revealed = np.zeros(row.graph.n_actions, dtype=bool)
     if len(feedback.parts) < 2:
         revealed[feedback.action_indices] = True
         return feedback if is_complete(shown, revealed) else None
-    losses = np.zeros(row.graph.n_actions)
+    losses, complete = np.zeros(row.graph.n_actions), False
     for part in feedback.parts:
-        kept = shown[part.action_indices] > 0.0
+        kept = (revealed if complete else shown > 0.0)[part.action_indices]
         revealed[part.action_indices[kept]] = True
         losses[part.action_indices[kept]] = part.losses[kept]
-        if is_complete(shown, revealed):
-            places = np.flatnonzero(revealed)
-            actions = pick(row.actions, places)
-            return feedback._replace(actions=actions, action_indices=places, losses=losses[places])
-    return None
+        complete = is_complete(shown, revealed)
+    if not complete:
+        return None
+    places = np.flatnonzero(revealed)
+    actions = pick(row.actions, places)
+    return feedback._replace(actions=actions, action_indices=places, losses=losses[places])

@@ -33,7 +33,8 @@ class Judge:
 
     Rows are the policy, its favourite (the most likely action of each round), and each of the
     `actions`, unless there are many. Intervals of the actions hold for all of them together. A
-    round that does not offer an action could not have revealed it.
+    round that does not offer an action could not have revealed it. Intervals are of the losses
+    as they were when decisions were settled, means of those that took their place.
     """
 
     def __init__(self, actions: Sequence[str]) -> None:
@@ -52,7 +53,7 @@ class Judge:
         """Decisions, in an order that does not depend on their losses."""
         if not settled:
             return
-        terms = self._terms(settled)
+        terms = self._terms(settled, [self._guesses.add(one) for one in settled])
         parts = np.stack([terms.below, terms.above, terms.unseen])
         sums = self._sums[:, :, None] + np.cumsum(parts, axis=2)
         ends = self._ends.add(terms)
@@ -63,6 +64,13 @@ class Judge:
                 self.curve.add(n, (_means(sums[:, :, place]), ends[place]))
         self.n += len(settled)
         self._sums = sums[:, :, -1]
+
+    def replace(self, settled: Settled, losses: Floats) -> None:
+        """Give a decision that was settled by a default the losses that came later."""
+        guesses = [np.zeros(losses.size)] * 2
+        terms = self._terms([settled, settled._replace(losses=losses)], guesses)
+        before, after = np.moveaxis([terms.below, terms.above, terms.unseen], 2, 0)
+        self._sums = self._sums + (after - before)
 
     def policy(self) -> Judged:
         """The policy that wrote the log."""
@@ -93,11 +101,10 @@ class Judge:
         unseen = float(self._sums[2, row] / max(self.n, 1))
         return Judged(None if np.isnan(mean) else mean, float(ends[0]), float(ends[1]), unseen)
 
-    def _terms(self, settled: Sequence[Settled]) -> Terms:
+    def _terms(self, settled: Sequence[Settled], guesses: Sequence[Floats]) -> Terms:
         """The terms of all rows, (rows, decisions) each."""
         found = np.zeros((len(Terms._fields), 2 + len(self.actions), len(settled)))
         found[-1] = 1.0  # unseen, unless the round says otherwise
-        guesses = [self._guesses.add(one) for one in settled]
         groups: dict[tuple[FeedbackGraph, tuple[str, ...]], list[int]] = {}
         for place, one in enumerate(settled):
             groups.setdefault((one.graph, one.names), []).append(place)

@@ -4,10 +4,10 @@ import msgspec
 
 
 class ValueAnswer(msgspec.Struct):
-    """A mean in the problem's units, null if too little of it can be seen, and its interval.
+    """A mean in the problem's units and its interval, which holds with 95 % at all times at once.
 
-    The interval holds with 95 % at all times at once, and `unseen` is the share of decisions in
-    which the loss could not have been revealed.
+    The mean is null if nothing was seen of it, or if a share of it, `unseen`, could not have been
+    revealed; the interval counts this share at both ends of the range.
     """
 
     name: str
@@ -57,7 +57,7 @@ class FeedbackShown(msgspec.Struct):
     """Decisions that reveal something, how many have feedback, and how long it took.
 
     `by_default` have the default after waiting and no feedback, null if the problem has none; of
-    those with feedback, `replaced` had been judged by the default before it came.
+    those with feedback, `replaced` had the default before it came.
     """
 
     expected: int

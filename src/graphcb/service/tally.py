@@ -53,10 +53,21 @@ class Open:
         """Whether all that is certainly revealed is known."""
         return is_complete(self.shown, self.revealed)
 
+    @property
+    def own(self) -> Settled:
+        """It alone, with what is known by now and in the same arrays."""
+        return Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
+
     def settled(self) -> list[Settled]:
         """It and those before it, as they are judged."""
-        own = Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
-        return [*self.silent, own]
+        return [*self.silent, self.own]
+
+
+class ByDefault(NamedTuple):
+    """A decision that got the default after waiting."""
+
+    made_at: float
+    settled: Settled
 
 
 class VersionResult(NamedTuple):
@@ -114,7 +125,7 @@ class LiveTally:
         self._last = LiveWindow(0, Counter(), 0.0)  # the window that is not full yet
         self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
-        self._by_default: dict[int, float] = {}  # when these decisions were made
+        self._by_default: dict[int, ByDefault] = {}
         self._cells = 0
         self._silent: list[Settled] = []
         self._settled: list[Settled] = []
@@ -181,11 +192,14 @@ class LiveTally:
         if default:
             if one is None:
                 return
-            self._note_default(decision, one.made_at)
+            self._note_default(decision, one)
         elif decision in self._by_default:
+            late = self._by_default.pop(decision)
             self.n_by_default -= 1
             self.n_replaced += one is None
-            self._note_feedback(received_at - self._by_default.pop(decision))
+            self._note_feedback(received_at - late.made_at)
+            if one is None and self.has_estimates:
+                self._replace(late.settled, indices, losses)
         elif one is not None and not one.has_feedback:
             self._note_feedback(received_at - one.made_at)
         if one is None:
@@ -193,7 +207,7 @@ class LiveTally:
         one.has_feedback |= not default
         kept = one.shown[indices] > 0.0  # not what was revealed by chance, at an unknown rate
         one.revealed[indices[kept]] = True
-        one.losses[indices[kept]] = (losses[kept] - self._low) / self._width
+        one.losses[indices[kept]] = self._scaled(losses[kept])
         if one.is_complete or not self.has_estimates:
             del self._open[decision]
             self._cells -= one.n_cells
@@ -203,11 +217,22 @@ class LiveTally:
         self.n_answered += 1
         self.delays[bisect_left(DELAYS, delay)] += 1
 
-    def _note_default(self, decision: int, made_at: float) -> None:
+    def _note_default(self, decision: int, one: Open) -> None:
         self.n_by_default += 1
-        self._by_default[decision] = made_at
-        if len(self._by_default) > MOST_OPEN:
+        self._by_default[decision] = ByDefault(one.made_at, one.own)
+        most = min(MOST_OPEN, MOST_CELLS // len(one.names))
+        while len(self._by_default) > most:
             del self._by_default[next(iter(self._by_default))]
+
+    def _replace(self, settled: Settled, indices: Any, losses: Any) -> None:
+        """Losses that came take the place of the default; the rest was settled before."""
+        known = settled.revealed[indices]
+        values = settled.losses.copy()
+        values[indices[known]] = self._scaled(losses[known])
+        self.judge.replace(settled, values)
+
+    def _scaled(self, losses: Any) -> Any:
+        return (losses - self._low) / self._width
 
     def settle(self) -> None:
         """Judge what has become complete."""
