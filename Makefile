@@ -11,6 +11,9 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
+# What is given to a study, as in: make study-limits OPTIONS=--quick
+OPTIONS ?=
+
 .PHONY: help demo demo-service docs test test-slow test-oldest test-extras check bench clean
 
 help:
@@ -24,6 +27,7 @@ help:
 	@echo "make docs   the documentation site, into site/index.html"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make bench-faults  kills, interrupts, damage, full disks: is anything lost or confused?"
+	@echo "make study-NAME  bakeoff, limits, unknown-graphs or auctions, into results; OPTIONS=--quick needs no data"
 	@echo "make clean  remove .venv, results and caches"
 
 $(READY): pyproject.toml constraints.txt
@@ -92,6 +96,10 @@ bench: $(RIVALS) build/sabotage.so
 
 bench-%: $(RIVALS)
 	$(BIN)/python benchmarks/report.py $*
+
+study-bakeoff: $(RIVALS)
+study-%: $(READY)
+	$(BIN)/python benchmarks/study.py $* $(OPTIONS)
 
 clean:
 	rm -rf .venv .venv-oldest results site .pytest_cache .mypy_cache .ruff_cache .hypothesis build

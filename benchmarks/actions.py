@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from measure import in_words, part_arguments, print_table
+from studies.bakeoff.peers import as_pair, installed
+from studies.prepared import prepare
 
 from graphcb import SquareCBG, graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, Uniform
-from graphcb.experiments.peers import as_pair, installed
-from graphcb.experiments.prepared import prepare
 
 STREAMS = ("contraceptive", "german", "led7digit", "magic", "mushroom", "optdigits", "phoneme",
            "segment", "splice", "vehicle")  # fmt: skip

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from studies.prepared import prepare
 
 from graphcb import Conservative, SquareCBG
 from graphcb.experiments.loop import play, streams
-from graphcb.experiments.prepared import prepare
 from graphcb.experiments.progressive import ExampleRounds
 
 Floats = NDArray[np.float64]

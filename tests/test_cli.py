@@ -167,10 +167,6 @@ def test_reproduce_writes_a_table_a_figure_and_what_holds(short, capsys):
     [
         ("weak-feedback", "weak-feedback: regret with the best setting of each line"),
         ("misspecified", "the default: losses off by epsilon add less than epsilon * T"),
-        (
-            "unknown-graphs",
-            "where it matters: at c = 4, with which whoever knows the graph does well",
-        ),
     ],
 )
 def test_reproduce_draws_regret(name, said, tmp_path, monkeypatch, capsys):
