@@ -46,13 +46,13 @@ class AnytimeEnds:
     """Both ends of intervals for several policies, (..., n) terms each, valid at any time.
 
     The terms as they are and those around a guess each have half of `alpha`, and the better of
-    their ends is taken. Terms are added a piece at a time.
+    their ends is taken. Terms are added a piece at a time; those around a guess are at least
+    -floor.
     """
 
-    def __init__(self, alpha: float) -> None:
-        plain, centred = ((LowerEnds(0.25 * alpha, floor), LowerEnds(0.25 * alpha, floor))
-                          for floor in (0.0, FLOOR))  # fmt: skip
-        self._plain, self._centred = plain, centred
+    def __init__(self, alpha: float, *, floor: float = FLOOR) -> None:
+        self._plain = LowerEnds(0.25 * alpha), LowerEnds(0.25 * alpha)
+        self._centred = LowerEnds(0.25 * alpha, floor), LowerEnds(0.25 * alpha, floor)
 
     def add(self, terms: Terms) -> Floats:
         """The ends after each of some more decisions, (..., n, 2)."""
