@@ -41,11 +41,11 @@ def add_to(commands: Commands) -> None:
     role = serve.add_mutually_exclusive_group()
     role.add_argument(
         "--decide-only", action="store_true",
-        help="decide with what a learner publishes; needs --log postgresql://..., no PROBLEM",
+        help="decide with what a trainer publishes; needs --log postgresql://..., no PROBLEM",
     )  # fmt: skip
     role.add_argument(
         "--learn-only", action="store_true",
-        help="learn from what deciders write; waits while another learner is at work",
+        help="learn from what deciders write; waits while another trainer is at work",
     )  # fmt: skip
     serve.add_argument(
         "--most-stale", type=float, default=60.0, metavar="SECONDS",
@@ -99,7 +99,7 @@ def _serve(options: argparse.Namespace) -> None:
 
 
 def _check_role(options: argparse.Namespace) -> None:
-    """Refuse options that a decider or a learner has no use for."""
+    """Refuse options that a decider or a trainer has no use for."""
     from graphcb.decisions.storage import without_password
 
     role = "--decide-only" if options.decide_only else "--learn-only"
@@ -113,7 +113,7 @@ def _check_role(options: argparse.Namespace) -> None:
         )
     if options.decide_only and (options.problem is not None or options.seed is not None):
         given = "a problem file" if options.problem is not None else "--seed"
-        raise ValueError(f"`--decide-only` must be given without {given}: the learner has it")
+        raise ValueError(f"`--decide-only` must be given without {given}: the trainer has it")
 
 
 def _serve_demo(options: argparse.Namespace) -> None:
@@ -217,7 +217,7 @@ def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
 
 
 def _wait_for(opening: Callable[[], Any]) -> Any:
-    """What can be opened once the server, the learner, or the end of another one is there."""
+    """What can be opened once the server, the trainer, or the end of another one is there."""
     from graphcb.decisions import LogError
 
     said = ""

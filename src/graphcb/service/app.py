@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from graphcb.decisions import Decider, Policy
+from graphcb.decisions import Decider, Policy, Trainer
 from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem
 from graphcb.service import answers, pages, personalizer
@@ -50,7 +50,7 @@ class Service:
 
     def __init__(
         self,
-        policy: Policy | Decider,
+        policy: Policy | Decider | Trainer,
         *,
         keys: Keys | None = None,
         limits: RequestLimits | None = None,
@@ -128,8 +128,8 @@ class Service:
                 self.desk.start()
                 if self.desk.role != "decider":
                     tasks.append(asyncio.create_task(tend(self.desk, self._tend_every)))
-                if self.desk.role == "learner":
-                    tasks.append(asyncio.create_task(train(self.desk)))
+                if isinstance(self.desk.policy, Trainer):
+                    tasks.append(asyncio.create_task(train(self.desk, self.desk.policy)))
                 await send({"type": "lifespan.startup.complete"})
             else:
                 for task in tasks:

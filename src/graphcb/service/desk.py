@@ -43,7 +43,7 @@ class Desk:
     """
 
     def __init__(
-        self, policy: Policy | Decider, *, at_once: int = 256, most_waiting: int = 10_000
+        self, policy: Policy | Decider | Trainer, *, at_once: int = 256, most_waiting: int = 10_000
     ) -> None:
         self.policy = policy
         self.known_at = time.monotonic()  # when a learner last took in what had come

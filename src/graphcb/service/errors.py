@@ -50,7 +50,7 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
     if at_fault and is_refusal(problem) and not isinstance(problem, StaleSnapshot):
         return Refused(404 if isinstance(problem, LookupError) else 400, str(problem))
     if isinstance(problem, StaleSnapshot):
-        return Refused(503, "the learner is behind, or there is none; try again", RETRY)
+        return Refused(503, "the trainer is behind, or there is none; try again", RETRY)
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
         return Refused(503, "the log cannot be written at the moment; try again", RETRY)

@@ -3,10 +3,9 @@
 import asyncio
 import time
 
-from graphcb.decisions import Versions
+from graphcb.decisions import Trainer, Versions
 from graphcb.decisions.pruning import DAY
 from graphcb.decisions.together import Together
-from graphcb.decisions.training import take_in
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.errors import LOGGER
@@ -16,15 +15,15 @@ PAUSE = 0.05  # seconds that a learner waits for more
 AFTER_AN_ERROR = 0.2
 
 
-async def train(desk: Desk) -> None:
+async def train(desk: Desk, trainer: Trainer) -> None:
     """Take in what deciders write until it is cancelled; what fails is tried again.
 
-    That may be because another learner is at work; then this one waits to take over.
+    That may be because another trainer is at work; then this one waits to take over.
     """
     while True:
         pause, began = PAUSE, time.monotonic()
         try:
-            taken = await desk.ask(take_in, is_long=True)
+            taken = await desk.ask(trainer.take_in, is_long=True)
             if taken.is_all:
                 desk.known_at = began
             else:
