@@ -36,7 +36,7 @@ def succeed(
     changed = _what_loses_meaning(old, problem)
     if agent is not None:
         following = Learner(problem, agent, features=learner.features)
-        sentences = ["the agent that was given starts as it is; what was learned before is not used"]
+        sentences = ["the new agent starts as it is; what was learned before is not used"]
     elif changed:
         fresh = _untrained(innermost(learner.agent), problem, " and ".join(changed))
         following = Learner(problem, fresh, features=learner.features)
