@@ -55,7 +55,7 @@ def test_one_learns_what_others_decide(location):  # noqa: F811
         assert (shown["role"], shown["staleness"] < 60) == ("decider", True)
         assert learner.call("GET", "/v1/status")[1]["role"] == "learner"
         assert "graphcb_staleness_seconds" in deciders[0].ask("GET", "/metrics")[2].decode()
-        assert learner.call("GET", "/v1/live")[1]["n_decisions"] >= 20
+        assert learner.call("GET", "/v1/live")[1]["log"]["n_decisions"] >= 20
 
         status, refused = learner.call("POST", "/v1/decisions", ASK)
         assert (status, "this log has deciders" in refused["error"]["message"]) == (400, True)

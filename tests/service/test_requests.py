@@ -11,7 +11,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 import msgspec
 
 from graphcb.decisions.encoding import Encoded, decode
-from graphcb.service.guards import RequestLimits
+from graphcb.service.admission import RequestLimits
 from graphcb.service.requests import as_context
 
 LIMITS = RequestLimits()
