@@ -69,8 +69,8 @@ class Judge:
         """Give a decision that was settled by a default the losses that came later."""
         guesses = [np.zeros(losses.size)] * 2
         terms = self._terms([settled, settled._replace(losses=losses)], guesses)
-        before, after = np.moveaxis([terms.below, terms.above, terms.unseen], 2, 0)
-        self._sums = self._sums + (after - before)
+        parts = np.stack([terms.below, terms.above, terms.unseen])
+        self._sums = self._sums + (parts[:, :, 1] - parts[:, :, 0])
 
     def policy(self) -> Judged:
         """The policy that wrote the log."""
