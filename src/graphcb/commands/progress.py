@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
@@ -67,11 +67,11 @@ class Progress:
             self.say(f"graph: {'one per row' if player.graph is None else repr(player.graph)}")
             learns, problem = innermost(player.agent), model.learner.problem
             facts: list[tuple[str, str]] = [*guardrails_in_words(problem)]
-            if player.graph is not None and isinstance(learns, SquareCBG):
+            if player.graph is not None and isinstance(learns, InformationDirected | SquareCBG):
                 how = learns.explain(player.graph)
                 # What rules add to it is in columns; the facts say it in names.
                 has_rules = problem.limits is not None or problem.budgets
-                self.say(f"SquareCB.G by {how.partition('; ')[0] if has_rules else how}")
+                self.say(how.partition("; ")[0] if has_rules else how)
                 facts += cost_of_limits(problem)
             for name, text in facts:
                 self.say(f"{name}: {text}")

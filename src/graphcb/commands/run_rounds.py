@@ -7,9 +7,8 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from graphcb.agents import SquareCBG
 from graphcb.commands.guardrail_facts import run_facts, run_results
-from graphcb.commands.learner import check_runs, seed_of
+from graphcb.commands.learner import build_agent, check_runs, seed_of
 from graphcb.commands.outputs import PREDICTIONS
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret, in_words, regret_bound
@@ -88,8 +87,6 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
 
 
 def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedRun:
-    certify = options.gamma is not None
-    agent = SquareCBG(gamma=options.gamma, method=options.method or "auto", certify=certify)
     if options.problem is not None:
         problem = Problem.read(options.problem)
         check_runs(problem, options.problem)
@@ -105,7 +102,7 @@ def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedR
             feedback="rewards" if outcome == "rewards" else "losses",
             range=options.loss_range or _range(source, outcome),
         )
-    return FeaturedRun(Learner(problem, agent), seed=seed_of(options))
+    return FeaturedRun(Learner(problem, build_agent(options)), seed=seed_of(options))
 
 
 def _range(source: Source, outcome: str) -> tuple[float, float]:
