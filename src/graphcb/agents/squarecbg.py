@@ -137,6 +137,8 @@ class SquareCBG(Scheduled):
         as_one_of("method", self.method, METHODS)
         check_kind(self, "certificate", Certificate, type(None))
         check_counts(self, epoch=0)
+        if self._restarts and not self._needs_optimum:
+            raise ValueError("`epoch` must be that of the schedule, which never starts again")
         if self.fresh_oracle is not None:
             as_oracle(self.fresh_oracle, name="fresh_oracle")
         elif self._needs_optimum and not self.makes_oracle:
