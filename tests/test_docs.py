@@ -52,3 +52,34 @@ def test_decision_notes_named_anywhere_exist():
     for path in [*DOCUMENTS, *(path for path in sources if path.suffix in (".py", ".md"))]:
         named = re.findall(r"decisions/(\d{4})", path.read_text(encoding="utf-8"))
         assert set(named) <= known, path
+
+
+FILES = {
+    path.name
+    for room in ("src", "tests", "benchmarks", "docs")
+    for path in (ROOT / room).rglob("*")
+}
+SHORT = re.compile(r"`([\w/.{},-]+\.(?:py|md|toml|js)|[\w-]+(?:/[\w-]+)+)`")
+
+
+@pytest.mark.parametrize("name", ["docs/design.md", "docs/paper.md", "CONTRIBUTING.md"])
+def test_short_paths_exist(name):
+    """`graphs/families` is in the package, `contract/test_limits.py` in the tests, or a path."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    homes = (ROOT, ROOT / "src" / "graphcb", ROOT / "tests", ROOT / "docs")
+    named = {path for path in SHORT.findall(text) if path != "problem.toml"}
+    assert len(named) > 10
+    missing = {
+        path
+        for path in named
+        if not any((home / path).exists() for home in homes)
+        and not ("/" not in path and path in FILES)
+    }
+    assert missing == set()
+
+
+def test_every_room_is_in_the_design():
+    rooms = (DECISIONS.parent / "design.md").read_text(encoding="utf-8").partition("## Rooms")[2]
+    first_cells = re.findall(r"^\| (`.*?) \|", rooms, flags=re.MULTILINE)
+    named = {room for cell in first_cells for room in re.findall(r"`(\w+)`", cell)}
+    assert named == {path.stem for path in (ROOT / "src" / "graphcb").glob("[a-z]*")} - {"py"}

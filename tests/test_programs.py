@@ -72,14 +72,16 @@ def test_bids_in_real_auctions():
     assert learned > 1.1 * constant
 
 
-def test_a_page_widget_in_two_processes(tmp_path):
+def test_a_page_widget_in_two_processes(tmp_path, capsys):
     log, queue = tmp_path / "widget.db", tmp_path / "queue.jsonl"
-    earned = []
-    for _ in range(4):
-        for step in ("decide", "learn"):
-            command = [sys.executable, PROGRAMS / "page_widget.py", step, log, queue]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-        earned.append(float(done.stdout))
+    for step in ("decide", "learn"):
+        command = [sys.executable, PROGRAMS / "page_widget.py", step, log, queue]
+        first = subprocess.run(command, capture_output=True, text=True, check=True)
+    widget = load("page_widget")
+    for _ in range(3):  # as other processes would
+        widget.decide(log, queue)
+        widget.learn(log, queue)
+    earned = [float(first.stdout), *map(float, capsys.readouterr().out.split())]
     assert earned[-1] > 0.6 > earned[0]
     with graphcb.DecisionLog(log) as read:
         rows = list(read)

@@ -131,7 +131,7 @@ def test_every_agent_that_takes_limits_has_an_example_here():
 
 
 @pytest.mark.parametrize("name", BUILD)
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 3)  # 12 rounds each
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_probability_obeys_in_every_round(name, seed):
     rng = np.random.default_rng(seed)

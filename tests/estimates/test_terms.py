@@ -1,4 +1,4 @@
-"""Unbiased, covered, and sharper with the graph: over a thousand simulated logs."""
+"""Unbiased, covered, and sharper with the graph: over hundreds of simulated logs."""
 
 import importlib.util
 from pathlib import Path
@@ -17,7 +17,7 @@ spec = importlib.util.spec_from_file_location("simulated_logs", BENCHMARK)
 simulated = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(simulated)
 
-N_LOGS, N_DECISIONS = 1000, 2000
+N_LOGS, N_DECISIONS = 500, 1000
 UNSURE = FeedbackGraph(np.full((5, 5), 0.3) + 0.4 * np.eye(5))  # every edge is a chance
 GRAPHS = {
     "bandit": graphs.bandit(5),

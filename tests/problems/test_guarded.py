@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import (
@@ -79,7 +79,6 @@ def test_every_agent_obeys_the_limits_in_every_round(agent):
     assert agent is None or agent.rules is None  # the user's own object is left alone
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.floats(0.0, 0.3), min_size=3, max_size=3),
     st.lists(st.floats(0.4, 1.0), min_size=3, max_size=3),

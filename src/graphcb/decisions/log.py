@@ -189,16 +189,21 @@ def _logged_feedback(
     parts = []
     for row in rows:
         indices, losses = read_part(row, graph, location)
-        chosen = pick(actions, indices)
-        came = row.position, row.received_at, chosen, indices, losses
-        parts.append(LoggedFeedback(*came, is_default=row.source is not None))
+        part = LoggedFeedback(
+            row.position, row.received_at, pick(actions, indices), indices, losses
+        )
+        parts.append(part._replace(is_default=row.source is not None))
     if len(parts) == 1:
         return parts[0]._replace(parts=(parts[0],))
     ordered = sorted(known)
     indices = np.array(ordered, dtype=WHOLE)
     losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)
-    last = rows[-1]
-    chosen = pick(actions, indices)
-    waits = any(one.is_default for one in known.values())
-    came = last.position, last.received_at, chosen, indices, losses
-    return LoggedFeedback(*came, tuple(parts), waits)
+    return LoggedFeedback(
+        position=rows[-1].position,
+        received_at=rows[-1].received_at,
+        actions=pick(actions, indices),
+        action_indices=indices,
+        losses=losses,
+        parts=tuple(parts),
+        is_default=any(one.is_default for one in known.values()),
+    )

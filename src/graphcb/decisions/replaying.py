@@ -207,7 +207,7 @@ def _learn(
     indices, losses = read_part(row, graph, storage.location)
     then, now = source.versions.of(decision), source.versions.numbered(state.version)
     if then.number != now.number:
-        return learn_earlier(state, played, indices, losses, then.problem, now.problem)
+        return learn_earlier(state, played, indices, losses, then=then.problem, now=now.problem)
     return learn(state, played, indices, losses)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcb.checks import listed
-from graphcb.decisions.storage import ColumnTypes, Durability, LogError, check_process
+from graphcb.decisions.storage import ColumnTypes, Durability, LogError, another_process
 from graphcb.files import FileError
 
 # SQLite's names for its errors, and what to tell the user.
@@ -129,7 +129,8 @@ class SQLiteStorage:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
     def _usable(self) -> sqlite3.Connection:
-        check_process(self._process, self.location)
+        if self._process != os.getpid():
+            raise another_process(self._process, self.location)
         if self._connection is None:
             raise LogError(f"{self.location}: this log is closed")
         return self._connection

@@ -125,13 +125,12 @@ def open_storage(location: str, *, writes: bool, durability: Durability = "power
     return storage
 
 
-def check_process(process: int, location: str) -> None:
-    """Refuse what was opened before a fork: parent and child would answer for each other."""
-    if process != os.getpid():
-        raise LogError(
-            f"{location}: this was opened by and belongs to process {process}, not to this one, "
-            f"{os.getpid()}; a log has one writer: open it after the fork"
-        )
+def another_process(process: int, location: str) -> LogError:
+    """The error after a fork: parent and child would answer for each other."""
+    return LogError(
+        f"{location}: this was opened by and belongs to process {process}, not to this one, "
+        f"{os.getpid()}; a log has one writer: open it after the fork"
+    )
 
 
 def is_well_formed(location: str) -> bool:

@@ -19,7 +19,7 @@ from graphcb.decisions.storage import (
     Durability,
     LogError,
     Storage,
-    check_process,
+    another_process,
     new_storage,
     transaction,
     without_password,
@@ -117,7 +117,8 @@ class LogWriter:
 
     def check_process(self) -> None:
         """Refuse a forked child; this needs no lock, which another thread may have held."""
-        check_process(self._process, self.shown)
+        if self._process != os.getpid():
+            raise another_process(self._process, self.shown)
 
     def state(self) -> PolicyState:
         """The state that the log leads to, rebuilt from the log if it is not in memory."""
@@ -132,8 +133,16 @@ class LogWriter:
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
         state = self.state()  # first, as it may open the log again
-        known = self._counts, state, self.versions, self.start, self._waited
-        pending = Pending(self.storage, self.graphs, *known, has_deciders=self._has_deciders)
+        pending = Pending(
+            self.storage,
+            self.graphs,
+            self._counts,
+            state,
+            self.versions,
+            self.start,
+            self._waited,
+            has_deciders=self._has_deciders,
+        )
         self._state = None
         try:
             self._begin(pending.storage, state.position)

@@ -3,7 +3,6 @@
 from graphcb.problems.baselines import Baseline
 from graphcb.problems.defaults import Defaults
 from graphcb.problems.learner import Learner, problem_of
-from graphcb.problems.plain import plain_actions, plain_context
 from graphcb.problems.problem import Problem
 from graphcb.problems.recorded import Recorded
 from graphcb.problems.reveals import Reveals
@@ -17,8 +16,6 @@ __all__ = [
     "Recorded",
     "Reveals",
     "carry_rules",
-    "plain_actions",
-    "plain_context",
     "problem_of",
     "succeed",
 ]

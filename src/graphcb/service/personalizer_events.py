@@ -1,4 +1,4 @@
-"""Names that clients gave to decisions, in a table beside the log and in its transactions."""
+"""The events of Personalizer's clients: names for decisions, in a table beside the log."""
 
 import json
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _TABLE = (
 
 
 class Event(NamedTuple):
-    """A client's name for decisions: one for each slot, which is "" if there are no slots.
+    """A client's name for decisions by slot; the slot is "" where there are no slots.
 
     While it is `deferred`, rewards are `held` back and the model does not learn from them.
     """

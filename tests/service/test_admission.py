@@ -4,10 +4,9 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
+from graphcb.service.admission import Rates, RequestLimits
 from graphcb.service.errors import Refused
-from graphcb.service.guards import Rates, RequestLimits
 from graphcb.service.keys import Keys
-from graphcb.service.server import check_address
 
 ASKED = {"context": {"amount": 1.0}}
 
@@ -32,7 +31,7 @@ def test_keys_and_scopes(start, keys):
     status, answer = service.call("POST", "/v1/decisions", ASKED, bearer(reads))
     assert (status, answer["error"]["message"]) == (
         403,
-        "this needs a key with the scope 'decide', got read",
+        "the key must have the scope 'decide', got read",
     )
     path = f"/v1/decisions/{made['decision_id']}"
     assert service.call("GET", path, headers=bearer(reads))[0] == 200
@@ -41,7 +40,7 @@ def test_keys_and_scopes(start, keys):
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
     assert b"a key must be given in the header Authorization: Bearer KEY" in body
     status, answer = service.call("POST", "/v1/decisions", ASKED, bearer("guess"))
-    assert (status, answer["error"]["message"]) == (401, "the key is not known here")
+    assert (status, answer["error"]["message"]) == (401, "the key is unknown")
     for path in ("/v1/problem", "/v1/status", "/metrics"):
         assert service.call("GET", path)[0] == 401
         assert service.ask("GET", path, None, bearer(reads))[0] == 200
@@ -86,17 +85,8 @@ def test_pages_of_other_sites_are_kept_out(start):
         403,
         "pages of another origin must not call this service",
     )
-    assert service.call("GET", "/v1/status", headers={"Origin": service.address})[0] == 200
+    assert service.call("GET", "/v1/status", headers={"Origin": "http://localhost"})[0] == 200
     status, answer = service.call("GET", "/v1/status", headers={"Host": "example.com:8000"})
     assert status == 403
     assert answer["error"]["message"].startswith("the host must be one of localhost, 127.0.0.1")
     assert service.call("GET", "/v1/status", headers={"Host": "localhost:99"})[0] == 200
-
-
-def test_beyond_this_machine_keys_are_needed():
-    for host in ("127.0.0.1", "localhost", "::1", "127.8.9.10"):
-        check_address(host, has_keys=False)
-    for host in ("0.0.0.0", "::", "192.168.1.5", "example.com", ""):
-        check_address(host, has_keys=True)
-        with pytest.raises(ValueError, match="`--host` must be of this machine"):
-            check_address(host, has_keys=False)

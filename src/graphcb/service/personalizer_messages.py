@@ -1,4 +1,4 @@
-"""What Azure Personalizer's clients send, in its words."""
+"""The bodies of Azure Personalizer's requests and answers, in its words."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ Features = list[dict[str, Any]]
 
 
 class RankableAction(msgspec.Struct):
-    """An action and what is known of it."""
+    """An action and its features."""
 
     id: Name
     features: Features = []
@@ -26,7 +26,7 @@ class RankRequest(msgspec.Struct, rename="camel"):
 
 
 class Slot(msgspec.Struct, rename="camel"):
-    """A place for an action; its baseline is read and not used."""
+    """A place for an action; its `baseline_action` is read and ignored."""
 
     id: Name
     baseline_action: str | None = None
@@ -63,7 +63,30 @@ class SlotsRewardRequest(msgspec.Struct):
     reward: list[SlotReward]
 
 
-read_rank = msgspec.json.Decoder(RankRequest).decode
-read_slots = msgspec.json.Decoder(SlotsRequest).decode
-read_reward = msgspec.json.Decoder(RewardRequest).decode
-read_slots_reward = msgspec.json.Decoder(SlotsRewardRequest).decode
+class RankedAction(msgspec.Struct):
+    """An action, and how likely it was to be chosen."""
+
+    id: str
+    probability: float
+
+
+class RankAnswer(msgspec.Struct, rename="camel"):
+    """The actions, the chosen one first, then by probability."""
+
+    ranking: list[RankedAction]
+    event_id: str
+    reward_action_id: str
+
+
+class ChosenAction(msgspec.Struct, rename="camel"):
+    """The action of a slot."""
+
+    id: str
+    reward_action_id: str
+
+
+class SlotsAnswer(msgspec.Struct, rename="camel"):
+    """The action of each slot."""
+
+    event_id: str
+    slots: list[ChosenAction]
