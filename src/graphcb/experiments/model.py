@@ -59,9 +59,10 @@ class Model:
 
     def in_units(self, losses: Any) -> Any:
         """Means of losses as the file has them: rewards are the highest minus a loss."""
+        problem = self.learner.problem
         if isinstance(self.reading, RoundExamples):  # they are as in the file
             return losses
-        return self.reading.targets.as_values(losses)
+        return problem.range[1] - losses if problem.feedback == "rewards" else losses
 
     def best_of(self, examples: Examples, row: int) -> NDArray[np.intp]:
         """The actions of a row that cost least."""
