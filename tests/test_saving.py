@@ -191,8 +191,11 @@ def test_arrays_that_lie(tmp_path, member, text):
         ({"array": "none"}, "damaged"),
         ({"class": "Greedy", "attributes": {"act": 1}}, "cannot have the attribute 'act'"),
         ({"class": "Greedy", "attributes": {"__class__": 1}}, "cannot have the attribute"),
-        ({"class": "Greedy", "attributes": {}}, "no attribute 'oracle'"),
-        ({"class": "Greedy", "attributes": {"oracle": 1, "n_rounds": 0}}, "`oracle` must have the"),
+        ({"class": "Greedy", "attributes": {}}, "no attribute 'makes_oracle'"),
+        (
+            {"class": "Greedy", "attributes": {"oracle": 1, "makes_oracle": False, "n_rounds": 0}},
+            "`oracle` must have the",
+        ),
         ({"class": "Fixed", "attributes": {}}, "a Fixed with the attributes"),
         ({"class": "Fixed", "attributes": {"value": -1}}, "`gamma` must be a positive"),
         ({"class": "Status", "attributes": {}}, "holds a Status, which is not a class of graphcb"),

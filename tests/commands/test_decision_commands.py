@@ -204,7 +204,7 @@ def test_a_range_that_is_too_narrow(log, capsys):
 
 def test_evaluate_a_shadow(tmp_path, capsys):
     path = tmp_path / "shadow.db"
-    agent = graphcb.Shadow(graphcb.SquareCBG(), 0)
+    agent = graphcb.Shadow(graphcb.InformationDirected(), 0)
     with graphcb.Policy(path, agent, seed=0, durability="process-kill") as policy:
         for _ in range(100):
             made = policy.decide([1.0], graphcb.graphs.full_information(2))

@@ -21,6 +21,7 @@ import numpy as np
 
 from graphcb import (
     FileError,
+    InformationDirected,
     Limits,
     SquareCB,
     SquareCBG,
@@ -41,7 +42,7 @@ from graphcb.agents import (
     Uniform,
     hook,
 )
-from graphcb.experiments.model import EARLIER, Model
+from graphcb.experiments.model import Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
 
@@ -95,14 +96,14 @@ def examples():
     ]
     agents += [
         SquareCBG(ridge, gamma=exploration.FromGraphs(2.0), certify=True),
-        SquareCBG(),
+        InformationDirected(),
         SquareCB(copy.deepcopy(linear)),
         Greedy(copy.deepcopy(sparse)),
         EpsilonGreedy(copy.deepcopy(alone[2])),
         Uniform(),
         Greedy(copy.deepcopy(linear), budgets=budgets),
-        SquareCBG(budgets=budgets[:1]),
-        SquareCBG(limits=Limits(floors=0.1, caps={1: 0.5})),
+        InformationDirected(budgets=budgets[:1]),
+        InformationDirected(limits=Limits(floors=0.1, caps={1: 0.5})),
         SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
         Greedy(copy.deepcopy(linear), limits=GROUP),
         EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
@@ -112,7 +113,7 @@ def examples():
     ]
     for agent in agents:
         use(agent)
-    begun = SquareCBG(budgets=budgets[1:2])
+    begun = InformationDirected(budgets=budgets[1:2])
     begun.act(DENSE[0], graphs.bandit(ACTIONS))
     agents.append(begun)
     targets = Targets(("a", "b", "c"))
@@ -330,7 +331,7 @@ def lie_in_description(owner, path, arrays, rng):
     key = path[-1]
     kind = rng.integers(10)
     if key == "class":
-        names = sorted({kind.__name__ for kind in (*saving._OURS, *EARLIER)})
+        names = sorted({kind.__name__ for kind in saving._OURS})
         owner[key] = str(rng.choice([*names, "VowpalWabbit", "object"]))
     elif kind == 0 and isinstance(owner, dict):
         del owner[key]
@@ -379,7 +380,7 @@ def main(n_lies, seed):
         rng = np.random.default_rng([seed, k])
         content, what = lie(things[k % len(things)], rng)
         try:
-            thing = saving.from_bytes(content, where="lie.npz", classes=EARLIER)
+            thing = saving.from_bytes(content, where="lie.npz")
             use(thing)
             used += 1
         except FileError as problem:

@@ -26,6 +26,7 @@ from graphcb import (
 from graphcb.agents import (
     EpsilonGreedy,
     Greedy,
+    InformationDirected,
     Played,
     SquareCB,
     SquareCBG,
@@ -49,7 +50,7 @@ BUILD = {
     "greedy": lambda limits: Greedy(ridge(), limits=limits),
     "epsilon-greedy": lambda limits: EpsilonGreedy(ridge(), epsilon=0.2, limits=limits),
     "SquareCB": lambda limits: SquareCB(ridge(), gamma=SquareRoot(4.0, "n_actions"), limits=limits),
-    "SquareCBG()": lambda limits: SquareCBG(limits=limits),
+    "information-directed": lambda limits: InformationDirected(limits=limits),
     "a number": lambda limits: SquareCBG(ridge(), gamma=20.0, certify=True, limits=limits),
     "value": lambda limits: SquareCBG(ridge(), gamma=Automatic(4.0), limits=limits),
     "optimum": lambda limits: SquareCBG(ridge(), gamma=Doubling(30, 0.5), limits=limits),

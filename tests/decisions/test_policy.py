@@ -11,7 +11,15 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import graphcb
-from graphcb import Decision, DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs
+from graphcb import (
+    Decision,
+    DecisionLog,
+    FeedbackGraph,
+    InformationDirected,
+    Policy,
+    SquareCBG,
+    graphs,
+)
 from graphcb.decisions import LogError, ReplayError, replay
 from graphcb.decisions.transition import uniform_at
 from graphcb.oracles import (
@@ -400,7 +408,7 @@ class TestForms:
             FeedbackGraph.from_structure(Rule()),
             graphs.disjoint_cliques([2, 3]),
         ]
-        with Policy(new_log(), SquareCBG(OnlineRidge(600, 2)), seed=0) as policy:
+        with Policy(new_log(), InformationDirected(OnlineRidge(600, 2)), seed=0) as policy:
             for graph in forms * 2:
                 identifiers = np.arange(graph.n_actions)
                 decision = policy.decide([0.3, 0.4], graph, identifiers)

@@ -31,7 +31,7 @@ def run(server, statement):
 
 
 def again(policy):
-    policy.feedback(f"{policy._log.start.name}-1", {})
+    policy.feedback(f"{policy._log.start.name}-1-{'0' * 16}", {})
 
 
 @pytest.mark.parametrize("first", [lambda policy: one_round(policy, 5), again])

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Learner, Policy, Problem, SquareCBG, Uniform, graphs, save
+from graphcb import (
+    DecisionLog,
+    InformationDirected,
+    Learner,
+    Policy,
+    Problem,
+    Uniform,
+    graphs,
+    save,
+)
 from graphcb.cli import main
 from graphcb.evaluation import as_saved, constant, evaluate, greedy, uniform
 
@@ -79,7 +88,7 @@ def test_the_rows_of_a_log_without_a_problem_are_judged_as_before(tmp_path):
 def test_actions_with_features(tmp_path):
     problem = Problem("each round", reveals="full-information", feedback="rewards")
     rng = np.random.default_rng(0)
-    with Policy(tmp_path / "a.db", SquareCBG(), problem=problem, seed=0) as policy:
+    with Policy(tmp_path / "a.db", InformationDirected(), problem=problem, seed=0) as policy:
         for n in range(60):
             items = {f"i{n}-{k}": {"price": float(rng.uniform(0, 10))} for k in range(3)}
             made = policy.decide({}, actions=items)

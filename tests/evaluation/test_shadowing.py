@@ -7,6 +7,7 @@ from graphcb import (
     Conservative,
     DecisionLog,
     FeedbackGraph,
+    InformationDirected,
     Learner,
     Policy,
     Problem,
@@ -71,7 +72,7 @@ def test_it_is_what_the_agent_played_bit_for_bit(wrap, tmp_path):
 
 
 def test_the_gain_is_estimated_with_an_interval(tmp_path):
-    write(tmp_path / "log.db", Shadow(SquareCBG(), 1), LOOK, n=300)
+    write(tmp_path / "log.db", Shadow(InformationDirected(), 1), LOOK, n=300)
     with DecisionLog(tmp_path / "log.db") as log:
         found = evaluate(log, shadow(log), against=logged)
         rows = list(log)
@@ -111,7 +112,7 @@ def test_where_the_baseline_shows_nothing_the_oracle_has_to_say_it(tmp_path):
 
 def test_a_shadow_inside_a_learner(tmp_path):
     problem = Problem(["keep", "change"], reveals="full_information", feedback="rewards")
-    learner = Learner(problem, Shadow(SquareCBG(), 0))
+    learner = Learner(problem, Shadow(InformationDirected(), 0))
     with Policy(tmp_path / "log.db", learner, seed=0, durability="process-kill") as policy:
         for _ in range(60):
             made = policy.decide({"x": 1.0})

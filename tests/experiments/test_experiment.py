@@ -113,13 +113,14 @@ def test_a_line_for_each_agent_of_a_list():
         ("SquareCB.G, TwoThirds", TwoThirds(2.0, 8.0)),
         ("SquareCB.G, SquareRoot", SquareRoot(2.0, 16.0)),
         ("SquareCB", SquareRoot(2.0, "n_actions")),
-        ("SquareCBG()", None),
+        ("information-directed", None),
     ],
 )
 def test_the_numbers_of_the_graph_are_in_gamma(agent, gamma):
     experiment = read("weak-feedback")
     line = next(ln for ln in experiment.lines if ln.label == f"{agent}, blocks, d = 8")
-    assert line.build(experiment.problem_of(line), 0.0, 2.0).schedule == gamma
+    built = line.build(experiment.problem_of(line), 0.0, 2.0)
+    assert getattr(built, "schedule", None) == gamma
 
 
 def test_what_misspecification_is_drawn_against():

@@ -79,7 +79,7 @@ def test_all_hold():
         ("Greedy(budgets=...)", {"beyond_band": 0.1}, "never ahead by more than the band"),
         (OURS, {"spent": 0.506, "price": 0.0}, "at most 1 % above the budget"),
         (OURS, {"spent": 0.494}, "where the budget has a price"),
-        (OURS, {"loss": 0.5}, "unseen streams: mean loss of SquareCBG below clip"),
+        (OURS, {"loss": 0.5}, "unseen streams: mean loss of InformationDirected below clip"),
         (CONSERVATIVE, {"room": -0.01}, "epsilon = 0.1: never above 1.1 times the baseline"),
         (ALONE, {"largest_ratio": 1.05}, "the agent alone is above 1.1"),
         (CONSERVATIVE, {"loss": 0.41}, "ends below the baseline"),

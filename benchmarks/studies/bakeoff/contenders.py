@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from graphcb.agents import Agent, EpsilonGreedy, Greedy, SquareCB, SquareCBG
+from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, SquareCB, SquareCBG
 from graphcb.experiments.curves import Setting
 from graphcb.exploration import Automatic, SquareRoot
 from graphcb.oracles import DefaultOracle, LogisticOGD, OnlineRidge, Oracle
@@ -106,7 +106,7 @@ def _epsilon_greedy(contender: Contender, stream: Prepared, setting: Setting) ->
 
 
 def _default(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
-    return SquareCBG(DefaultOracle(stream.graph.n_actions))
+    return InformationDirected(DefaultOracle(stream.graph.n_actions))
 
 
 def _options(contender: Contender, setting: Setting) -> dict[str, float]:

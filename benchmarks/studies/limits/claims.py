@@ -54,12 +54,12 @@ def measured(curve: Curve, name: str) -> float:
 
 
 def miss(curve: Curve) -> float:
-    """What was spent at the end above the budget, in dear actions; negative below it."""
+    """What was spent at the end above the budget, in costly actions; negative below it."""
     return float(curve.rounds[-1]) * (measured(curve, "spent") - curve.setting.c)
 
 
 def is_kept(curve: Curve) -> bool:
-    """Whether what was spent is within 1 % of the budget, or one dear action."""
+    """Whether what was spent is within 1 % of the budget, or one costly action."""
     return abs(miss(curve)) <= _allowed(curve)
 
 
@@ -90,7 +90,7 @@ def _band(runs: LimitRuns) -> Verdict:
     n_rounds = sum(int(one.rounds[-1]) for one in held)
     return Verdict(
         "budgets: spending is never ahead by more than the band, in any round of any run",
-        f"{len(held)} runs, {n_rounds:,} rounds; the closest is {-worst:.4f} dear actions below",
+        f"{len(held)} runs, {n_rounds:,} rounds; the closest is {-worst:.4f} costly actions below",
         worst <= ROUNDING,
     )
 
@@ -99,8 +99,8 @@ def _not_above(runs: LimitRuns) -> Verdict:
     ours = runs.of(OURS)
     kept = [miss(one) <= _allowed(one) for one in ours]
     return Verdict(
-        "SquareCBG: at the end at most 1 % above the budget, or one dear action",
-        f"{sum(kept)} of {len(kept)} runs; the most is {max(map(miss, ours)):.2f} dear actions",
+        "InformationDirected: at the end at most 1 % above the budget, or one costly action",
+        f"{sum(kept)} of {len(kept)} runs; the most is {max(map(miss, ours)):.2f} costly actions",
         all(kept),
     )
 
@@ -110,8 +110,9 @@ def _spent(runs: LimitRuns) -> Verdict:
     kept = [is_kept(one) for one in bound]
     least = min(map(miss, bound), default=0.0)
     return Verdict(
-        "SquareCBG: where the budget has a price at the end, spent within 1 %, or one dear action",
-        f"{sum(kept)} of {len(kept)} runs; the least is {least:.2f} dear actions",
+        "InformationDirected: where the budget has a price at the end, spent within 1 %, or one "
+        "costly action",
+        f"{sum(kept)} of {len(kept)} runs; the least is {least:.2f} costly actions",
         all(kept),
     )
 
@@ -121,7 +122,7 @@ def _clipped(runs: LimitRuns) -> Verdict:
     return Verdict(
         "clip and renormalise is ahead by more than the band in some round",
         f"in {sum(b > ROUNDING for b in beyond)} of {len(beyond)} runs; by up to "
-        f"{max(beyond):.1f} dear actions",
+        f"{max(beyond):.1f} costly actions",
         max(beyond) > ROUNDING,
     )
 
@@ -138,7 +139,7 @@ def _lower(runs: LimitRuns, rival: str, group: str, streams: Sequence[str]) -> V
     ]
     shown = ", ".join(f"{ours:.3f}/{other:.3f}" for ours, other in pairs)
     return Verdict(
-        f"{group}: mean loss of SquareCBG below {rival} at every budget",
+        f"{group}: mean loss of InformationDirected below {rival} at every budget",
         f"{shown}; on single streams {sum(single)} of {len(single)}",
         all(ours < other for ours, other in pairs),
     )

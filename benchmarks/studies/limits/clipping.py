@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import Oracle
 
@@ -13,15 +13,15 @@ Floats = NDArray[np.float64]
 
 
 class ClipAndRenormalise:
-    """`SquareCBG` whose dear actions are clipped to the rate; the others are scaled up.
+    """`InformationDirected` whose costly actions are clipped to the rate; the others are scaled up.
 
-    All dear actions are scaled by the same factor, so that the expected cost is at most `rate`.
+    All costly actions are scaled by the same factor, so that the expected cost is at most `rate`.
     What is cut goes to actions that cost nothing: in proportion to their probabilities, or, where
     they have none, to the one that looks best. Draws can still spend more than the rate.
     """
 
     def __init__(self, oracle: Oracle, costs: Floats, rate: float) -> None:
-        self.agent, self.oracle = SquareCBG(oracle), oracle
+        self.agent, self.oracle = InformationDirected(oracle), oracle
         self.costs, self.rate = costs, rate
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:

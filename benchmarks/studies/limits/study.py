@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Budget, Conservative, EpsilonGreedy, Greedy, SquareCBG
+from graphcb.agents import Agent, Budget, Conservative, EpsilonGreedy, Greedy, InformationDirected
 from graphcb.agents.pacing import Account
 from graphcb.experiments.curves import Curve, Seconds, Setting, record
 from graphcb.experiments.progressive import PlayedRows, Player
@@ -30,16 +30,16 @@ Floats = NDArray[np.float64]
 
 NAME = "limits"
 
-OURS = "SquareCBG(budgets=...)"
+OURS = "InformationDirected(budgets=...)"
 EPSILON_GREEDY = "EpsilonGreedy(budgets=...)"
 GREEDY = "Greedy(budgets=...)"
 CLIPPED = "clip and renormalise"
 MIX = "best constant mix"
-FREE = "SquareCBG(), no budget"
+FREE = "InformationDirected(), no budget"
 BUDGETED = (OURS, EPSILON_GREEDY, GREEDY, CLIPPED, MIX)
 
 CONSERVATIVE = "Conservative"
-ALONE = "SquareCBG() alone"
+ALONE = "InformationDirected() alone"
 BASELINE = "baseline"
 
 EPSILON = 0.1  # of epsilon-greedy
@@ -150,12 +150,12 @@ def costs_of(spec: Mapping[str, Any], graph: FeedbackGraph) -> Floats:
 def _agent(setting: Setting, costs: Floats) -> Any:
     oracle = DefaultOracle(costs.size)
     if setting.agent == FREE:
-        return SquareCBG(oracle)
+        return InformationDirected(oracle)
     if setting.agent == CLIPPED:
         return ClipAndRenormalise(oracle, costs, setting.c)
     budgets = [Budget("costs", dict(enumerate(costs.tolist())), setting.c)]
     if setting.agent == OURS:
-        return SquareCBG(oracle, budgets=budgets)
+        return InformationDirected(oracle, budgets=budgets)
     if setting.agent == GREEDY:
         return Greedy(oracle, budgets=budgets)
     return EpsilonGreedy(oracle, epsilon=EPSILON, budgets=budgets)
@@ -205,7 +205,7 @@ def _play_baseline(setting: Setting, stream: Prepared, place: int) -> Curve:
     theirs = np.concatenate([piece.losses[:, baseline] for piece in stream.pieces])
     losses, measured = theirs, {}
     if setting.agent != BASELINE:
-        agent: Any = SquareCBG(DefaultOracle(stream.graph.n_actions))
+        agent: Any = InformationDirected(DefaultOracle(stream.graph.n_actions))
         if setting.agent == CONSERVATIVE:
             agent = Conservative(agent, baseline, epsilon=setting.c)
         losses = _played(agent, stream, setting.seed).losses

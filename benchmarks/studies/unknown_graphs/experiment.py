@@ -5,7 +5,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, cast
 
-from graphcb.agents import Agent, SquareCBG, SquareCBUG
+from graphcb.agents import Agent, InformationDirected, OnPredictedGraph, SquareCBG, SquareCBUG
 from graphcb.experiments import experiment, lines, problems
 from graphcb.experiments.lines import Kind, Line
 from graphcb.experiments.problems import ExperimentProblem
@@ -74,7 +74,7 @@ def _learned(choose: Callable[[Uninformed], GraphOracle]) -> Callable[..., Agent
 def _default(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
     """No gamma, and the default oracle of losses."""
     graph_oracle = _uninformed(line, problem).graph_oracle("log")
-    return cast(Agent, SquareCBUG(graph_oracle=graph_oracle))
+    return cast(Agent, OnPredictedGraph(InformationDirected(), graph_oracle))
 
 
 def _uninformed(line: Line, problem: ExperimentProblem) -> Uninformed:
@@ -98,7 +98,7 @@ lines.KINDS.update(
             _learned(lambda it: it.graph_oracle("squared")), "c", 1.0
         ),
         "SquareCB.UG, a guess": Kind(_learned(lambda it: Guess(it.guess)), "c", 1.0),
-        "SquareCBUG()": Kind(_default, "none", has_oracle=False),
+        "information-directed, log loss": Kind(_default, "none", has_oracle=False),
     }
 )
 curves.COLOURS.update(
@@ -107,7 +107,7 @@ curves.COLOURS.update(
         "SquareCB.UG, log loss": ("#a50f15", "#de2d26", "#fb6a4a"),
         "SquareCB.UG, squared loss": ("#dd1c77", "#df65b0", "#d4b9da"),
         "SquareCB.UG, a guess": ("#8c6d31", "#bd9e39", "#e7ba52"),
-        "SquareCBUG()": ("#0099c6", "#41b6c4", "#a1dab4"),
+        "information-directed, log loss": ("#0099c6", "#41b6c4", "#a1dab4"),
     }
 )
 regret.COLOURS.update(
@@ -116,6 +116,6 @@ regret.COLOURS.update(
         "SquareCB.UG, log loss": "#a50f15",
         "SquareCB.UG, squared loss": "#df65b0",
         "SquareCB.UG, a guess": "#bd9e39",
-        "SquareCBUG()": "#31a354",
+        "information-directed, log loss": "#31a354",
     }
 )

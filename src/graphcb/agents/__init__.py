@@ -4,7 +4,9 @@ from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.conservative import Conservative
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
+from graphcb.agents.information_directed import InformationDirected
 from graphcb.agents.pacing import Account
+from graphcb.agents.predicted_graph import OnPredictedGraph
 from graphcb.agents.rules import Rules
 from graphcb.agents.shadow import Shadow
 from graphcb.agents.spending import Spending
@@ -29,6 +31,8 @@ __all__ = [
     "Conservative",
     "EpsilonGreedy",
     "Greedy",
+    "InformationDirected",
+    "OnPredictedGraph",
     "Played",
     "Rules",
     "Shadow",

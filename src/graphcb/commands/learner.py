@@ -4,15 +4,17 @@ import argparse
 import dataclasses
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
-from graphcb.experiments.model import ColumnReading, Model, features_of
+from graphcb.experiments.model import ColumnReading, Model, Reading, features_of
+from graphcb.exploration import Method
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import (
     DefaultOracle,
+    ForecastingOracle,
     LinearAdaGrad,
     LinearOGD,
     LogisticOGD,
@@ -61,9 +63,7 @@ def build_model(source: Source, options: argparse.Namespace) -> Model:
         learner, reading = _by_problem(source, options)
     else:
         reading = first_look(source, ReadOptions(**_given(options)))
-        learner = Learner(
-            _problem(reading, options), build_agent(options, _oracle(options, reading))
-        )
+        learner = Learner(_problem(reading, options), build_agent(options, reading))
     return Model(learner, reading, seed=seed_of(options))
 
 
@@ -101,18 +101,20 @@ def refuse(options: argparse.Namespace, name: str, why: str) -> None:
         raise ValueError(f"`--{name.replace('_', '-')}` must not be given {why}")
 
 
-def build_agent(options: argparse.Namespace, oracle: Oracle | None = None) -> SquareCBG:
-    """SquareCB.G with the oracle, gamma and method of the options."""
-    certify: bool = options.gamma is not None
-    method: Any = options.method or "auto"
+def build_agent(
+    options: argparse.Namespace, reading: Reading | None = None
+) -> InformationDirected | SquareCBG:
+    """SquareCB.G if the options ask for it or the oracle does not say how sure it is.
+
+    Rows that bring their own actions have no oracle to choose.
+    """
+    of_rounds = reading is None or isinstance(reading, RoundExamples)
+    oracle = None if of_rounds else _oracle(options, cast(ColumnReading, reading))
+    forecasts = oracle is None or isinstance(oracle, ForecastingOracle)
+    if options.gamma is None and options.method is None and forecasts:
+        return InformationDirected(oracle)
+    certify, method = options.gamma is not None, cast(Method, options.method or "auto")
     return SquareCBG(oracle, gamma=options.gamma, method=method, certify=certify)
-
-
-def agent_like(model: Model, options: argparse.Namespace) -> SquareCBG:
-    """A new agent like that of a model that was built from these options."""
-    if isinstance(model.reading, RoundExamples):
-        return build_agent(options)
-    return build_agent(options, _oracle(options, model.reading))
 
 
 def seed_of(options: argparse.Namespace) -> int:
@@ -235,7 +237,7 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, C
         problem = dataclasses.replace(problem, features=features_of(reading))
     elif isinstance(reading, TableExamples):
         reading = _as_declared(reading, problem.features)
-    return Learner(problem, build_agent(options, _oracle(options, reading))), reading
+    return Learner(problem, build_agent(options, reading)), reading
 
 
 def _oracle(options: argparse.Namespace, reading: ColumnReading) -> Oracle:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
@@ -169,11 +169,11 @@ def _facts(model: Model) -> Iterator[str]:
         yield f"{len(actions)} actions: {listed(actions)}"
         yield f"graph: {'one per row' if graph is None else repr(graph)}"
     learns = innermost(model.learner.agent)
-    if graph is not None and isinstance(learns, SquareCBG):
+    if graph is not None and isinstance(learns, InformationDirected | SquareCBG):
         how = learns.explain(graph)
         # What rules add to it is in columns; the facts say it in names.
         has_rules = problem.limits is not None or problem.budgets
-        yield f"SquareCB.G by {how.partition('; ')[0] if has_rules else how}"
+        yield how.partition("; ")[0] if has_rules else how
         facts += cost_of_limits(problem)
     for name, text in facts:
         yield f"{name}: {text}"

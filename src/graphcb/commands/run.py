@@ -10,7 +10,7 @@ from typing import Any
 
 from graphcb.checks import as_count
 from graphcb.commands.command import Commands
-from graphcb.commands.learner import agent_like, build_model, load_model, seed_of
+from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
 from graphcb.commands.outputs import PREDICTIONS, asked, check_outputs
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret
@@ -125,10 +125,10 @@ def _graph_file(options: argparse.Namespace) -> str | None:
 
 def _comparison(model: Model, options: argparse.Namespace) -> Comparison:
     """What the model is scored beside: a rival for the figure, repeats for the other seeds."""
-    rival = agent_like(model, options) if options.plot else None
+    rival = build_agent(options, model.reading) if options.plot else None
     first = seed_of(options)
     others = range(first + 1, first + (options.seeds or 1))
-    repeats = [model.repeat(agent_like(model, options), seed) for seed in others]
+    repeats = [model.repeat(build_agent(options, model.reading), seed) for seed in others]
     return Comparison(model, rival, seed=first, repeats=repeats)
 
 

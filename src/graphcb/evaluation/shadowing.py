@@ -19,7 +19,7 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
 
     >>> import pathlib, tempfile, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
-    >>> agent = graphcb.Shadow(graphcb.SquareCBG(), 0)
+    >>> agent = graphcb.Shadow(graphcb.InformationDirected(), 0)
     >>> with graphcb.Policy(file, agent, seed=0) as policy:
     ...     for _ in range(100):
     ...         made = policy.decide([1.0], graphcb.graphs.full_information(2))

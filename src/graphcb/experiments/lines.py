@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
-from graphcb.agents import Agent, EpsilonGreedy, Greedy, SquareCB, SquareCBG
+from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, SquareCB, SquareCBG
 from graphcb.checks import as_one_of
 from graphcb.experiments.problems import ExperimentProblem
 from graphcb.exploration import Method, SquareRoot, TwoThirds
@@ -101,7 +101,7 @@ KINDS: dict[str, Kind] = {
     "SquareCB": Kind(_squarecb, "c", "n_actions"),
     "SquareCB.G, TwoThirds": Kind(_two_thirds, "c", "weak_domination_number"),
     "SquareCB.G, SquareRoot": Kind(_squarecbg, "c", "independence_number"),
-    "SquareCBG()": Kind(lambda *_: SquareCBG(), "none", has_oracle=False),
+    "information-directed": Kind(lambda *_: InformationDirected(), "none", has_oracle=False),
     "greedy": Kind(lambda line, problem, oracle, c: Greedy(oracle), "none"),
     "epsilon-greedy": Kind(
         lambda line, problem, oracle, c: EpsilonGreedy(oracle, epsilon=c), "epsilon"

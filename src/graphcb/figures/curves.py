@@ -17,7 +17,7 @@ from graphcb.files import atomic_write
 COLOURS = {
     "SquareCB.G": ("#08519c", "#3182bd", "#6baed6"),
     "SquareCB": ("#a63603", "#e6550d", "#fd8d3c"),
-    "SquareCBG()": ("#01665e", "#35978f", "#80cdc1"),
+    "information-directed": ("#01665e", "#35978f", "#80cdc1"),
     "greedy": ("#54278f", "#756bb1", "#9e9ac8"),
     "best constant action": ("#252525", "#636363", "#969696"),
 }

@@ -12,7 +12,7 @@ COLOURS = {
     "SquareCB.G": "#08519c",
     "SquareCB.G, TwoThirds": "#08519c",
     "SquareCB.G, SquareRoot": "#6baed6",
-    "SquareCBG()": "#31a354",
+    "information-directed": "#31a354",
     "SquareCB": "#e6550d",
     "greedy": "#756bb1",
     "epsilon-greedy": "#9e9ac8",

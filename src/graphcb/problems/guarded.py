@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Budget, Conservative, Rules, Shadow, SquareCBUG
+from graphcb.agents import Agent, Budget, Conservative, OnPredictedGraph, Rules, Shadow
 from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
 from graphcb.problems.baselines import Baseline
@@ -30,8 +30,8 @@ def guarded(agent: Any, problem: Problem) -> Any:
     if not problem.has_fixed_actions and not hasattr(inner, "rules"):
         raise TypeError(
             "`agent` must take names in `act`, as the baseline is one of the actions that come "
-            f"with each round, got {type(inner).__name__}; use SquareCBG, SquareCB, Greedy or "
-            "EpsilonGreedy"
+            f"with each round, got {type(inner).__name__}; use InformationDirected, SquareCBG, "
+            "SquareCB, Greedy or EpsilonGreedy"
         )
     expected = _with_baseline(inner, problem, problem.baseline)
     if whole is inner:
@@ -52,7 +52,7 @@ def innermost(agent: Any) -> Any:
 def explorer_of(agent: Any) -> Any:
     """The agent whose oracle predicts the losses; it may explore a graph that another predicts."""
     inner = innermost(agent)
-    return inner.explorer if isinstance(inner, SquareCBUG) else inner
+    return inner.explorer if isinstance(inner, OnPredictedGraph) else inner
 
 
 def around(outer: Any, inner: Any) -> Any:
@@ -93,7 +93,8 @@ def _with_rules(agent: Any, problem: Problem) -> Any:
     if not hasattr(agent, "rules"):
         raise TypeError(
             "`agent` must take limits and budgets, as the problem has them, got "
-            f"{type(agent).__name__}; use SquareCBG, SquareCB, Greedy or EpsilonGreedy"
+            f"{type(agent).__name__}; use InformationDirected, SquareCBG, SquareCB, Greedy or "
+            "EpsilonGreedy"
         )
     if agent.rules is not None:
         if agent.limits == limits and agent.budgets == budgets:

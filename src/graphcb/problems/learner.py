@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Greedy, SquareCBG, UninformedAgent
+from graphcb.agents import Agent, Greedy, InformationDirected, UninformedAgent
+from graphcb.agents.prediction import Predicts
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
@@ -35,10 +36,10 @@ class Learner:
 
     Contexts are dicts, rows or texts, which an `Encoder` turns into what an oracle takes.
     Actions are names. What is learned are losses or rewards within the problem's range. The
-    `agent` inside, `SquareCBG()` if left out, gets rows, column numbers and losses between 0
-    and 1. Where the problem's graph is not known beforehand, it is a `SquareCBUG`, whose graph
-    oracle the problem chooses; edges then depend on the context if all features are declared to
-    be numbers.
+    `agent` inside, `InformationDirected()` if left out, gets rows, column numbers and losses
+    between 0 and 1. Where the problem's graph is not known beforehand, it is an
+    `OnPredictedGraph` whose graph oracle the problem chooses; edges then depend on the context if
+    all features are declared to be numbers.
 
     Where actions come with each round, `actions` is a list of names or a mapping from names to
     features, and the agent inside has an `oracles.ActionFeatureOracle`. What it knows of an
@@ -86,7 +87,7 @@ class Learner:
             check_features(features)
             self.agent: Any = guarded(uninformed(agent, problem, self.encoder), problem)
         else:
-            agent = SquareCBG() if agent is None else agent
+            agent = InformationDirected() if agent is None else agent
             self.agent = guarded(self._with_oracle(agent), problem)
 
     __repr__ = describe
@@ -291,11 +292,12 @@ class Learner:
     def _with_oracle(self, agent: Any) -> Any:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
         inner = innermost(agent)
-        if isinstance(inner, SquareCBG) and inner.oracle is None:
+        if isinstance(inner, Predicts) and inner.oracle is None:
             inner = copy.copy(inner)
-            inner.oracle = DefaultOracle(len(self.problem.actions))
-            if self.action_encoder is not None:
-                inner.oracle, inner.makes_oracle = ActionFeatureOracle(), False
+            if self.action_encoder is None:
+                inner.oracle = DefaultOracle(len(self.problem.actions))
+            else:
+                inner.use_oracle(ActionFeatureOracle())
             agent = around(agent, inner)
         return agent
 

@@ -35,7 +35,7 @@ class Problem(InUnits):
     show their own, {"edges": [("a", "b", 0.5)]} for single ones. "unknown" stands for a graph
     that nobody knows beforehand, {"unknown": "bids"} (or "prices", "stock") for one that a hidden
     price decides, and "answers": "learned" beside a known one for feedback that may not come;
-    what is revealed is then learned, by `SquareCBUG`. `feedback` is "losses" or
+    what is revealed is then learned, by an `OnPredictedGraph`. `feedback` is "losses" or
     "rewards", between the two numbers of `range`. `features` are kinds by name, such as
     {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
 
@@ -184,7 +184,7 @@ class Problem(InUnits):
         """Whether the actions are known beforehand, rather than coming with each round."""
         return self.actions != EACH_ROUND
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether it is known beforehand what each action reveals, rather than learned."""
         return self.reveals.informed

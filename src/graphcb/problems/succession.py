@@ -4,7 +4,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from graphcb.agents import Agent, Conservative, Rules, SquareCBG, SquareCBUG
+from graphcb.agents import Agent, Conservative, InformationDirected, OnPredictedGraph, Rules
 from graphcb.agents.pacing import Account
 from graphcb.checks import listed
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle
@@ -75,7 +75,7 @@ def _kept(learner: Learner, problem: Problem) -> tuple[Learner, list[str]]:
     """A learner with the same model, whose columns are those of the new actions."""
     inner: Any = copy.deepcopy(innermost(learner.agent))
     if learner.problem.limits is not None or learner.problem.budgets:
-        vars(explorer_of(inner)).pop("rules", None)  # those of the new problem follow
+        explorer_of(inner).rules = None  # those of the new problem follow
     said = ["what was learned is kept"]
     old, new = learner.problem.actions, problem.actions
     if isinstance(old, tuple) and isinstance(new, tuple) and learner.action_encoder is None:
@@ -136,17 +136,18 @@ def _what_loses_meaning(old: Problem, new: Problem) -> list[str]:
     return changed
 
 
-def _untrained(agent: Any, problem: Problem, why: str) -> SquareCBG | None:
+def _untrained(agent: Any, problem: Problem, why: str) -> InformationDirected | None:
     """An agent of the same settings that has learned nothing; None for that of the problem."""
-    if not problem.informed or isinstance(agent, SquareCBUG):
+    if not problem.informed or isinstance(agent, OnPredictedGraph):
         return None
     made_here = isinstance(getattr(agent, "oracle", None), DefaultOracle | ActionFeatureOracle)
-    if not isinstance(agent, SquareCBG) or agent.schedule is not None or not made_here:
+    if not isinstance(agent, InformationDirected) or not made_here:
         raise ValueError(
-            f"`agent` must be given, as learning starts anew ({why} changed) and only SquareCBG() "
-            f"is made without settings; the log has {type(agent).__name__}"
+            f"`agent` must be given, as learning starts anew ({why} changed) and only "
+            "InformationDirected() is made without settings; the log has "
+            f"{type(agent).__name__}"
         )
-    return SquareCBG(method=agent.method)
+    return InformationDirected()
 
 
 def _accounts(learner: Learner) -> dict[tuple[str, str], Account]:
