@@ -224,6 +224,13 @@ def test_evaluate_a_shadow_whose_baseline_shows_nothing(tmp_path, capsys):
     with graphcb.Policy(path, agent, seed=0, durability="process-kill") as policy:
         for _ in range(5):
             policy.decide([1.0], hidden)
+        policy.decide([1.0], graphcb.graphs.bandit(2))
+    code, _, err = run(capsys, "evaluate", path, "--policy", "shadow")
+    assert code == 2
+    assert "got 6 decisions, 1 of them without feedback, 0 with part of it and 5 that" in err
+    with graphcb.Policy(path) as policy:
+        policy.feedback(policy.decide([1.0], graphcb.graphs.bandit(2)).decision_id, {0: 0.5})
     code, out, _ = run(capsys, "evaluate", path, "--policy", "shadow")
     assert code == 0
+    assert "not known: 50.0% of this policy's play is on actions whose loss could not" in out
     assert "gain on what was played: cannot be estimated from what was revealed" in out

@@ -91,7 +91,7 @@ def test_another_agent_starts_as_it_is():
     problem = Problem(["a", "b"], features=NUMBERS)
     following, said = succeed(trained(problem), problem, SquareCBG(gamma=3.0))
     assert to_bytes(following) == to_bytes(Learner(problem, SquareCBG(gamma=3.0)))
-    assert said[0].startswith("the agent that was given starts as it is")
+    assert said[0].startswith("the new agent starts as it is")
 
 
 @pytest.mark.parametrize(

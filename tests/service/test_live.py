@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from graphcb import Problem
+from graphcb.evaluation.settling import Settled
 from graphcb.graphs import full_information
 from graphcb.service import pages
-from graphcb.service.judged import Settled
 from graphcb.service.keys import Keys
 from graphcb.service.live_answers import LiveAnswer
 from graphcb.service.standing import keeps_up

@@ -8,8 +8,8 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import Version, Versions
 from graphcb.evaluation import summarize
+from graphcb.evaluation.settling import Settled
 from graphcb.graphs import full_information
-from graphcb.service.judged import Settled
 from graphcb.service.standing import keeps_up, rules_of
 from graphcb.service.tally import LiveTally
 from graphcb.service.units import Units

@@ -75,8 +75,12 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     rate = found.answer_rate
     if rate is not None and rate < 1.0:
         rows.append(("promised outcomes that came", f"{rate:.1%} where there is feedback"))
-    rows.append((f"mean {found.unit}", _value(found.mean)))
-    rows.append((f"normal {sure}", _interval(found.interval)))
+    if found.unseen_share > 0.0:
+        why = f"not known: {found.unseen_share:.1%} of what was played could not have been revealed"
+        rows.append((f"mean {found.unit}", why))
+    else:
+        rows.append((f"mean {found.unit}", _value(found.mean)))
+        rows.append((f"normal {sure}", _interval(found.interval)))
     print_table(f"log {Path(options.log).name}", rows)
     if found.weights == "learned":
         print("reveal probabilities were learned, not known: means are as good as these")

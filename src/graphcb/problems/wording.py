@@ -122,12 +122,12 @@ def _shows_itself(problem: Problem, action: str) -> bool:
 
 
 def _defaults(defaults: Defaults, unit: str) -> str:
-    said = []
+    sentences = []
     if defaults.waiting is not None:
-        said.append(
+        sentences.append(
             f"a decision without feedback after {defaults.waiting:,g} s has a {unit} of "
             f"{defaults.value:g}"
         )
     if defaults.keep_days is not None:
-        said.append(f"decisions may be removed after {defaults.keep_days:g} days")
-    return "; ".join(said)
+        sentences.append(f"decisions may be removed after {defaults.keep_days:g} days")
+    return "; ".join(sentences)

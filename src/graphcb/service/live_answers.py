@@ -4,10 +4,10 @@ import msgspec
 
 
 class ValueShown(msgspec.Struct):
-    """A mean in the problem's units, null if too little of it is seen, and its interval.
+    """A mean in the problem's units and its interval, which holds with 95 % at all times at once.
 
-    The interval has confidence 95 % at all times at once. `unseen` is the share of decisions in
-    which the loss could not have been revealed.
+    The mean is null if nothing was seen of it, or if a share of it, `unseen`, could not have been
+    revealed; the interval counts this share at both ends of the range.
     """
 
     name: str
@@ -110,7 +110,7 @@ class FeedbackShown(msgspec.Struct):
     """Decisions that reveal something, how many have feedback, and how long it took.
 
     `by_default` have the default after waiting and no feedback, null if the problem has none; of
-    those with feedback, `replaced` got it after the default had been counted.
+    those with feedback, `replaced` had the default before it came.
     """
 
     expected: int

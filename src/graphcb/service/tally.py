@@ -10,14 +10,14 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
+from graphcb.evaluation.settling import MOST_SILENT, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
-from graphcb.service.judged import Judge, Judged, Settled
+from graphcb.service.judged import Judge, Judged
 from graphcb.thinning import Thinned
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
 MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
-MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
 MOST_WINDOWS = 120  # that are full
 MOST_NAMES = 200  # actions that stay when there are twice as many, of all and of each window
 NAMED = 8  # actions with a line of their own in the windows
@@ -51,12 +51,23 @@ class Open:
     @property
     def is_complete(self) -> bool:
         """Whether all that is certainly revealed is known."""
-        return not ((self.shown == 1.0) & ~self.revealed).any()
+        return is_complete(self.shown, self.revealed)
+
+    @property
+    def own(self) -> Settled:
+        """It alone, with what is known by now and in the same arrays."""
+        return Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
 
     def settled(self) -> list[Settled]:
         """It and those before it, as they are judged."""
-        own = Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
-        return [*self.silent, own]
+        return [*self.silent, self.own]
+
+
+class ByDefault(NamedTuple):
+    """A decision that got the default after waiting."""
+
+    made_at: float
+    settled: Settled
 
 
 class VersionResult(NamedTuple):
@@ -79,11 +90,9 @@ class LiveWindow(NamedTuple):
 class LiveTally:
     """Counts of the last of some versions, from its start, or from some event on.
 
-    A decision that can reveal nothing is settled together with the next one that can: were it
-    settled at once, decisions that wait for feedback would be missing more often than it, and
-    every estimate would be too low. Feedback that never comes then does no harm if it is missing
-    at random. A decision is settled once, when all that its action certainly reveals is known;
-    a default after waiting settles it too, and what comes later is counted but not judged.
+    Decisions are settled as `evaluation.settling` says: once, when all that their action
+    certainly reveals is known, or by a default after waiting, and those that can reveal nothing
+    together with the next one that can.
 
     Where a hidden price decides what is revealed, decisions are weighed by what is revealed
     wherever it is, as in an evaluation. Where nobody knows that either, none is judged.
@@ -116,7 +125,7 @@ class LiveTally:
         self._last = LiveWindow(0, Counter(), 0.0)  # the window that is not full yet
         self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
-        self._by_default: dict[int, float] = {}  # when these decisions were made
+        self._by_default: dict[int, ByDefault] = {}
         self._cells = 0
         self._silent: list[Settled] = []
         self._settled: list[Settled] = []
@@ -183,11 +192,14 @@ class LiveTally:
         if default:
             if one is None:
                 return
-            self._note_default(decision, one.made_at)
+            self._note_default(decision, one)
         elif decision in self._by_default:
+            late = self._by_default.pop(decision)
             self.n_by_default -= 1
             self.n_replaced += one is None
-            self._note_feedback(received_at - self._by_default.pop(decision))
+            self._note_feedback(received_at - late.made_at)
+            if one is None and self.has_estimates:
+                self._replace(late.settled, indices, losses)
         elif one is not None and not one.has_feedback:
             self._note_feedback(received_at - one.made_at)
         if one is None:
@@ -195,7 +207,7 @@ class LiveTally:
         one.has_feedback |= not default
         kept = one.shown[indices] > 0.0  # not what was revealed by chance, at an unknown rate
         one.revealed[indices[kept]] = True
-        one.losses[indices[kept]] = (losses[kept] - self._low) / self._width
+        one.losses[indices[kept]] = self._scaled(losses[kept])
         if one.is_complete or not self.has_estimates:
             del self._open[decision]
             self._cells -= one.n_cells
@@ -205,11 +217,22 @@ class LiveTally:
         self.n_answered += 1
         self.delays[bisect_left(DELAYS, delay)] += 1
 
-    def _note_default(self, decision: int, made_at: float) -> None:
+    def _note_default(self, decision: int, one: Open) -> None:
         self.n_by_default += 1
-        self._by_default[decision] = made_at
-        if len(self._by_default) > MOST_OPEN:
+        self._by_default[decision] = ByDefault(one.made_at, one.own)
+        most = min(MOST_OPEN, MOST_CELLS // len(one.names))
+        while len(self._by_default) > most:
             del self._by_default[next(iter(self._by_default))]
+
+    def _replace(self, settled: Settled, indices: Any, losses: Any) -> None:
+        """Losses that came take the place of the default; the rest was settled before."""
+        known = settled.revealed[indices]
+        values = settled.losses.copy()
+        values[indices[known]] = self._scaled(losses[known])
+        self.judge.replace(settled, values)
+
+    def _scaled(self, losses: Any) -> Any:
+        return (losses - self._low) / self._width
 
     def settle(self) -> None:
         """Judge what has become complete."""

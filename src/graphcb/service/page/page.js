@@ -258,7 +258,7 @@ function showFeedback(live) {
     ["decisions that reveal something", whole(f.expected)],
     ["of these, with feedback", f.expected ? `${whole(f.answered)} (${percent(share)})` : "–"],
     ...(f.by_default === null ? [] : [["by default after waiting", whole(f.by_default)]]),
-    ...(f.replaced ? [["arrived after the default, not in the means", whole(f.replaced)]] : []),
+    ...(f.replaced ? [["arrived after the default, in its place", whole(f.replaced)]] : []),
     ["not complete yet", whole(f.waiting)],
     ["delay, half of them within", seconds(f.delay_p50)],
     ["delay, nine in ten within", seconds(f.delay_p90)],
