@@ -6,7 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Learner, Policy, Problem, SquareCBUG, save
+from graphcb import DecisionLog, Learner, Policy, Problem, save
+from graphcb.agents.predicted_graph import OnPredictedGraph
 from graphcb.cli import main
 from graphcb.decisions import ReplayError
 from graphcb.evaluation import (
@@ -203,4 +204,4 @@ def test_saved_learners_are_targets(logs, tmp_path, capsys):
     assert (
         main(["evaluate", str(tmp_path / "log.db"), "--policy", str(tmp_path / "model.npz")]) == 0
     )
-    assert isinstance(learner.agent, SquareCBUG)
+    assert isinstance(learner.agent, OnPredictedGraph)
