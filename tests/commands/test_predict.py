@@ -169,7 +169,7 @@ def test_the_standard_input_and_bad_rows(folder, capsys, monkeypatch):
         (["m.npz", "data.csv", "--out", "other.csv"], "`--out` must not overwrite other.csv"),
         (["m.npz", "data.csv", "--seed", "-1"], "`--seed` must be at least 0, got -1"),
         (["oracle.npz", "data.csv"], "must be a model written by `graphcb run --save`, got a Lin"),
-        (["plain.npz", "data.csv"], "got a Learner that has no columns of a file"),
+        (["plain.npz", "data.csv"], "got a Learner that has seen no file"),
     ],
 )
 def test_mistakes_end_with_a_message_and_code_2(folder, capsys, arguments, text):
