@@ -10,7 +10,7 @@ as the caps allow, what is left of q belongs to the action whose cap is in the w
 import numpy as np
 
 from graphcb.compilation import compiled, inlined, inner
-from graphcb.exploration.solver.limited.certificate import fill_up
+from graphcb.exploration.solver.filling import fill_up
 from graphcb.exploration.solver.outcomes import settle
 from graphcb.exploration.solver.workspace import Floats, Indices
 from graphcb.graphs.formulas import (

@@ -10,7 +10,7 @@ otherwise q is uniform over the actions between their limits.
 import numpy as np
 
 from graphcb.compilation import compiled, inlined, inner
-from graphcb.exploration.solver.limited.certificate import fill_up
+from graphcb.exploration.solver.filling import fill_up
 from graphcb.exploration.solver.outcomes import settle
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LARGEST_GAP, OPERATIONS, ROUNDING, Outcome, record, scale

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphcb.exploration.clashing import most_room
 from graphcb.exploration.limits import BoxAndRows
-from graphcb.exploration.solver.limited.certificate import fill_up
+from graphcb.exploration.solver.filling import fill_up
 from graphcb.exploration.solver.outcomes import REPAIR, STATUS
 from graphcb.exploration.solver.problem import dec, scaled_dec
 from graphcb.exploration.solver.workspace import Floats

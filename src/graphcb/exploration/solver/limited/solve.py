@@ -9,10 +9,9 @@ from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.clashing import SLACK, InfeasibleLimits, can_be_met, check_bounds
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.edges import edges_of
-from graphcb.exploration.solver.entry import solve_programs, solver_for, work_room
+from graphcb.exploration.solver.entry import solve_general, solve_programs, solver_for, work_room
 from graphcb.exploration.solver.limited.bandit import solve_bandit_within
-from graphcb.exploration.solver.limited.box import box_on
-from graphcb.exploration.solver.limited.entry import solve_limited
+from graphcb.exploration.solver.box import box_on
 from graphcb.exploration.solver.limited.full_information import solve_full_information_within
 from graphcb.exploration.solver.limited.points import (
     EXACT,
@@ -109,9 +108,9 @@ def solve_within(
         p[row] = facts.only
         settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
     else:
-        solve_limited(
+        solve_general(
             scaled, gammas, edges, box_on(graph, edges, box, facts.inner), tolerance, max_steps,
-            work_room(losses.shape[1]), row, p, outcomes,
+            work_room(losses.shape[1]), row, row + 1, p, outcomes,
         )  # fmt: skip
         if outcomes[row, STATUS] == NOT_CERTIFIED and box.most.size and not can_be_met(*box):
             raise InfeasibleLimits(
