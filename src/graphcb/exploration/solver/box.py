@@ -21,9 +21,7 @@ MOST_KEPT = 16  # limits that a graph remembers
 Kept = dict[int, tuple[BoxAndRows, Box]]
 
 
-def box_on(
-    graph: FeedbackGraph, edges: Edges, limits: BoxAndRows, inner_point: Floats
-) -> Box:
+def box_on(graph: FeedbackGraph, edges: Edges, limits: BoxAndRows, inner_point: Floats) -> Box:
     """The limits on this graph, remembered for arrays that come again."""
     kept = graph.remember("limits", _nothing)
     known = kept.get(id(limits))

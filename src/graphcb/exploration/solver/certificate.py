@@ -87,7 +87,7 @@ def evaluate(v: Floats, a: Floats, limits: LimitWork | None, pattern: Pattern) -
     sound = fill_terms(v, head, rest_q, rest_u)
     common = 0.0
     error = (p.size + OPERATIONS) * ROUNDING if limits is None else limits.error
-    if limits is not None:
+    if limits is not None and limits.outside.size > 0:
         sound = reveal_passive(d, limits) and sound
         common = add_worth_of_passive(limits, g)
     add_worth(h, a, pattern, g)
@@ -96,7 +96,7 @@ def evaluate(v: Floats, a: Floats, limits: LimitWork | None, pattern: Pattern) -
     value, upper, worst = bound_above(v, head, rest_p, common, error + 4.0 * off_p)
     if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
         return IterateBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
-    if limits is not None and most_missed(d, limits) > ALLOWED:
+    if limits is not None and limits.rows.shape[0] > 0 and most_missed(d, limits) > ALLOWED:
         upper = np.inf
     return IterateBounds(value, upper, price + least, price, level, worst)
 
@@ -148,15 +148,13 @@ def fill_terms(v: Floats, head: int, rest_q: float, rest_u: float) -> bool:
 
 
 @inlined
-def _bound_below(
-    v: Floats, limits: LimitWork | None, error: float
-) -> tuple[float, float, float]:
-    """The price, the level and the minimum, rounded down; turns the worth in G into the gradient."""
+def _bound_below(v: Floats, limits: LimitWork | None, error: float) -> tuple[float, float, float]:
+    """The price, the level and the minimum, rounded down; the worth in G becomes the gradient."""
     ft, loops, q, w, u, k = v[at.FT], v[at.LOOPS], v[at.Q], v[at.W], v[at.U], v[at.K]
     h, g, floor, base, reduced = v[at.H], v[at.G], v[at.FLOOR], v[at.BASE], v[at.REDUCED]
     price = size = 0.0
     level = np.inf
-    if limits is not None:
+    if limits is not None and limits.outside.size > 0:
         price, size = price_passive(limits)
     for i in range(q.size):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
@@ -174,9 +172,12 @@ def _bound_below(
             size += floor[i] * (ft[i] + 2.0 * abs(t)) + kept
     if limits is None:
         return price - error * size, level, level
-    paid, rounded = price_linear_limits(limits, error, reduced)
+    if limits.rows.shape[0] > 0:
+        paid, rounded = price_linear_limits(limits, error, reduced)
+        price -= paid
+        size += rounded
     level, least = fill_up(reduced, v[at.SPAN], limits.mass, error)
-    return price - paid - error * (size + rounded), level, least
+    return price - error * size, level, least
 
 
 @inlined

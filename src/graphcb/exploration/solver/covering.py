@@ -10,7 +10,7 @@ the linear limits, so that the restricted program is feasible.
 
 import numpy as np
 
-from graphcb.compilation import inner
+from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.edges import Edges, fetch
 from graphcb.exploration.solver.restriction import COLUMN, ROW, count
@@ -58,7 +58,7 @@ def cover(
             inside[observer] = True
 
 
-@inner
+@inlined
 def _weigh_by_room(box: Box, line: Floats) -> None:
     span = box.of_actions[at.SPAN]
     for i in range(line.size):

@@ -7,11 +7,11 @@ The direction changes s q by `to_s` and p m by `to_m` and aims to meet the equat
     dq_b = (to_s_b - q_b ds_b) / s_b                       complementarity
     dm_i = to_m_i / p_i - m_i y_i                          complementarity
 
-where `lift` makes sum dq = 0, and dp_pivot = -sum of the other dp. With limits d takes the place of p,
-the caps have dn_i = (to_n_i + n_i dp_i) / e_i, and `linear_limits` has dz and dy.
+where `lift` makes sum dq = 0, and dp_pivot = -sum of the other dp. With limits d takes the place
+of p, caps have dn_i = (to_n_i + n_i dp_i) / e_i, and `linear_limits` has dz and dy.
 """
 
-from graphcb.compilation import inner
+from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import dot, solve_in_place
 from graphcb.exploration.solver.linear_limits import add_multipliers, add_pull, turn_linear
@@ -74,13 +74,14 @@ def solve_direction(
             for b in range(n):
                 dn[b] = (to_n[b] + caps[b] * (-moved if b == pivot else d[b] * dp[b])) / e[b]
                 dm[b] = dm[b] if d[b] > 0.0 else 0.0
-            turn_linear(v, limits, moved, pivot)
+            if limits.rows.shape[0] > 0:
+                turn_linear(v, limits, moved, pivot)
     for j in range(n):
         dp[j] *= d[j]
     dp[pivot] = -moved
 
 
-@inner
+@inlined
 def _pull_of_stationarity(v: Floats, limits: LimitWork | None, pivot: int) -> None:
     """Fill RIGHT with what stationarity asks for, relative to the pivot; SPARE is overwritten."""
     m, e, caps, g, to_m, to_n = v[at.M], v[at.E], v[at.N], v[at.G], v[at.TO_M], v[at.TO_N]
@@ -90,7 +91,8 @@ def _pull_of_stationarity(v: Floats, limits: LimitWork | None, pivot: int) -> No
     if limits is not None:
         for j in range(d.size):
             spare[j] += caps[j] + to_n[j] / e[j]
-        add_pull(limits, spare)
+        if limits.rows.shape[0] > 0:
+            add_pull(limits, spare)
     level = spare[pivot]
     if limits is None or d[pivot] > 0.0:
         level -= to_m[pivot] / d[pivot]
@@ -98,7 +100,7 @@ def _pull_of_stationarity(v: Floats, limits: LimitWork | None, pivot: int) -> No
         right[j] = to_m[j] - d[j] * (spare[j] - level)
 
 
-@inner
+@inlined
 def _stationarity_residual(
     v: Floats, a: Floats, limits: LimitWork | None, system: System, pattern: Pattern
 ) -> None:
@@ -119,7 +121,8 @@ def _stationarity_residual(
     if limits is not None:
         for j in range(n):
             spare[j] += caps[j] + dn[j]
-        add_multipliers(limits, 1.0, spare)
+        if limits.rows.shape[0] > 0:
+            add_multipliers(limits, 1.0, spare)
     level = spare[system.pivot] - system.shared * moved
     for j in range(n):
         right[j] = -d[j] * (spare[j] - level) - flat[j] * dp[j]

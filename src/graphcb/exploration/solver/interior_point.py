@@ -154,8 +154,10 @@ def _improve(
         if limits is not None:
             for i in range(p.size):
                 best_reduced[i] = reduced[i]
-            keep_passive(limits)
-            keep_multipliers(limits)
+            if limits.outside.size > 0:
+                keep_passive(limits)
+            if limits.rows.shape[0] > 0:
+                keep_multipliers(limits)
         lower, price, level = bounds.lower, bounds.price, bounds.level
     return Incumbent(value, upper, worst, lower, price, level)
 
@@ -171,10 +173,11 @@ def _residuals(v: Floats, limits: LimitWork | None, pivot: int) -> float:
     if limits is not None:
         for i in range(d.size):
             spare[i] += n[i]
-        add_multipliers(limits, 0.0, spare)
-        y, missed = limits.linear[at.Y], limits.linear[at.MISSED]
-        for r in range(y.size):
-            worst = max(worst, abs(y[r] * missed[r]))
+        if limits.rows.shape[0] > 0:
+            add_multipliers(limits, 0.0, spare)
+            y, missed = limits.linear[at.Y], limits.linear[at.MISSED]
+            for r in range(y.size):
+                worst = max(worst, abs(y[r] * missed[r]))
     for i in range(d.size):
         worst = max(worst, d[i] * abs(spare[i] - spare[pivot]))
         worst = max(worst, q[i] * abs(residual[i]))

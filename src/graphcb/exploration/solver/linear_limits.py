@@ -29,11 +29,13 @@ def room_for_linear(box: Box | None) -> Floats | None:
         return None
     linear = np.zeros((at.LINEAR_VECTORS, box.rows.shape[0]))
     equal, bound = linear[at.EQUAL], linear[at.BOUND]
-    equal[:], bound[:] = box.linear[at.EQUAL], box.linear[at.BOUND]
+    equations, bounds = box.linear[at.EQUAL], box.linear[at.BOUND]
+    for r in range(equal.size):
+        equal[r], bound[r] = equations[r], bounds[r]
     return linear
 
 
-@inner
+@inlined
 def most_missed(d: Floats, limits: LimitWork) -> float:
     """By how much the linear limits are exceeded at most."""
     equal, bound, worst = limits.linear[at.EQUAL], limits.linear[at.BOUND], -np.inf
@@ -45,7 +47,7 @@ def most_missed(d: Floats, limits: LimitWork) -> float:
     return worst
 
 
-@inner
+@inlined
 def price_linear_limits(limits: LimitWork, error: float, reduced: Floats) -> tuple[float, float]:
     """What they take from the price, and its absolute values; adds them to `reduced`, rounded down.
 
@@ -62,7 +64,7 @@ def price_linear_limits(limits: LimitWork, error: float, reduced: Floats) -> tup
     return paid, size
 
 
-@inner
+@inlined
 def keep_multipliers(limits: LimitWork) -> None:
     """Keep the multipliers of the best bound so far."""
     y, best_y = limits.linear[at.Y], limits.linear[at.BEST_Y]
@@ -70,7 +72,15 @@ def keep_multipliers(limits: LimitWork) -> None:
         best_y[r] = y[r]
 
 
-@inner
+@inlined
+def forget_multipliers(limits: LimitWork) -> None:
+    """Start without multipliers."""
+    y = limits.linear[at.Y]
+    for r in range(y.size):
+        y[r] = 0.0
+
+
+@inlined
 def move_within(v: Floats, limits: LimitWork) -> None:
     """Move d towards the inner point as far as the linear limits ask for."""
     d, e, p, floor, span, inner_point = (
@@ -97,7 +107,7 @@ def move_within(v: Floats, limits: LimitWork) -> None:
                 p[i] = floor[i] + d[i]
 
 
-@inner
+@inlined
 def centre_linear(v: Floats, limits: LimitWork, mu: float) -> None:
     """Slacks as they are, or a little above zero; multipliers that make their products mu."""
     d, inner_point, linear = v[at.D], v[at.INNER], limits.linear
@@ -110,7 +120,7 @@ def centre_linear(v: Floats, limits: LimitWork, mu: float) -> None:
         y[r] = mu / z[r] if equal[r] == 0.0 else 0.0
 
 
-@inner
+@inlined
 def fill_missed(d: Floats, limits: LimitWork) -> None:
     """By how much the equations of the linear limits are missed."""
     linear = limits.linear
@@ -121,7 +131,7 @@ def fill_missed(d: Floats, limits: LimitWork) -> None:
             missed[r] += z[r] - SLACK
 
 
-@inner
+@inlined
 def fill_tilts(v: Floats, matrix: Floats, limits: LimitWork, pivot: int) -> None:
     """Row k: (y_k / z_k)^(1/2) d_j (row_kj - row_k,pivot).
 
@@ -154,7 +164,7 @@ def _stiffness(linear: Floats, r: int) -> float:
     return rise
 
 
-@inner
+@inlined
 def add_pull(limits: LimitWork, target: Floats) -> None:
     """Add what the multipliers will be if nothing moves: y + to_z / z + stiffness * missed."""
     linear = limits.linear
@@ -166,7 +176,7 @@ def add_pull(limits: LimitWork, target: Floats) -> None:
             target[j] += pull * row[j]
 
 
-@inner
+@inlined
 def add_multipliers(limits: LimitWork, share: float, target: Floats) -> None:
     """target += rows.T @ (y + share * dy)"""
     y, dy = limits.linear[at.Y], limits.linear[at.DY]
@@ -176,7 +186,7 @@ def add_multipliers(limits: LimitWork, share: float, target: Floats) -> None:
             target[j] += multiplier * row[j]
 
 
-@inner
+@inlined
 def turn_linear(v: Floats, limits: LimitWork, moved: float, pivot: int) -> None:
     """Fill DZ and DY from DP, which is in units of d still."""
     d, dp, linear = v[at.D], v[at.DP], limits.linear

@@ -75,12 +75,13 @@ def assemble(
     add_squares(1.0, factors, int(0), n, matrix)
     bent = False
     if limits is not None:
-        bent = bend(v, matrix, limits, pivot, careful)
+        bent = limits.outside.size > 0 and bend(v, matrix, limits, pivot, careful)
         if bent:
             add_squares(1.0, limits.bends, int(0), n, matrix)
-        fill_missed(d, limits)
-        fill_tilts(v, matrix, limits, pivot)
-        add_squares(1.0, limits.tilts, int(0), n, matrix)
+        if limits.rows.shape[0] > 0:
+            fill_missed(d, limits)
+            fill_tilts(v, matrix, limits, pivot)
+            add_squares(1.0, limits.tilts, int(0), n, matrix)
     for i in range(n):  # y = 0 for the pivot and for fixed actions
         if i == pivot or (limits is not None and d[i] == 0.0):
             for j in range(n):

@@ -6,7 +6,8 @@
     z_k y_k     slack and multiplier of a linear limit; equations have none
 
 All stay positive, and mu is the mean of the products. A fixed action has d = m = 0, one without a
-cap e = 1 and n = 0. The kernels of one step follow in the order in which it needs them.
+cap e = 1 and n = 0. Rows of linear limits are bound only where there are any: a bound row costs two
+atomic counts, which small programs notice. The kernels follow in the order of one step.
 """
 
 import numpy as np
@@ -21,13 +22,15 @@ def count_pairs(v: Floats, limits: LimitWork | None) -> float:
     """How many there are."""
     if limits is None:
         return float(2 * v.shape[1])
-    d, span, equal = v[at.D], v[at.SPAN], limits.linear[at.EQUAL]
+    d, span = v[at.D], v[at.SPAN]
     pairs = float(d.size)
     for i in range(d.size):
         pairs += d[i] > 0.0
         pairs += 0.0 < span[i] < np.inf
-    for r in range(equal.size):
-        pairs += 1.0 - equal[r]
+    if limits.rows.shape[0] > 0:
+        equal = limits.linear[at.EQUAL]
+        for r in range(equal.size):
+            pairs += 1.0 - equal[r]
     return pairs
 
 
@@ -39,10 +42,10 @@ def mean_product(v: Floats, limits: LimitWork | None) -> float:
     mu, pairs = 0.0, count_pairs(v, limits)
     for i in range(d.size):
         mu += (d[i] * m[i] + q[i] * s[i]) / pairs
-    if limits is not None:
-        equal, z, y = limits.linear[at.EQUAL], limits.linear[at.Z], limits.linear[at.Y]
-        for i in range(d.size):
+        if limits is not None:
             mu += e[i] * n[i] / pairs
+    if limits is not None and limits.rows.shape[0] > 0:
+        equal, z, y = limits.linear[at.EQUAL], limits.linear[at.Z], limits.linear[at.Y]
         for r in range(z.size):
             mu += z[r] * y[r] / pairs if equal[r] == 0.0 else 0.0
     return mu
@@ -61,7 +64,7 @@ def aim_at_zero(v: Floats, limits: LimitWork | None, pairs: float) -> float:
         if limits is not None:
             to_n[i] = -e[i] * n[i]
             mu -= to_n[i] / pairs
-    if limits is not None:
+    if limits is not None and limits.rows.shape[0] > 0:
         linear = limits.linear
         equal, z, y, to_z = linear[at.EQUAL], linear[at.Z], linear[at.Y], linear[at.TO_Z]
         for r in range(z.size):
@@ -71,9 +74,7 @@ def aim_at_zero(v: Floats, limits: LimitWork | None, pairs: float) -> float:
 
 
 @inner
-def mean_product_after(
-    v: Floats, limits: LimitWork | None, pairs: float, length: float
-) -> float:
+def mean_product_after(v: Floats, limits: LimitWork | None, pairs: float, length: float) -> float:
     """The mean product after a step of this length along the direction."""
     d = v[at.P] if limits is None else v[at.D]
     q, s, m, e, n = v[at.Q], v[at.S], v[at.M], v[at.E], v[at.N]
@@ -84,7 +85,7 @@ def mean_product_after(
         left += (q[i] + length * dq[i]) * (s[i] + length * ds[i]) / pairs
         if limits is not None:
             left += (e[i] - length * dp[i]) * (n[i] + length * dn[i]) / pairs
-    if limits is not None:
+    if limits is not None and limits.rows.shape[0] > 0:
         linear = limits.linear
         equal, z, y, dz, dy = (
             linear[at.EQUAL], linear[at.Z], linear[at.Y], linear[at.DZ], linear[at.DY],
@@ -107,7 +108,7 @@ def aim_at(v: Floats, limits: LimitWork | None, target: float, limit: float) -> 
             to_m[i] += target - max(-limit, min(limit, dp[i] * dm[i]))
         if limits is not None and 0.0 < span[i] < np.inf:
             to_n[i] += target - max(-limit, min(limit, -dp[i] * dn[i]))
-    if limits is not None:
+    if limits is not None and limits.rows.shape[0] > 0:
         linear = limits.linear
         equal, to_z, dz, dy = linear[at.EQUAL], linear[at.TO_Z], linear[at.DZ], linear[at.DY]
         for r in range(to_z.size):
@@ -132,7 +133,7 @@ def to_boundary(v: Floats, limits: LimitWork | None) -> float:
         if limits is not None and 0.0 < span[i] < np.inf:
             fastest = max(fastest, dp[i] / e[i])
             fastest = max(fastest, -dn[i] / n[i])
-    if limits is not None:
+    if limits is not None and limits.rows.shape[0] > 0:
         linear = limits.linear
         equal, z, y, dz, dy = (
             linear[at.EQUAL], linear[at.Z], linear[at.Y], linear[at.DZ], linear[at.DY],
@@ -163,7 +164,7 @@ def step(v: Floats, limits: LimitWork | None, length: float) -> None:
             if span[i] < np.inf:
                 e[i] -= length * dp[i]
                 n[i] += length * dn[i]
-    if limits is not None:
+    if limits is not None and limits.rows.shape[0] > 0:
         linear = limits.linear
         z, y, dz, dy = linear[at.Z], linear[at.Y], linear[at.DZ], linear[at.DY]
         for r in range(z.size):

@@ -7,7 +7,7 @@ So a floor on every action does not make every action active.
 
 import numpy as np
 
-from graphcb.compilation import inner
+from graphcb.compilation import inlined
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import dot
 from graphcb.exploration.solver.products import add_combination, add_products
@@ -17,12 +17,10 @@ from graphcb.graphs.formulas import LEAST_SEEN
 SLIGHT = 1e-3  # share of the matrix below which the curvature of passive terms is left out
 
 
-@inner
+@inlined
 def reveal_passive(d: Floats, limits: LimitWork) -> bool:
     """Fill PASSIVE_W, PASSIVE_T and PASSIVE_H; whether all passive actions are seen."""
     passive = limits.passive
-    if passive.shape[1] == 0:
-        return True
     w, t, h = passive[at.PASSIVE_W], passive[at.PASSIVE_T], passive[at.PASSIVE_H]
     floor, base = passive[at.PASSIVE_FLOOR], passive[at.PASSIVE_BASE]
     for b in range(w.size):
@@ -38,29 +36,25 @@ def reveal_passive(d: Floats, limits: LimitWork) -> bool:
     return unseen == 0
 
 
-@inner
+@inlined
 def add_worth_of_passive(limits: LimitWork, worth: Floats) -> float:
     """Add the worth of what active actions reveal of passive ones; return the part of the value."""
     passive = limits.passive
-    if passive.shape[1] == 0:
-        return 0.0
     add_products(limits.seen, passive[at.PASSIVE_H], worth)
     spent: float = limits.paid + dot(passive[at.PASSIVE_FLOOR], passive[at.PASSIVE_T])
     return spent
 
 
-@inner
+@inlined
 def price_passive(limits: LimitWork) -> tuple[float, float]:
     """Their part of the price of the bound, and the sum of its absolute values."""
     passive = limits.passive
-    if passive.shape[1] == 0:
-        return 0.0, 0.0
     paid = limits.paid + 2.0 * dot(passive[at.PASSIVE_FLOOR], passive[at.PASSIVE_T])
     kept = dot(passive[at.PASSIVE_H], passive[at.PASSIVE_BASE])
     return paid - kept, paid + kept
 
 
-@inner
+@inlined
 def bend(v: Floats, matrix: Floats, limits: LimitWork, pivot: int, careful: bool) -> bool:
     """Fill the bends, if they count beside the matrix: whether they do.
 
@@ -84,7 +78,7 @@ def bend(v: Floats, matrix: Floats, limits: LimitWork, pivot: int, careful: bool
     return counts
 
 
-@inner
+@inlined
 def keep_passive(limits: LimitWork) -> None:
     """Keep what the best bound so far needs of the passive actions."""
     t, best_t = limits.passive[at.PASSIVE_T], limits.passive[at.BEST_PASSIVE_T]

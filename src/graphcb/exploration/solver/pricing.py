@@ -76,7 +76,7 @@ def price(
     for b in range(n):
         if not inside[b]:
             inverse = 1.0 / revealed[b] if revealed[b] >= LEAST_SEEN else np.inf
-            c = _constraint(ft, box, inverse, b)
+            c = (1.0 if box is None else 1.0 - 2.0 * floor[b]) * inverse - ft[b]
             value = max(value, common + c)
             upper = max(upper, common + c + error * (common + inverse + ft[b]))
             if box is None:
@@ -89,16 +89,14 @@ def price(
 
 
 @inlined
-def _add_up(
-    active: Active, box: Box | None, v: Floats, revealed: Floats, worth: Floats
-) -> None:
+def _add_up(active: Active, box: Box | None, v: Floats, revealed: Floats, worth: Floats) -> None:
     """Fill `revealed` from the best p, and `worth` from the h of the best bound."""
     n, p, h, floor = revealed.size, v[at.BEST_P], v[at.BEST_H], v[at.FLOOR]
-    worth[:] = 0.0
-    if box is None:
-        revealed[:] = 0.0
-    else:
-        revealed[:] = box.of_actions[at.ALL_BASE]
+    if box is not None:
+        base = box.of_actions[at.ALL_BASE]
+    for b in range(n):
+        revealed[b] = 0.0 if box is None else base[b]
+        worth[b] = 0.0
     for k in range(p.size):
         p_k = p[k] if box is None else p[k] - floor[k]
         h_k, reveal, seen_by = h[k], active.reveal[k], active.seen_by[k]
@@ -108,14 +106,6 @@ def _add_up(
 
 
 @inlined
-def _constraint(ft: Floats, box: Box | None, inverse: float, b: int) -> float:
-    """(1 - 2 p_b) / W_b - ft_b of an action outside the set."""
-    if box is None:
-        return inverse - ft[b]
-    return (1.0 - 2.0 * box.of_actions[at.FLOOR][b]) * inverse - ft[b]
-
-
-@inner
 def _price_limits(
     ft: Floats,
     edges: Edges,
@@ -176,25 +166,17 @@ def _work_out(
 ) -> None:
     """Work out what the actions that seem to help reveal of those that stay at their floors."""
     n, passive_t = gradient.size, limits.passive[at.BEST_PASSIVE_T]
-    square = np.zeros(n)
+    span, square = box.of_actions[at.SPAN], np.zeros(n)
     for i in range(passive_t.size):
         square[limits.outside[i]] = passive_t[i] * passive_t[i]
     for b in range(n):
-        if not inside[b] and _gain(best, box, gradient, b) > -slack:
+        if not inside[b] and (best.level - gradient[b]) * min(span[b], box.mass) > -slack:
             if edges.form == MATRIX:
                 revealed = dot(edges.flat[b * n : (b + 1) * n], square)
             else:
                 fetch(edges, b, bool(ROW), line)
                 revealed = dot(line, square)
             gradient[b] += max(0.0, (idle - revealed) - 2.0 * limits.error * idle)
-
-
-@inlined
-def _gain(best: Incumbent, box: Box | None, gradient: Floats, b: int) -> float:
-    """By how much playing b as far as it can be played would lower the bound."""
-    if box is None:
-        return best.level - gradient[b]
-    return (best.level - gradient[b]) * min(box.of_actions[at.SPAN][b], box.mass)
 
 
 @inlined
@@ -208,8 +190,10 @@ def mark_satisfied(
     covered: Flags,
 ) -> None:
     """Mark as covered the actions that are inside or whose constraint holds with some slack."""
+    if box is not None:
+        floor = box.of_actions[at.FLOOR]
     for b in range(ft.size):
-        c = _constraint(ft, box, 1.0 / revealed[b], b)
+        c = (1.0 if box is None else 1.0 - 2.0 * floor[b]) / revealed[b] - ft[b]
         covered[b] = inside[b] or c - best.worst <= -slack
 
 
@@ -217,14 +201,20 @@ def mark_satisfied(
 def admit_helpers(
     best: Incumbent, box: Box | None, slack: float, inside: Flags, gradient: Floats
 ) -> int:
-    """Admit the actions with the most negative reduced costs; return how many."""
+    """Admit the actions with the most negative reduced costs; return how many.
+
+    With limits the cost counts as far as the action can be played.
+    """
     limit = max(FEWEST_HELPERS, count(inside))
+    if box is not None:
+        span = box.of_actions[at.SPAN]
     for admitted in range(limit):
         helper, most = -1, -slack
         for b in range(inside.size):
-            if not inside[b] and (box is None or box.of_actions[at.SPAN][b] > 0.0):
-                gain = _gain(best, box, gradient, b)
-                if gain > most:
+            if not inside[b]:
+                room = 1.0 if box is None else min(span[b], box.mass)
+                gain = (best.level - gradient[b]) * room
+                if gain > most and room > 0.0:
                     helper, most = b, gain
         if helper < 0:
             return admitted

@@ -105,7 +105,9 @@ def lay_out_limits(
         np.empty(m, dtype=np.int64), box.mass, idle, paid, (2 * n + n_rows + OPERATIONS) * ROUNDING,
     )  # fmt: skip
     _gather(box, active, v, limits.rows)
-    linear[at.BEST_Y][:] = 0.0
+    best_y = linear[at.BEST_Y]
+    for r in range(n_rows):
+        best_y[r] = 0.0
     floor, base = limits.passive[at.PASSIVE_FLOOR], limits.passive[at.PASSIVE_BASE]
     i = 0
     for b in range(n):
@@ -147,7 +149,8 @@ def publish(p: Floats, active: Active, box: Box | None, p_out: Floats) -> None:
             p_out[active.actions[k]] = p[k] / total
     else:
         floor, cap = box.of_actions[at.FLOOR], box.of_actions[at.CAP]
-        p_out[:] = floor
+        for b in range(p_out.size):
+            p_out[b] = floor[b]
         for k in range(p.size):
             b = active.actions[k]
             p_out[b] = max(floor[b], min(p[k], cap[b]))

@@ -10,7 +10,12 @@ import numpy as np
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import evaluate
-from graphcb.exploration.solver.linear_limits import add_multipliers, centre_linear, move_within
+from graphcb.exploration.solver.linear_limits import (
+    add_multipliers,
+    centre_linear,
+    forget_multipliers,
+    move_within,
+)
 from graphcb.exploration.solver.sparsity import Pattern
 from graphcb.exploration.solver.workspace import Floats, LimitWork
 
@@ -32,12 +37,12 @@ def cold_start(
     if limits is not None:
         _fit_between(v, limits.mass)
         move_within(v, limits)
-        limits.linear[at.Y][:] = 0.0
+        forget_multipliers(limits)
     bounds = evaluate(v, a, limits, pattern)
     _centre(v, limits, bounds.worst, 0.5 * (1.0 + bounds.value))
 
 
-@inner
+@inlined
 def _centre(v: Floats, limits: LimitWork | None, worst: float, room: float) -> None:
     """With s_b = level - c_b, q_b = mu / s_b and m_i = mu / p_i, all products are mu.
 
@@ -107,7 +112,7 @@ def _estimate_value(v: Floats, a: Floats, limits: LimitWork | None) -> float:
     return value
 
 
-@inner
+@inlined
 def _choose_weights(v: Floats, a: Floats, limits: LimitWork | None, value: float) -> None:
     """For each action b, its cheapest observer gets what seeing b is worth; the best the rest.
 
@@ -149,7 +154,7 @@ def _choose_weights(v: Floats, a: Floats, limits: LimitWork | None, value: float
             p[b] /= total
 
 
-@inner
+@inlined
 def _fit_between(v: Floats, mass: float) -> None:
     """Fill D, E and P: d = t p, or t p span / (t p + span) with a cap, so that they fill mass.
 
