@@ -60,7 +60,7 @@ def test_an_exact_solution_that_obeys_the_limits_is_the_answer(name):
 
 
 @pytest.mark.parametrize("name", ["bandit", "full_information"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_exact_solutions_agree_with_the_general_method(name, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))
@@ -80,7 +80,7 @@ def test_exact_solutions_agree_with_the_general_method(name, seed):
 
 
 def test_caps_of_a_bandit_that_add_up_to_one_are_not_exceeded_by_a_rounding():
-    for seed in range(3000):
+    for seed in range(1000):
         rng = np.random.default_rng(seed)
         caps = rng.dirichlet(np.ones(2))
         p = solve_dec(rng.random(2), graphs.bandit(2), 0.6, limits=Limits(caps=caps.tolist()))
@@ -88,14 +88,14 @@ def test_caps_of_a_bandit_that_add_up_to_one_are_not_exceeded_by_a_rounding():
 
 
 @pytest.mark.parametrize("name", ["bandit", "full_information"])
-def test_a_million_actions_keep_their_exact_solution(name):
-    n = 1_000_000
+def test_many_actions_keep_their_exact_solution(name):
+    n = 200_000
     losses = np.random.default_rng(0).random(n)
     graph = getattr(graphs, name)(n)
-    solution = solve_dec(losses, graph, 1e7, limits=Limits(floors=1e-8, caps=0.2))
+    solution = solve_dec(losses, graph, 1e7, limits=Limits(floors=1e-7, caps=0.2))
     assert solution.status is Status.EXACT
     assert solution.probabilities.max() <= 0.2
-    assert solution.probabilities.min() >= 1e-8
+    assert solution.probabilities.min() >= 1e-7
 
 
 @pytest.mark.parametrize(

@@ -168,8 +168,7 @@ def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats]:
     The second array holds 1 for equations, and what they add up to at most.
     """
     n_rows, n = rows.shape
-    merged, linear = np.empty((n_rows, n)), np.zeros((2, n_rows))
-    equal, bound = linear[at.EQUAL], linear[at.BOUND]
+    merged, equal, bound = np.empty((n_rows, n)), np.zeros(n_rows), np.zeros(n_rows)
     size = 0
     for r in range(n_rows):
         twin = -1
@@ -188,4 +187,7 @@ def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats]:
             for i in range(n):
                 merged[size, i] = rows[r, i]
             size += 1
-    return merged[:size].copy(), linear[:, :size].copy()
+    linear = np.empty((2, size))
+    equations, bounds = linear[at.EQUAL], linear[at.BOUND]
+    equations[:], bounds[:] = equal[:size], bound[:size]
+    return merged[:size].copy(), linear

@@ -133,13 +133,13 @@ def fill_missed(d: Floats, limits: LimitWork) -> None:
 
 @inlined
 def fill_tilts(v: Floats, matrix: Floats, limits: LimitWork, pivot: int) -> None:
-    """Row k: (y_k / z_k)^(1/2) d_j (row_kj - row_k,pivot).
+    """Row k: (y_k / z_k)^(1/2) d_j (row_kj - row_k,pivot); fill STIFFNESS.
 
     An equation has the weight 1 / z_k instead, WEIGHT times what the matrix weighs so far: the step
     meets it up to z dy, and the multiplier follows.
     """
     d, linear = v[at.D], limits.linear
-    equal, z = linear[at.EQUAL], linear[at.Z]
+    equal, z, y, stiffness = linear[at.EQUAL], linear[at.Z], linear[at.Y], linear[at.STIFFNESS]
     heaviest = 0.0
     for j in range(d.size):
         heaviest = max(heaviest, matrix[j, j] if j != pivot else 0.0)
@@ -151,17 +151,10 @@ def fill_tilts(v: Floats, matrix: Floats, limits: LimitWork, pivot: int) -> None
             longest = max(longest, abs(tilt[j]))
         if equal[r] != 0.0:
             z[r] = max(longest * longest / (WEIGHT * heaviest), 1e-200)
-        root = np.sqrt(_stiffness(linear, r))
+        stiffness[r] = (1.0 if equal[r] != 0.0 else y[r]) / z[r]
+        root = np.sqrt(stiffness[r])
         for j in range(d.size):
             tilt[j] *= root
-
-
-@inlined
-def _stiffness(linear: Floats, r: int) -> float:
-    """By how much the multiplier rises with what is missed."""
-    equal, z, y = linear[at.EQUAL], linear[at.Z], linear[at.Y]
-    rise: float = (1.0 if equal[r] != 0.0 else y[r]) / z[r]
-    return rise
 
 
 @inlined
@@ -169,9 +162,10 @@ def add_pull(limits: LimitWork, target: Floats) -> None:
     """Add what the multipliers will be if nothing moves: y + to_z / z + stiffness * missed."""
     linear = limits.linear
     y, z, to_z, missed = linear[at.Y], linear[at.Z], linear[at.TO_Z], linear[at.MISSED]
+    stiffness = linear[at.STIFFNESS]
     for r in range(y.size):
         pull, row = y[r], limits.rows[r]
-        pull += to_z[r] / z[r] + _stiffness(linear, r) * missed[r]
+        pull += to_z[r] / z[r] + stiffness[r] * missed[r]
         for j in range(target.size):
             target[j] += pull * row[j]
 
@@ -191,12 +185,12 @@ def turn_linear(v: Floats, limits: LimitWork, moved: float, pivot: int) -> None:
     """Fill DZ and DY from DP, which is in units of d still."""
     d, dp, linear = v[at.D], v[at.DP], limits.linear
     equal, z, to_z, missed = linear[at.EQUAL], linear[at.Z], linear[at.TO_Z], linear[at.MISSED]
-    dz, dy = linear[at.DZ], linear[at.DY]
+    dz, dy, stiffness = linear[at.DZ], linear[at.DY], linear[at.STIFFNESS]
     for r in range(z.size):
         row = limits.rows[r]
         filled = -moved * row[pivot]
         for j in range(d.size):
             filled += d[j] * dp[j] * row[j]
         change = -missed[r] - filled
-        dy[r] = to_z[r] / z[r] - _stiffness(linear, r) * change
+        dy[r] = to_z[r] / z[r] - stiffness[r] * change
         dz[r] = 0.0 if equal[r] != 0.0 else change

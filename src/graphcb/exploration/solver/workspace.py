@@ -89,7 +89,7 @@ BOX_VECTORS = 7  # of a box: FLOOR, SPAN, BASE, INNER, and
 CAP, ALL_BASE, LEFT_OUT = range(4, BOX_VECTORS)
 # ALL_BASE: what all floors reveal. LEFT_OUT: 1 for what is never revealed and never played
 
-LINEAR_VECTORS = 9
+LINEAR_VECTORS = 10
 (
     EQUAL,  # 1 for an equation: y has any sign, and 1 / Z is the weight of what is missed
     BOUND,  # most - row @ floors: what is left for D
@@ -99,6 +99,7 @@ LINEAR_VECTORS = 9
     DY,
     TO_Z,  # the change of z y that the direction aims for
     MISSED,  # row @ D + Z - BOUND
+    STIFFNESS,  # by how much the multiplier rises with what is missed: Y / Z, or 1 / Z
     BEST_Y,  # Y of the best bound so far
 ) = range(LINEAR_VECTORS)
 
