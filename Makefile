@@ -10,6 +10,11 @@ OLDEST := .venv-oldest/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Tests start many processes: each would compile the package to bytecode again.
+unexport PYTHONDONTWRITEBYTECODE
+
+# What is given to a study, as in: make study-limits OPTIONS=--quick
+OPTIONS ?=
 
 .PHONY: help demo demo-service docs test test-slow test-oldest test-extras check bench clean
 
@@ -17,13 +22,14 @@ help:
 	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
 	@echo "make demo-service  the decision service with simulated clients, and a page to watch it"
 	@echo "make test   all tests but the slow ones"
-	@echo "make test-slow  tests that start servers, many processes or benchmarks, and test-oldest"
+	@echo "make test-slow  tests that start servers, many processes or benchmarks; properties on more examples; test-oldest"
 	@echo "make test-oldest  the kernels with the oldest numba that is allowed"
 	@echo "make test-extras  what needs PyTorch, Vowpal Wabbit, coba or Ray (large downloads)"
 	@echo "make check  lint, types, import contract"
 	@echo "make docs   the documentation site, into site/index.html"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make bench-faults  kills, interrupts, damage, full disks: is anything lost or confused?"
+	@echo "make study-NAME  bakeoff, limits, unknown-graphs or auctions, into results; OPTIONS=--quick needs no data"
 	@echo "make clean  remove .venv, results and caches"
 
 $(READY): pyproject.toml constraints.txt
@@ -39,10 +45,11 @@ demo-service: $(READY)
 	$(BIN)/graphcb serve --demo
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not slow"
 
 test-slow: $(READY) test-oldest
-	$(BIN)/python -m pytest --numprocesses auto -m slow
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+		-m "slow or hypothesis" --hypothesis-profile thorough
 
 $(OLDEST): pyproject.toml
 	$(PYTHON) -m venv .venv-oldest
@@ -92,6 +99,10 @@ bench: $(RIVALS) build/sabotage.so
 
 bench-%: $(RIVALS)
 	$(BIN)/python benchmarks/report.py $*
+
+study-bakeoff: $(RIVALS)
+study-%: $(READY)
+	$(BIN)/python benchmarks/study.py $* $(OPTIONS)
 
 clean:
 	rm -rf .venv .venv-oldest results site .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from measure import in_words, part_arguments, print_table
+from studies.bakeoff.peers import as_pair, installed
+from studies.prepared import prepare
 
-from graphcb import SquareCBG, graphs, oracles
+from graphcb import InformationDirected, graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, Uniform
-from graphcb.experiments.peers import as_pair, installed
-from graphcb.experiments.prepared import prepare
 
 STREAMS = ("contraceptive", "german", "led7digit", "magic", "mushroom", "optdigits", "phoneme",
            "segment", "splice", "vehicle")  # fmt: skip
@@ -138,7 +138,7 @@ class ByNumber:
     """The default learner with the number of the item as the action: no features."""
 
     def __init__(self) -> None:
-        self.agent = SquareCBG()
+        self.agent = InformationDirected()
 
     def act(self, context: Any, graph: Any, actions: Any = None) -> Any:
         numbers = [int(row[0][-1]) for row in actions]
@@ -154,7 +154,7 @@ def _oracle() -> oracles.ActionFeatureOracle:
 
 
 CONTENDERS: dict[str, Callable[[int], Any]] = {
-    "SquareCBG": lambda seed: SquareCBG(_oracle()),
+    "information-directed": lambda seed: InformationDirected(_oracle()),
     "greedy": lambda seed: Greedy(_oracle()),
     "epsilon 0.05": lambda seed: EpsilonGreedy(_oracle(), epsilon=0.05),
     "default by number": lambda seed: ByNumber(),
@@ -199,7 +199,7 @@ def compare(names: list[str], contenders: list[str], seeds: int, n_rounds: int) 
 
 def cost(n_rounds: int) -> None:
     """10 actions with 10 features each, 20 features of the context."""
-    rng, agent, graph = np.random.default_rng(0), SquareCBG(_oracle()), graphs.bandit(10)
+    rng, agent, graph = np.random.default_rng(0), InformationDirected(_oracle()), graphs.bandit(10)
     acts, learns = [], []
     for _ in range(n_rounds):
         x, rows = rng.normal(size=20), rng.normal(size=(10, 10))

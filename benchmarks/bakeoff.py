@@ -2,9 +2,9 @@
 
     python benchmarks/bakeoff.py [--plots DIR] [--out DIR]
 
-The same as `graphcb reproduce bakeoff`, with all cores, unlike the other parts. Finished runs are
-kept in `--out` (default: a folder that is deleted at the end). Without GRAPHCB_DATA/streams, the
-quick version on generated data.
+The same as `make study-bakeoff`, for the report. All cores are used, unlike in the other parts.
+Finished runs are kept in `--out` (default: a folder that is deleted at the end). Without
+GRAPHCB_DATA/streams, the quick version on generated data.
 """
 
 import os
@@ -13,17 +13,17 @@ import tempfile
 from pathlib import Path
 
 from measure import part_arguments, save_plot
+from studies.bakeoff import study as bakeoff
+from studies.bakeoff.figure import draw_bakeoff
+from studies.bakeoff.ratios import compare
+from studies.bakeoff.study import BakeOff
+from studies.bakeoff.tables import markdown
 
 from graphcb import __version__
 from graphcb.datasets import DataNotFoundError
-from graphcb.experiments import bakeoff
-from graphcb.experiments.bakeoff import BakeOff
-from graphcb.experiments.bakeoff_tables import markdown
 from graphcb.experiments.curves import Curve
-from graphcb.experiments.ratios import compare
 from graphcb.experiments.reproduction import finish
 from graphcb.experiments.store import Store
-from graphcb.figures.bakeoff import draw_bakeoff
 
 EVERY = 100  # runs between two lines of progress
 

@@ -1,7 +1,8 @@
 """Never worse than the baseline, on real streams: python benchmarks/baseline.py [--quick].
 
-Each stream is played with its baseline by `Conservative(SquareCBG(), baseline, epsilon=...)`. The
-streams are those of the bake-off; without `GRAPHCB_DATA`, or with --quick, one that is generated.
+`Conservative(InformationDirected(), baseline, epsilon=...)` plays each stream with its baseline.
+The streams are those of the bake-off; without `GRAPHCB_DATA`, or with --quick, one that is
+generated.
 """
 
 import argparse
@@ -11,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from studies.prepared import prepare
 
-from graphcb import Conservative, SquareCBG
+from graphcb import Conservative, InformationDirected
 from graphcb.experiments.loop import play, streams
-from graphcb.experiments.prepared import prepare
 from graphcb.experiments.progressive import ExampleRounds
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,7 @@ def run(spec: Mapping[str, Any], place: int, epsilon: float | None, seed: int) -
     """One run; without epsilon, the agent decides from the start."""
     stream = prepare(spec, seed)
     baseline = place % stream.graph.n_actions
-    agent: Any = SquareCBG()
+    agent: Any = InformationDirected()
     if epsilon is not None:
         agent = Conservative(agent, baseline, epsilon=epsilon)
     draws = streams(seed)[1]

@@ -23,7 +23,7 @@ from graphcb.experiments import run
 from graphcb.experiments.loop import streams
 from graphcb.exploration import Schedule
 from graphcb.oracles import LogisticOGD, OnlineRidge, Oracle
-from graphcb.sampling import invert
+from graphcb.rounds.round import invert
 
 Floats = NDArray[np.float64]
 

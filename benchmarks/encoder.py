@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import Encoder, Learner, Policy, Problem, SquareCBG
+from graphcb import Encoder, InformationDirected, Learner, Policy, Problem
 from graphcb.oracles import DefaultOracle
 
 N_FEATURES = 20
@@ -79,11 +79,11 @@ def decide(n_rows: int) -> None:
     print("| a decision | us |")
     print("|---|---:|")
     agent = microseconds(lambda x: learner.agent.act(x, graph), encoded)
-    print(f"| `SquareCBG.act` on a row | {agent:.0f} |", flush=True)
+    print(f"| `InformationDirected.act` on a row | {agent:.0f} |", flush=True)
     print(f"| `Learner.act` on a dict | {microseconds(learner.act, rows):.0f} |", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for title, log, given in (("row", "row.db", encoded), ("dict", "dict.db", rows)):
-            chosen = SquareCBG(DefaultOracle(4)) if title == "row" else Learner(problem)
+            chosen = InformationDirected(DefaultOracle(4)) if title == "row" else Learner(problem)
             with Policy(f"{folder}/{log}", chosen, seed=0, durability="process-kill") as policy:
                 took = microseconds(lambda x, p=policy: p.decide(x, graph), given)  # type: ignore[misc]
             print(f"| `Policy.decide` on a {title}, nothing learned | {took:.0f} |", flush=True)

@@ -14,7 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb import Automatic, Doubling, FromGraphs, SquareCBG, SquareRoot, graphs
+from graphcb import (
+    Automatic,
+    Doubling,
+    FromGraphs,
+    InformationDirected,
+    SquareCBG,
+    SquareRoot,
+    graphs,
+)
+from graphcb.agents import Agent
 from graphcb.datasets import DataNotFoundError, generate_messages, hash_words, load_rcv1
 from graphcb.environments import (
     Environment,
@@ -105,7 +114,7 @@ def mean_loss(stream: Stream, schedule: Callable[[], Schedule], n_seeds: int) ->
     return mean_of(stream, lambda: SquareCBG(stream.oracle(), gamma=schedule()), n_seeds)
 
 
-def mean_of(stream: Stream, agent: Callable[[], SquareCBG], n_seeds: int) -> float:
+def mean_of(stream: Stream, agent: Callable[[], Agent], n_seeds: int) -> float:
     finals = []
     for seed in SEEDS[:n_seeds]:
         *_, last = run(agent(), stream.environment, seed=seed)
@@ -119,7 +128,7 @@ def nothing_set(stream: Stream, n_seeds: int) -> str:
     oracle = None
     if isinstance(stream.environment, LinearLosses):  # noise takes losses out of 0 to 1
         oracle = DefaultOracle(stream.environment.graph.n_actions, loss_range=(-1.0, 2.0))
-    return f"{mean_of(stream, lambda: SquareCBG(copy.deepcopy(oracle)), n_seeds):.4f}"
+    return f"{mean_of(stream, lambda: InformationDirected(copy.deepcopy(oracle)), n_seeds):.4f}"
 
 
 def main() -> None:

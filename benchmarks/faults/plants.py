@@ -89,12 +89,20 @@ def draw_at_random() -> None:
 
 
 def carry_on() -> None:
-    """After an interrupt the transaction stays open, and the state is believed to be right."""
+    """After an interrupt the transaction stays open, with what was written so far."""
+    keep_connection()
 
-    def give_up(self: Any, pending: Any, state: Any, problem: BaseException) -> None:
-        self._state = state
+    def change(run: Any, sql: str, _: Storage) -> Any:
+        if sql == "ROLLBACK":
+            return []
+        try:
+            return run(sql)
+        except LogError:
+            if sql.startswith("BEGIN"):  # there is one already
+                return []
+            raise
 
-    replace(writer.LogWriter, _give_up=give_up)
+    _replace_execute(change)
 
 
 def keep_storages() -> None:
@@ -208,10 +216,13 @@ def ignore_forks() -> None:
 def ignore_other_writers() -> None:
     """A transaction begins without a look at where the log is."""
 
-    def begin(self: Any, at: Storage, position: int) -> None:
-        at.execute("BEGIN" if "://" in self.location else "BEGIN IMMEDIATE")
+    for kind in storages():
+        plain = kind.begin
 
-    replace(writer.LogWriter, _begin=begin)
+        def begin(self: Any, question: str = "", *, plain: Any = plain, **_: Any) -> None:
+            plain(self)
+
+        replace(kind, begin=begin)
 
 
 def believe_files() -> None:

@@ -16,7 +16,16 @@ from faults.plan import (
     rows_of,
 )
 from faults.tally import Finding
-from graphcb import DecisionLog, FeedbackGraph, Policy, SquareCBG, graphs, load, save
+from graphcb import (
+    DecisionLog,
+    FeedbackGraph,
+    InformationDirected,
+    Policy,
+    SquareCBG,
+    graphs,
+    load,
+    save,
+)
 from graphcb.decisions.export import export_parquet
 from graphcb.decisions.verifying import back_up, verify
 from graphcb.evaluation import evaluate, uniform
@@ -160,10 +169,10 @@ def agents() -> list[Any]:
     size = N_ACTIONS, N_FEATURES
     members = [LinearOGD(*size, learning_rate=0.1), LinearOGD(*size)]
     return [
-        SquareCBG(),
+        InformationDirected(),
         SquareCBG(LinearOGD(*size)),
-        SquareCBG(OnlineRidge(*size)),
-        SquareCBG(BayesianLogistic(*size)),
+        InformationDirected(OnlineRidge(*size)),
+        InformationDirected(BayesianLogistic(*size)),
         SquareCBG(VovkAggregation(members)),
     ]
 

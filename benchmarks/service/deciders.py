@@ -32,7 +32,7 @@ _FEATURES = "".join(f'f{k} = "number"\n' for k in range(20))
 PROBLEM = f"[problem]\nactions = [{_NAMES}]\n\n[features]\n{_FEATURES}"
 _INBOX = "SELECT count(*) FROM graphcb_inbox"
 _EVENTS = "SELECT greatest((SELECT max(position) FROM graphcb_decisions), 0)"
-_STALENESS = "SELECT extract(epoch FROM clock_timestamp())::float8 - known_at FROM graphcb_learner"
+_STALENESS = "SELECT extract(epoch FROM clock_timestamp())::float8 - known_at FROM graphcb_trainer"
 
 
 class Round(NamedTuple):

@@ -1,12 +1,13 @@
-"""Durable decisions and feedback per second over HTTP, beside an endpoint that answers a constant.
+"""Durable decisions and feedback per second over HTTP, beside a service that answers a constant.
 
     python benchmarks/service/rates.py [--quick] [--durability process-kill]
 
 Needs `wrk` (a package of Debian): 32 connections on the loopback, ten actions, twenty features.
-The endpoint beside them is one of the same server that parses the same body. All are measured in
-turn, a row has the medians of its rounds, and its shares are of the constant above it. Where other
-programs use the machine, the processor time of the server for a request says more than the rate.
-Then each is asked at half of the highest rate, at times that do not wait for answers (paced.py).
+The constant is answered by the same server in another process, which parses the same body
+(constant.py). All are measured in turn; a row has the medians of its rounds, and its shares are of
+the constant above it. Where other programs use the machine, the processor time of the server per
+request says more than the rate. Then each gets half of its highest rate, at times that do not wait
+for answers (paced.py).
 """
 
 import argparse
@@ -24,6 +25,13 @@ from paced import as_context, as_request, quantile, schedule, send
 from running import CONNECTIONS, N_FEATURES, Service
 
 HERE = Path(__file__).parent
+ROWS = (  # name, script, whether the answer is a constant
+    ("the same body, a constant", "decide.lua", True),
+    ("decisions", "decide.lua", False),
+    ("the feedback's body, a constant", "feedback.lua", True),
+    ("feedback", "feedback.lua", False),
+)
+PATHS = {"decide.lua": "/v1/decisions", "feedback.lua": "/v1/decisions/%s/feedback"}
 
 
 class Measured(NamedTuple):
@@ -35,8 +43,9 @@ class Measured(NamedTuple):
     cpu: float
 
 
-def load(service: Service, script: str, path: str, seconds: int, decisions: Path) -> Measured:
+def load(service: Service, script: str, seconds: int, decisions: Path) -> Measured:
     """One round of wrk."""
+    path = PATHS[script]
     before = service.cpu_seconds()
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
     environment = {**os.environ, "GRAPHCB_PATH": path, "GRAPHCB_DECISIONS": str(decisions)}
@@ -65,25 +74,22 @@ def make_decisions(service: Service, count: int, path: Path) -> None:
 
 
 def at_half(
-    service: Service, rates: dict[str, float], seconds: float, decisions: Path
+    services: dict[bool, Service], rates: dict[str, float], seconds: float, decisions: Path
 ) -> dict[str, tuple[float, ...]]:
     """The rate, p50 and p99 of latencies, and those of how late requests were sent, in seconds."""
     rng, found = random.Random(0), {}
     times = {name: schedule(rate, seconds) for name, rate in rates.items()}
-    make_decisions(service, len(times["feedback"]), decisions)
+    make_decisions(services[False], len(times["feedback"]), decisions)
     named = [line.split() for line in decisions.read_text().splitlines()]
     bodies = {
         "decisions": [("", as_context(rng)) for _ in times["decisions"]],
         "feedback": [(one, f'{{"losses":{{"{action}":0.5}}}}') for one, action in named],
     }
-    for name, path, kind in (
-        ("the same body, a constant", "/v1/echo", "decisions"),
-        ("decisions", "/v1/decisions", "decisions"),
-        ("the feedback's body, a constant", "/v1/echo/{}", "feedback"),
-        ("feedback", "/v1/decisions/{}/feedback", "feedback"),
-    ):
+    for name, script, constant in ROWS:
+        kind = "decisions" if script == "decide.lua" else "feedback"
+        path = PATHS[script].replace("%s", "{}")
         requests = [as_request(path.format(one), body) for one, body in bodies[kind]]
-        sent = send(service.address, requests[: len(times[kind])], times[kind])
+        sent = send(services[constant].address, requests[: len(times[kind])], times[kind])
         latencies, late = [one.latency for one in sent], [one.late for one in sent]
         ends = [quantile(values, share) for values in (latencies, late) for share in (0.5, 0.99)]
         found[name] = (rates[kind], *ends)
@@ -121,25 +127,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         decisions = Path(folder) / "decisions"
         service = Service(Path(folder), "--seed", "1", "--durability", given.durability)
+        services = {False: service, True: Service(Path(folder), constant=True)}
         try:
             make_decisions(service, 500, decisions)
             for line in decisions.read_text().splitlines():  # a model that has learned something
                 name, action = line.split()
                 service.post(f"/v1/decisions/{name}/feedback", {"losses": {action: 0.5}})
-            for path in ("/v1/decisions", "/v1/echo"):
-                load(service, "decide.lua", path, 1, decisions)  # all kernels are there
+            for one in services.values():
+                load(one, "decide.lua", 1, decisions)  # loads all kernels
             for _ in range(n_rounds):
-                rate = load(service, "decide.lua", "/v1/decisions", 1, decisions).per_second
+                rate = load(service, "decide.lua", 1, decisions).per_second
                 make_decisions(service, int(3 * rate * seconds), decisions)
                 known = service.get("/v1/status")["n_feedbacks"]
-                for name, script, path in (
-                    ("the same body, a constant", "decide.lua", "/v1/echo"),
-                    ("decisions", "decide.lua", "/v1/decisions"),
-                    ("the feedback's body, a constant", "feedback.lua", "/v1/echo/%s"),
-                    ("feedback", "feedback.lua", "/v1/decisions/%s/feedback"),
-                ):
-                    one = load(service, script, path, seconds, decisions)
-                    made.setdefault(name, []).append(one)
+                for title, script, constant in ROWS:
+                    measured = load(services[constant], script, seconds, decisions)
+                    made.setdefault(title, []).append(measured)
                 learned = service.get("/v1/status")["n_feedbacks"] - known
                 sent = made["feedback"][-1].per_second * seconds
                 if learned < 0.8 * sent:
@@ -147,16 +149,17 @@ def main() -> None:
             status = service.get("/v1/status")
             rows = {name: median(rounds) for name, rounds in made.items()}
             halves = {name: rows[name].per_second / 2 for name in ("decisions", "feedback")}
-            paced = at_half(service, halves, 1.0 if given.quick else 10.0, decisions)
+            paced = at_half(services, halves, 1.0 if given.quick else 10.0, decisions)
         finally:
-            service.stop()
+            for one in services.values():
+                one.stop()
     print(f"Durability {given.durability}; {status['jobs_per_commit']:.0f} requests per commit.\n")
     print("| | per second | share | p50 ms | p99 ms | CPU us per request | share |")
     print("|---|---|---|---|---|---|---|")
-    constant = None
+    beside = next(iter(rows.values()))
     for name, row in rows.items():
-        constant = row if "constant" in name or constant is None else constant
-        rate, cpu = row.per_second / constant.per_second, constant.cpu / row.cpu
+        beside = row if "constant" in name else beside
+        rate, cpu = row.per_second / beside.per_second, beside.cpu / row.cpu
         print(
             f"| {name} | {row.per_second:,.0f} | {rate:.2f} | {row.p50:.1f} | {row.p99:.1f} "
             f"| {row.cpu:.0f} | {cpu:.2f} |"

@@ -23,12 +23,18 @@ def write_problem(folder: Path) -> Path:
 
 
 class Service:
-    """A running service; it is there once the constructor returns."""
+    """A running service; it is there once the constructor returns.
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "graphcb", "serve", str(write_problem(folder))]
+    `constant` is one that answers a constant, as `constant.py` says.
+    """
+
+    def __init__(self, folder: Path, *options: str, constant: bool = False) -> None:
+        problem = str(write_problem(folder))
+        command = ["-m", "graphcb", "serve", problem, "--port", "0", *options]
+        if constant:
+            command = [str(Path(__file__).with_name("constant.py")), problem]
         self.process = subprocess.Popen(
-            [*command, "--port", "0", "--echo", *options], stdout=subprocess.PIPE, text=True
+            [sys.executable, *command], stdout=subprocess.PIPE, text=True
         )
         greeting = self.process.stdout.readline() if self.process.stdout else ""
         self.address = greeting.partition(" at ")[2].partition(",")[0]

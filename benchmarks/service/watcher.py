@@ -7,7 +7,7 @@ from itertools import pairwise
 
 _LOOK = (
     "SELECT l.known_at, extract(epoch FROM clock_timestamp())::float8 - l.known_at, w.epoch "
-    "FROM graphcb_learner l, graphcb_writer w"
+    "FROM graphcb_trainer l, graphcb_writer w"
 )
 
 

@@ -1,4 +1,4 @@
-"""The contest of an example: SquareCB.G beside greedy and itself without the graph."""
+"""The contest of an example: the default agent beside greedy and itself without the graph."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, FeedbackGraph, Greedy, SquareCBG
+from graphcb import EpsilonGreedy, FeedbackGraph, Greedy, InformationDirected
 from graphcb.agents import Agent
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
@@ -16,7 +16,7 @@ from graphcb.oracles import DefaultOracle
 Curves = dict[str, np.ndarray]
 
 
-class IgnoresGraph(SquareCBG):
+class IgnoresGraph(InformationDirected):
     """Is told another graph than the true one; learns from what is seen."""
 
     def __init__(self, believed: FeedbackGraph) -> None:
@@ -43,7 +43,7 @@ def contest(
     """
     n, n_actions = losses.shape
     contenders: dict[str, Callable[[], Agent]] = {
-        "SquareCB.G": SquareCBG,
+        "information-directed": InformationDirected,
         "greedy": lambda: Greedy(DefaultOracle(n_actions)),
         "epsilon-greedy, 5 %": lambda: EpsilonGreedy(DefaultOracle(n_actions), epsilon=0.05),
         "ignores the graph": lambda: IgnoresGraph(believed),
@@ -61,12 +61,12 @@ def contest(
     constant = f"always {names[best]}"
     curves[constant] = np.cumsum(losses[:, best])[None] / np.arange(1, n + 1)
     print(f"{constant:20} {curves[constant][0, -1]:.4f}")
-    ours = curves["SquareCB.G"][:, -1]
+    ours = curves["information-directed"][:, -1]
     for name, curve in list(curves.items())[1:]:
         theirs = curve[:, -1]
         apart = (ours - theirs) / theirs.mean()
         error = apart.std() / np.sqrt(n_seeds)
-        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
+        print(f"information-directed against {name}: {apart.mean():+.1%} +- {error:.1%}")
     return curves
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
+from graphcb import EpsilonGreedy, Greedy, InformationDirected, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.figures.curves import draw_progress, save
@@ -68,15 +68,15 @@ def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, float]:
     n, n_models = losses.shape
     cascade, alone = graphs.inventory(n_models), graphs.bandit(n_models)
     contenders = {
-        "SquareCB.G": (SquareCBG, cascade),
+        "information-directed": (InformationDirected, cascade),
         "greedy": (lambda: Greedy(DefaultOracle(n_models)), cascade),
         "epsilon-greedy, 5 %": (
             lambda: EpsilonGreedy(DefaultOracle(n_models), epsilon=0.05),
             cascade,
         ),
-        "ignores the graph": (SquareCBG, alone),
+        "ignores the graph": (InformationDirected, alone),
     }
-    print(f"{n:,} {source}, {n_seeds} orders; {SquareCBG().explain(cascade)}")
+    print(f"{n:,} {source}, {n_seeds} orders; {InformationDirected().explain(cascade)}")
     curves = {}
     for name, (new_agent, graph) in contenders.items():
         environment = KnownLosses(contexts, losses, graph)
@@ -92,9 +92,9 @@ def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, float]:
     print(f"{constant:20} {losses[:, best].mean():.4f}")
     final = {name: curve[:, -1] for name, curve in curves.items()}
     for name, theirs in list(final.items())[1:]:
-        apart = (final["SquareCB.G"] - theirs) / theirs.mean()
+        apart = (final["information-directed"] - theirs) / theirs.mean()
         error = apart.std() / np.sqrt(n_seeds)
-        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
+        print(f"information-directed against {name}: {apart.mean():+.1%} +- {error:.1%}")
     if figure is not None:
         means = {name: curve.mean(axis=0) for name, curve in curves.items()}
         save(draw_progress(range(1, n + 1), means, f"Which model answers? ({source})"), figure)

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from contest import contest, draw, final
 
-from graphcb import SquareCBG, graphs
+from graphcb import InformationDirected, graphs
 
 PRICES = np.linspace(20.0, 300.0, 15)
 
@@ -49,7 +49,7 @@ def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
     earned = np.where(limits[:, None] >= PRICES, PRICES, 0.0)
     losses = 1.0 - earned / PRICES[-1]
     graph, alone = graphs.posted_price(len(PRICES)), graphs.bandit(len(PRICES))
-    print(f"{len(limits):,} {source}, {n_seeds} seeds; {SquareCBG().explain(graph)}")
+    print(f"{len(limits):,} {source}, {n_seeds} seeds; {InformationDirected().explain(graph)}")
     names = tuple(f"{price:.0f}" for price in PRICES)
     curves = contest(contexts, losses, graph, alone, names, n_seeds=n_seeds, shuffle=False)
     draw(curves, f"Prices: {source}", figure)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
+from graphcb import EpsilonGreedy, Greedy, InformationDirected, graphs
 from graphcb.datasets import DataNotFoundError, generate_messages, hash_words, load_sms_spam
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
@@ -31,7 +31,7 @@ from graphcb.oracles import DefaultOracle
 GRAPH = graphs.apple_tasting()
 
 
-class IgnoresGraph(SquareCBG):
+class IgnoresGraph(InformationDirected):
     """Is told that each action shows its own loss; learns from what is seen."""
 
     def act(self, context, graph, actions=None):
@@ -64,10 +64,10 @@ def loans() -> tuple[str, np.ndarray, np.ndarray]:
 
 def compare(source: str, contexts: Any, losses: np.ndarray, n_seeds: int) -> dict[str, np.ndarray]:
     """The mean loss so far of each contender, averaged over orders; prints a table."""
-    print(f"{len(losses):,} {source}, {n_seeds} orders; {SquareCBG().explain(GRAPH)}")
+    print(f"{len(losses):,} {source}, {n_seeds} orders; {InformationDirected().explain(GRAPH)}")
     environment = KnownLosses(contexts, losses, GRAPH)
     contenders = {
-        "SquareCB.G": SquareCBG,
+        "information-directed": InformationDirected,
         "greedy": lambda: Greedy(DefaultOracle(2)),
         "epsilon-greedy, 5 %": lambda: EpsilonGreedy(DefaultOracle(2), epsilon=0.05),
         "ignores the graph": IgnoresGraph,
@@ -85,9 +85,9 @@ def compare(source: str, contexts: Any, losses: np.ndarray, n_seeds: int) -> dic
     print(f"{constant:20} {losses[:, best].mean():.4f}")
     final = {name: curve[:, -1] for name, curve in curves.items()}
     for name, theirs in list(final.items())[1:]:
-        apart = (final["SquareCB.G"] - theirs) / theirs.mean()
+        apart = (final["information-directed"] - theirs) / theirs.mean()
         error = apart.std() / np.sqrt(n_seeds)
-        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
+        print(f"information-directed against {name}: {apart.mean():+.1%} +- {error:.1%}")
     return {name: curve.mean(axis=0) for name, curve in curves.items()}
 
 

@@ -6,7 +6,7 @@ bike that stands idle costs 0.25, a customer without a bike costs 1, both as a s
 Hours come in their order, so seeds differ only in the draws.
 
 Greedy plays low levels, never sees the higher ones, and stays there. A little exploration of any
-kind mends most of that: on the real hours epsilon-greedy costs 5 % more than SquareCB.G.
+kind mends most of that: on the real hours epsilon-greedy costs 5 % more than `InformationDirected`.
 
     python docs/examples/stock_levels.py [figure.png]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphcb import EpsilonGreedy, Greedy, SquareCBG, graphs
+from graphcb import EpsilonGreedy, Greedy, InformationDirected, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.figures.curves import draw_progress, save
@@ -52,15 +52,15 @@ def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
     n, n_levels = costs.shape
     inventory, alone = graphs.inventory(n_levels), graphs.bandit(n_levels)
     contenders = {
-        "SquareCB.G": (SquareCBG, inventory),
+        "information-directed": (InformationDirected, inventory),
         "greedy": (lambda: Greedy(DefaultOracle(n_levels)), inventory),
         "epsilon-greedy, 5 %": (
             lambda: EpsilonGreedy(DefaultOracle(n_levels), epsilon=0.05),
             inventory,
         ),
-        "ignores the graph": (SquareCBG, alone),
+        "ignores the graph": (InformationDirected, alone),
     }
-    print(f"{n:,} {source}, {n_seeds} seeds; {SquareCBG().explain(inventory)}")
+    print(f"{n:,} {source}, {n_seeds} seeds; {InformationDirected().explain(inventory)}")
     curves = {}
     for name, (new_agent, graph) in contenders.items():
         environment = KnownLosses(contexts, costs, graph, shuffle=False)
@@ -74,9 +74,9 @@ def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
     print(f"{constant:20} {curves[constant][0, -1]:.4f}")
     final = {name: curve[:, -1] for name, curve in curves.items()}
     for name, theirs in list(final.items())[1:]:
-        apart = (final["SquareCB.G"] - theirs) / theirs.mean()
+        apart = (final["information-directed"] - theirs) / theirs.mean()
         error = apart.std() / np.sqrt(n_seeds)
-        print(f"SquareCB.G against {name}: {apart.mean():+.1%} +- {error:.1%}")
+        print(f"information-directed against {name}: {apart.mean():+.1%} +- {error:.1%}")
     if figure is not None:
         means = {name: curve.mean(axis=0) for name, curve in curves.items()}
         save(draw_progress(range(1, n + 1), means, f"Stock levels: {source}"), figure)

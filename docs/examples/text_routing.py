@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from contest import contest, draw, final
 
-from graphcb import FeedbackGraph, SquareCBG, graphs
+from graphcb import FeedbackGraph, InformationDirected, graphs
 from graphcb.datasets import hash_words, load_rcv1
 
 N_TEAMS, DESK = 8, 0.3
@@ -57,7 +57,7 @@ def main(figure: Path | None = None, n_seeds: int = 3) -> dict[str, float]:
     matrix[:, -1] = 1.0  # what the desk costs is always known
     matrix[-1] = 1.0  # and the desk shows everything
     graph, alone = FeedbackGraph(matrix), graphs.bandit(N_TEAMS + 1)
-    print(f"{len(teams):,} {source}, {n_seeds} orders; {SquareCBG().explain(graph)}")
+    print(f"{len(teams):,} {source}, {n_seeds} orders; {InformationDirected().explain(graph)}")
     names = (*(f"team {team + 1}" for team in range(N_TEAMS)), "desk")
     curves = contest(contexts, losses, graph, alone, names, n_seeds=n_seeds)
     draw(curves, f"Text routing: {source}", figure)

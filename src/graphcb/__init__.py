@@ -9,6 +9,8 @@ from graphcb.agents import (
     Conservative,
     EpsilonGreedy,
     Greedy,
+    InformationDirected,
+    OnPredictedGraph,
     Shadow,
     SquareCB,
     SquareCBG,
@@ -36,7 +38,7 @@ from graphcb.exploration import (
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Learner, Problem
-from graphcb.sampling import draw
+from graphcb.rounds import draw
 from graphcb.saving import load, save
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
         streams,
     )
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "Automatic",
@@ -67,8 +69,10 @@ __all__ = [
     "FromGraphs",
     "FromTheory",
     "Greedy",
+    "InformationDirected",
     "Learner",
     "Limits",
+    "OnPredictedGraph",
     "Policy",
     "Problem",
     "Shadow",

@@ -190,6 +190,15 @@ def first_not_finite(values: NDArray[np.float64]) -> int:
     return -1
 
 
+def as_number(name: str, value: Any) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"`{name}` must be a number, got {value!r}")
+    if not abs(value) < float("inf"):
+        raise ValueError(f"`{name}` must be finite, got {value!r}")
+    return float(value)
+
+
 def as_positive(name: str, value: float) -> float:
     """A positive finite number."""
     if not 0.0 < value < float("inf"):

@@ -12,6 +12,7 @@ from graphcb import (
     DecisionLog,
     FeedbackGraph,
     Greedy,
+    InformationDirected,
     Limits,
     Policy,
     Shadow,
@@ -252,7 +253,7 @@ def test_it_goes_on_after_a_kill_as_if_nothing_had_happened(tmp_path):
                 policy.feedback(decision.decision_id, {int(i): row[i] for i in seen})
         return ids
 
-    agent = Conservative(SquareCBG(), 2, epsilon=0.5)
+    agent = Conservative(InformationDirected(), 2, epsilon=0.5)
     settings = {"seed": 3, "durability": "process-kill", "checkpoint_every": 37}
     whole = Policy(tmp_path / "whole.db", agent, **settings)
     expected = decide(whole, 60, 0) + decide(whole, 60, 1)
@@ -288,7 +289,7 @@ def test_limits_hold_and_a_baseline_that_breaks_them_is_refused():
 
 def test_what_is_played_obeys_the_limits_in_every_round():
     limits = Limits(floors={2: 0.1}, caps={0: 0.3}, linear=[{"actions": [0, 1], "at_most": 0.8}])
-    inner = SquareCBG(limits=limits)
+    inner = InformationDirected(limits=limits)
     agent = Conservative(inner, Fixed((0.3, 0.3, 0.4)), epsilon=0.5)
     rng = np.random.default_rng(0)
     for row in some_losses(0):
@@ -392,19 +393,19 @@ def test_the_end_is_the_best_of_the_bets():
 )
 def test_a_baseline_that_budgets_cannot_pay_for_is_refused(kind, budget, baseline, message):
     with pytest.raises(ValueError, match=message):
-        kind(SquareCBG(budgets=[budget]), baseline)
-    kind(SquareCBG(budgets=[budget]), 0)
+        kind(InformationDirected(budgets=[budget]), baseline)
+    kind(InformationDirected(budgets=[budget]), 0)
 
 
 def test_a_baseline_that_costs_all_of_its_allowance_can_be_played():
     assert 0.1 * 3 > 0.3
-    Conservative(SquareCBG(budgets=[Budget("b", {1: 0.1}, 0.3, per=3)]), 1)
+    Conservative(InformationDirected(budgets=[Budget("b", {1: 0.1}, 0.3, per=3)]), 1)
 
 
 def test_the_last_model_as_baseline_hears_the_names_of_the_round():
     limits, names = Limits(caps={"a": 0.3}), ["a", "b"]
-    for last in (SquareCBG(limits=limits), SquareCBUG(limits=limits), Uniform()):
-        agent = Conservative(SquareCBG(), last)
+    for last in (InformationDirected(limits=limits), SquareCBUG(limits=limits), Uniform()):
+        agent = Conservative(InformationDirected(), last)
         p = agent.act([1.0], graphs.full_information(2), [0, 1], names=names)
         assert p[0] <= (0.5 if isinstance(last, Uniform) else 0.3)
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
@@ -69,13 +69,11 @@ def rounds(draw):
     return Deviation(played, baseline, FeedbackGraph(matrix), epsilon, loss), losses
 
 
-@settings(max_examples=300, deadline=None)
 @given(rounds())
 def test_no_bet_grows_in_expectation(drawn):
     assert growth(*drawn).max() <= 1.0 + 1e-9
 
 
-@settings(max_examples=200, deadline=None)
 @given(rounds())
 def test_what_is_certain_is_true_and_feedback_only_adds_to_it(drawn):
     round, losses = drawn
@@ -87,7 +85,6 @@ def test_what_is_certain_is_true_and_feedback_only_adds_to_it(drawn):
         assert (nothing.estimated <= whole.estimated + 1e-9).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(rounds())
 def test_the_gain_is_expected_to_be_that_of_the_two_distributions(drawn):
     round, losses = drawn

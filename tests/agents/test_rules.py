@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from graphcb import FeedbackGraph, Limits, SquareCBG, dec, graphs, load, oracles, save, solve_dec
+from graphcb import (
+    FeedbackGraph,
+    InformationDirected,
+    Limits,
+    SquareCBG,
+    dec,
+    graphs,
+    load,
+    oracles,
+    save,
+    solve_dec,
+)
 from graphcb.agents import EpsilonGreedy, Greedy, Rules, SquareCB
 from graphcb.agents.names import names_of
 from graphcb.agents.rules import learnable_dec, unlearnable
@@ -106,7 +117,6 @@ def test_agents_without_limits_do_what_they_did(tmp_path):
     for agent in (Greedy, EpsilonGreedy, SquareCB, SquareCBG):
         plain = agent(Table(0.1, 0.2))
         assert plain.limits is None
-        assert "rules" not in vars(plain)
         p = plain.act(None, graphs.bandit(2))
         again = agent(Table(0.1, 0.2)).act(None, graphs.bandit(2), names=["a", "b"])
         np.testing.assert_array_equal(p, again)
@@ -135,8 +145,10 @@ def test_explain_says_what_the_limits_cost():
     agent = SquareCBG(oracle, gamma=10.0, limits=limits)
     within = solve_dec(np.zeros(3), graph, 1.0, limits=limits).value
     text = f"limits: gamma * DEC at equal predictions {within:.4g} instead of 2"
-    assert agent.explain(graph) == f"convex program: closed forms know no limits; {text}"
-    informed = SquareCBG(oracle, limits=limits).explain(graph)
+    assert (
+        agent.explain(graph) == f"SquareCB.G by convex program: closed forms know no limits; {text}"
+    )
+    informed = InformationDirected(oracle, limits=limits).explain(graph)
     assert informed.startswith("information-directed: ")
     assert informed.endswith(text)
 
@@ -194,7 +206,7 @@ def test_rules_are_saved_and_loaded(tmp_path):
         Greedy(oracles.LinearOGD(3, 1), limits=limits),
         EpsilonGreedy(oracles.LinearOGD(3, 1), limits=limits),
         SquareCB(oracles.LinearOGD(3, 1), limits=limits),
-        SquareCBG(limits=limits),
+        InformationDirected(limits=limits),
     ):
         save(agent, tmp_path / "agent.npz")
         again = load(tmp_path / "agent.npz")

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from graphcb import Greedy, Limits, Shadow, SquareCBG, Uniform, graphs, oracles
+from graphcb import Greedy, InformationDirected, Limits, Shadow, Uniform, graphs, oracles
 from graphcb.agents import gamma_of, hook
 from graphcb.saving import to_bytes
 
 
 def test_the_baseline_is_played_whatever_the_agent_learns():
-    agent = Shadow(SquareCBG(), "keep")
+    agent = Shadow(InformationDirected(), "keep")
     for _ in range(50):
         p = agent.act([1.0], graphs.full_information(2), names=["keep", "change"])
         np.testing.assert_array_equal(p, [1.0, 0.0])

@@ -13,6 +13,7 @@ from graphcb import (
     EpsilonGreedy,
     FeedbackGraph,
     Greedy,
+    InformationDirected,
     Limits,
     Policy,
     SquareCB,
@@ -34,7 +35,7 @@ def ridge():
 
 
 AGENTS = {
-    "information": lambda **rules: SquareCBG(**rules),
+    "information": lambda **rules: InformationDirected(**rules),
     "gamma": lambda **rules: SquareCBG(ridge(), gamma=20.0, **rules),
     "greedy": lambda **rules: Greedy(ridge(), **rules),
     "epsilon": lambda **rules: EpsilonGreedy(ridge(), epsilon=0.3, **rules),
@@ -176,7 +177,7 @@ class TestPlaying:
         from graphcb.agents import pacing
 
         def mean_loss():
-            agent = SquareCBG(budgets=[Budget("reviews", {2: 1.0}, at_most=0.1)])
+            agent = InformationDirected(budgets=[Budget("reviews", {2: 1.0}, at_most=0.1)])
             return list(run(agent, table(2000), seed=1))[-1].mean_loss
 
         priced = mean_loss()
@@ -385,12 +386,12 @@ class TestRefusals:
 
 
 def test_explain_says_prices_and_balances():
-    agent = SquareCBG(budgets=[TENTH])
+    agent = InformationDirected(budgets=[TENTH])
     list(run(agent, table(100), seed=1))
     text = agent.explain(REVIEW)
     assert text.startswith("information-directed")
     assert f"budget 'reviews' (at most 0.1 per round): price {account(agent).price:.3g}" in text
     assert "balance" in text
-    both = SquareCBG(budgets=[TENTH], limits=Limits(caps={2: 0.5})).explain(REVIEW)
+    both = InformationDirected(budgets=[TENTH], limits=Limits(caps={2: 0.5})).explain(REVIEW)
     assert "limits: " in both
     assert "budget 'reviews'" in both

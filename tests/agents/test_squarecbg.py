@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import graphcb
-from graphcb import Doubling, FeedbackGraph, SquareCBG, SquareRoot, graphs, oracles
+from graphcb import Automatic, Doubling, FeedbackGraph, SquareCBG, SquareRoot, graphs, oracles
 from graphcb.exploration import Status, closed_form_probabilities
+from graphcb.oracles import DefaultOracle
 from graphcb.saving import to_bytes
 
 LOSSES = np.array([0.3, 0.1, 0.6])
@@ -35,9 +36,14 @@ def test_auto_takes_the_closed_form_where_there_is_one_and_solves_elsewhere():
     np.testing.assert_array_equal(
         agent.act(None, CHAIN), graphcb.solve_dec(LOSSES, CHAIN, 30.0).probabilities
     )
-    assert agent.explain(graphs.inventory(3)).startswith("closed form cover_levels: each level")
-    assert agent.explain(FeedbackGraph(np.tri(3))).startswith("closed form cover_levels")
-    assert agent.explain(CHAIN) == "convex program: no closed form is proven for this graph"
+    assert agent.explain(graphs.inventory(3)).startswith(
+        "SquareCB.G by closed form cover_levels: each"
+    )
+    assert agent.explain(FeedbackGraph(np.tri(3))).startswith(
+        "SquareCB.G by closed form cover_levels"
+    )
+    why = "SquareCB.G by convex program: no closed form is proven for this graph"
+    assert agent.explain(CHAIN) == why
 
 
 def test_auto_does_not_play_a_form_that_may_be_far_from_the_optimum():
@@ -57,7 +63,8 @@ def test_auto_does_not_play_a_form_that_may_be_far_from_the_optimum():
     assert scaled_dec("auto") < 10.0
     assert scaled_dec("closed-form") > 20.0 * scaled_dec("auto")  # as it was asked for
     explained = SquareCBG(Table(), gamma=10.0).explain(star)
-    assert explained == "convex program: closed form independent_set may be far from the optimum"
+    why = "convex program: closed form independent_set may be far from the optimum"
+    assert explained == f"SquareCB.G by {why}"
 
 
 @pytest.mark.parametrize("method", ["auto", "solver"])
@@ -80,12 +87,12 @@ def test_explain_and_solve_dec_use_the_same_words_for_a_family_and_its_matrix(gr
         assert agent.explain(same) == agent.explain(graph)
         solution = graphcb.solve_dec(LOSSES, same, 30.0)
         assert solution.status is graphcb.solve_dec(LOSSES, graph, 30.0).status
-        exactly = agent.explain(same).startswith(str(Status.EXACT))
+        exactly = agent.explain(same).startswith(f"SquareCB.G by {Status.EXACT}")
         if agent.closed_form(same) is None:
             assert exactly == (solution.status is Status.EXACT)
             np.testing.assert_array_equal(agent.act(None, same), solution.probabilities)
         else:
-            assert agent.explain(same).startswith("closed form")
+            assert agent.explain(same).startswith("SquareCB.G by closed form")
 
 
 def test_explain_on_graphs_that_are_not_played():
@@ -112,7 +119,7 @@ def test_methods_can_be_forced():
         solver.act(None, graphs.inventory(3)),
         graphcb.solve_dec(LOSSES, graphs.inventory(3), 30.0).probabilities,
     )
-    assert solver.explain(graphs.inventory(3)) == 'convex program: method="solver"'
+    assert solver.explain(graphs.inventory(3)) == 'SquareCB.G by convex program: method="solver"'
     closed = SquareCBG(Table(), gamma=30.0, method="closed-form")
     np.testing.assert_array_equal(
         closed.act(None, graphs.inventory(3)),
@@ -128,8 +135,9 @@ def test_methods_can_be_forced():
 def test_doubling_sums_optimal_values_and_starts_the_oracle_anew():
     gamma = np.sqrt(50 / 2.0)
     agent = SquareCBG(Table(), gamma=Doubling(horizon=50, regression_regret=2.0))
-    assert agent.explain(CHAIN) == "convex program: Doubling needs the optimal value"
-    assert agent.explain(graphs.bandit(3)).startswith(str(Status.EXACT))
+    why = "SquareCB.G by convex program: Doubling needs the optimal value"
+    assert agent.explain(CHAIN) == why
+    assert agent.explain(graphs.bandit(3)).startswith(f"SquareCB.G by {Status.EXACT}")
     value = graphcb.solve_dec(LOSSES, CHAIN, gamma).value
     allowed = int(gamma * 2.0 / value)
     for t in range(1, allowed + 1):
@@ -210,30 +218,30 @@ def test_a_refused_round_at_a_fresh_start_changes_nothing():
     assert to_bytes(agent) == before
 
 
-def test_without_arguments_it_makes_its_oracle_and_lets_it_grow():
-    agent = SquareCBG()
-    assert repr(agent) == "SquareCBG()"
-    assert agent.explain(graphs.bandit(2)).startswith("information-directed")
-    for n_actions in (2, 4, 3):
-        p = agent.act([0.5, 1.0], graphs.bandit(n_actions))
-        assert p.shape == (n_actions,)
-        agent.learn([0.5, 1.0], [int(np.argmax(p))], [0.5])
-    assert agent.oracle.n_actions == 4
-    assert agent.gamma is None
-    agent.act([0.5, 1.0], graphs.bandit(2), actions=[7, 1])
-    assert agent.oracle.n_actions == 8
-    assert repr(agent) == "SquareCBG()"
-    assert repr(SquareCBG(gamma=3.0)) == "SquareCBG(gamma=3.0)"
+def test_without_arguments_it_is_the_papers_algorithm_with_the_automatic_gamma():
+    bare, said = SquareCBG(), SquareCBG(DefaultOracle(3), gamma=Automatic())
+    assert repr(bare) == "SquareCBG(gamma=Automatic(c=32.0))"
+    assert bare.schedule == Automatic()
+    rng = np.random.default_rng(0)
+    for x in rng.normal(size=(30, 2)):
+        p = bare.act(x, CHAIN)
+        np.testing.assert_array_equal(p, said.act(x, CHAIN))
+        predicted = said.oracle.predict(x)
+        np.testing.assert_array_equal(
+            p, graphcb.solve_dec(predicted, CHAIN, said.gamma).probabilities
+        )
+        for agent in (bare, said):
+            agent.learn(x, [0, 1], [0.1, 0.9])
+    assert bare.gamma == said.gamma >= 32.0 * np.sqrt(30)
 
 
 @pytest.mark.parametrize("gamma", [None, 10.0])
-def test_a_refused_round_changes_nothing_without_arguments_either(gamma):
+def test_an_agent_that_makes_its_oracle_lets_it_grow_and_forgets_a_refused_round(gamma):
     agent = SquareCBG(gamma=gamma)
     before = to_bytes(agent)
-    unobservable = graphcb.FeedbackGraph([[1, 0], [0, 0]])
     for context, graph, actions in (
         ([np.nan, 1.0], graphs.bandit(2), None),
-        ([0.0, 1.0], unobservable, None),
+        ([0.0, 1.0], graphcb.FeedbackGraph([[1, 0], [0, 0]]), None),
         ([0.0, 1.0], graphs.bandit(2), [0, 1, 2]),
         ([0.0, 1.0], graphs.bandit(2), [0.5, 1.5]),
     ):
@@ -243,24 +251,18 @@ def test_a_refused_round_changes_nothing_without_arguments_either(gamma):
     with pytest.raises(ValueError, match=r"`losses` must lie in loss_range \(0.0, 1.0\), got 1.5"):
         agent.learn([0.0, 1.0], [0], [1.5])
     assert to_bytes(agent) == before
+    for n_actions in (2, 4, 3):
+        assert agent.act([0.5, 1.0], graphs.bandit(n_actions)).shape == (n_actions,)
+    agent.act([0.5, 1.0], graphs.bandit(2), actions=[7, 1])
+    assert agent.oracle.n_actions == 8
 
 
-def test_gamma_makes_it_the_papers_algorithm_with_the_default_oracle():
-    plain, told = SquareCBG(), SquareCBG(gamma=20.0)
-    for agent in (plain, told):
-        for x in ([0.0, 1.0], [1.0, 0.0], [0.5, 0.5]):
-            agent.act(x, graphs.bandit(2))
-            agent.learn(x, [0, 1], [0.1, 0.9])
-    predicted = told.oracle.predict([0.2, 0.8])
-    np.testing.assert_array_equal(
-        told.act([0.2, 0.8], graphs.bandit(2)),
-        closed_form_probabilities(predicted, graphs.bandit(2), 20.0),
-    )
-    assert told.gamma == 20.0
-    assert told.explain(graphs.bandit(2)).startswith("closed form")
-
-
-def test_an_oracle_that_says_how_sure_it_is_needs_no_gamma():
-    assert SquareCBG(graphcb.oracles.OnlineRidge(2, 1)).schedule is None
-    assert SquareCBG(graphcb.oracles.OnlineRidge(2, 1), method="solver").schedule is not None
-    assert SquareCBG(graphcb.oracles.LinearOGD(2, 1)).schedule is not None
+def test_a_learner_with_features_of_actions_starts_again_with_a_fresh_oracle():
+    agent = SquareCBG(gamma=Doubling(horizon=4, regression_regret=0.1))
+    learner = graphcb.Learner(graphcb.Problem("each round"), agent)
+    offered = {"a": {"price": 1.0}, "b": {"price": 2.0}}
+    while learner.agent.epoch == 0:
+        learner.act({"x": 1.0}, None, offered)
+        learner.learn({"x": 1.0}, {"a": {"price": 1.0}}, [0.5])
+    assert isinstance(learner.agent.oracle, oracles.ActionFeatureOracle)
+    assert learner.agent.oracle is not agent.oracle

@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 import graphcb
-from graphcb import FeedbackGraph, SquareCBG, SquareCBUG, SquareRoot, graphs, load, save
+from graphcb import (
+    FeedbackGraph,
+    InformationDirected,
+    OnPredictedGraph,
+    SquareCBG,
+    SquareCBUG,
+    SquareRoot,
+    Uniform,
+    graphs,
+    load,
+    save,
+)
 from graphcb.agents import Budget, Played, act_on, gamma_of, learn_from
 from graphcb.graph_oracles import Answers, EdgeCounts, LogisticEdges, Thresholds
 from graphcb.graph_oracles.sides import certain_edges
@@ -19,6 +30,9 @@ LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
 
 BUILD = {
     "no settings but room": lambda: SquareCBUG(graph_oracle=LogisticEdges(4, FEATURES)),
+    "information-directed": lambda: OnPredictedGraph(
+        InformationDirected(), LogisticEdges(4, FEATURES)
+    ),
     "gamma": lambda: SquareCBUG(OnlineRidge(4, FEATURES), EdgeCounts(4), gamma=20.0),
     "schedule": lambda: SquareCBUG(
         LinearOGD(4, FEATURES), LogisticEdges(4, FEATURES), gamma=SquareRoot(4.0, 1.0)
@@ -30,7 +44,7 @@ BUILD = {
     "solver": lambda: SquareCBUG(
         OnlineRidge(4, FEATURES), Thresholds(LEVELS), gamma=20.0, method="solver"
     ),
-    "answers": lambda: SquareCBUG(graph_oracle=Answers(graphs.posted_price(4))),
+    "answers": lambda: OnPredictedGraph(InformationDirected(), Answers(graphs.posted_price(4))),
 }
 
 
@@ -186,6 +200,8 @@ def test_other_identifiers_stand_for_all_actions_of_the_graph_oracle():
 
 
 def test_what_is_no_oracle_is_refused():
+    with pytest.raises(TypeError, match=r"`explorer` must be an agent with an oracle.*got Uniform"):
+        OnPredictedGraph(Uniform())
     with pytest.raises(TypeError, match="`loss_oracle` must have the methods predict and update"):
         SquareCBUG("ridge")
     with pytest.raises(TypeError, match=r"must predict losses, got the .*EdgeCounts\(2\); pass it"):
@@ -196,7 +212,7 @@ def test_what_is_no_oracle_is_refused():
 
 def test_a_graph_is_no_actions():
     agent = SquareCBUG(graph_oracle=EdgeCounts(3))
-    with pytest.raises(TypeError, match=r"got a FeedbackGraph; SquareCBUG predicts the graph: act"):
+    with pytest.raises(TypeError, match=r"got a FeedbackGraph; this agent predicts the graph: act"):
         agent.act([1.0], graphs.bandit(3))
     assert agent.n_rounds == 0
 
@@ -233,7 +249,7 @@ def test_bids_are_learned_from_what_is_always_revealed():
     prices, plays = rng.random(1000), rng.integers(5, size=1000)
     for mode in ("revealed", "certain"):
         oracle = Thresholds(levels, kind="bids")
-        agent = SquareCBUG(DefaultOracle(5), oracle, learns_from=mode)
+        agent = OnPredictedGraph(InformationDirected(DefaultOracle(5)), oracle, learns_from=mode)
         for price, bid in zip(prices, plays, strict=True):
             earned = np.where(price < levels, 1.0 - levels, 0.0)
             seen = np.arange(bid if price < levels[bid] else 0, 5)

@@ -128,7 +128,7 @@ def test_a_user_without_a_writable_home_or_installation_can_solve(tmp_path):
 
 def test_an_edit_in_another_module_is_noticed(tmp_path):
     """Before, the machine code of `sampling.invert` kept the old number from `checks`."""
-    code = "from graphcb.sampling import action_at\nprint(action_at(0.9, [0.5, 0.4], 2))"
+    code = "from graphcb.rounds import action_at\nprint(action_at(0.9, [0.5, 0.4], 2))"
     installation = Installation(tmp_path)
     with pytest.raises(AssertionError, match="must sum to 1"):
         installation.run(code)
@@ -151,7 +151,7 @@ def test_without_rich_each_kernel_has_a_line(tmp_path):
 
 def test_processes_that_start_at_once_share_a_cold_cache(tmp_path):
     installation = Installation(tmp_path)
-    code = "from graphcb.sampling import action_at\nprint(action_at(0.9, [0.5, 0.5], 2))"
+    code = "from graphcb.rounds import action_at\nprint(action_at(0.9, [0.5, 0.5], 2))"
     environment = {**os.environ, "PYTHONPATH": str(installation.package.parent)}
     environment.pop("NUMBA_CACHE_DIR", None)
     command = [sys.executable, "-W", "error", "-c", code]

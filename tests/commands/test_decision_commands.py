@@ -55,7 +55,7 @@ def test_replay_tells_of_damage_and_of_a_wrong_checkpoint(log, capsys):
 
     storage = open_storage(str(path), writes=True)
     with transaction(storage):
-        insert(storage, [CheckpointRow(150, 70, to_bytes(other))])
+        insert(storage, [CheckpointRow(150, 70, to_bytes(other), b"")])
     storage.close()
     code, _, error = run(capsys, "replay", path)
     assert code == 2
@@ -204,7 +204,7 @@ def test_a_range_that_is_too_narrow(log, capsys):
 
 def test_evaluate_a_shadow(tmp_path, capsys):
     path = tmp_path / "shadow.db"
-    agent = graphcb.Shadow(graphcb.SquareCBG(), 0)
+    agent = graphcb.Shadow(graphcb.InformationDirected(), 0)
     with graphcb.Policy(path, agent, seed=0, durability="process-kill") as policy:
         for _ in range(100):
             made = policy.decide([1.0], graphcb.graphs.full_information(2))
@@ -224,6 +224,13 @@ def test_evaluate_a_shadow_whose_baseline_shows_nothing(tmp_path, capsys):
     with graphcb.Policy(path, agent, seed=0, durability="process-kill") as policy:
         for _ in range(5):
             policy.decide([1.0], hidden)
+        policy.decide([1.0], graphcb.graphs.bandit(2))
+    code, _, err = run(capsys, "evaluate", path, "--policy", "shadow")
+    assert code == 2
+    assert "got 6 decisions, 1 of them without feedback, 0 with part of it and 5 that" in err
+    with graphcb.Policy(path) as policy:
+        policy.feedback(policy.decide([1.0], graphcb.graphs.bandit(2)).decision_id, {0: 0.5})
     code, out, _ = run(capsys, "evaluate", path, "--policy", "shadow")
     assert code == 0
+    assert "not known: 50.0% of this policy's play is on actions whose loss could not" in out
     assert "gain on what was played: cannot be estimated from what was revealed" in out

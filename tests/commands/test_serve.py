@@ -94,7 +94,7 @@ def test_what_was_answered_is_in_the_log_however_it_ends(problem, tmp_path, sent
     assert len(learned) >= 20
     if sent != signal.SIGKILL:
         assert code == 0
-        assert out == "graphcb: stopped; what was answered is in the log\n"
+        assert out == "graphcb: stopped; everything answered is in the log\n"
         assert err == ""
     assert verify(str(tmp_path / "problem.db")) == []
     with DecisionLog(tmp_path / "problem.db") as log:
@@ -125,8 +125,9 @@ def test_refusals(problem, tmp_path, capsys):
         return capsys.readouterr().err
 
     assert refused("--host", "0.0.0.0") == (
-        "graphcb: `--host` must be of this machine, such as 127.0.0.1, as there are no keys, got "
-        "'0.0.0.0'; make keys with graphcb serve-keys add, and give their file with --keys\n"
+        "graphcb: `--host` must be an address of this machine only, such as 127.0.0.1, unless "
+        "there are keys, got '0.0.0.0'; make keys with graphcb serve-keys add, and pass their file "
+        "to --keys\n"
     )
     assert refused("--keys", tmp_path / "none.json") == (
         f"graphcb: `--keys` must be a file with keys, got '{tmp_path / 'none.json'}', which has "

@@ -58,5 +58,5 @@ def test_the_demo_is_alive_within_a_minute(tmp_path):
     assert shown["curve"]["decisions"]
     assert [one["held"] for one in shown["rules"]] == [True, True, True]
     assert (demo.returncode, err) == (0, "")
-    assert out == "graphcb: stopped; what was answered is in the log\n"
+    assert out == "graphcb: stopped; everything answered is in the log\n"
     assert not list(tmp_path.glob("graphcb-demo-*"))  # its log is gone

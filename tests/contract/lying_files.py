@@ -21,6 +21,7 @@ import numpy as np
 
 from graphcb import (
     FileError,
+    InformationDirected,
     Limits,
     SquareCB,
     SquareCBG,
@@ -95,14 +96,14 @@ def examples():
     ]
     agents += [
         SquareCBG(ridge, gamma=exploration.FromGraphs(2.0), certify=True),
-        SquareCBG(),
+        InformationDirected(),
         SquareCB(copy.deepcopy(linear)),
         Greedy(copy.deepcopy(sparse)),
         EpsilonGreedy(copy.deepcopy(alone[2])),
         Uniform(),
         Greedy(copy.deepcopy(linear), budgets=budgets),
-        SquareCBG(budgets=budgets[:1]),
-        SquareCBG(limits=Limits(floors=0.1, caps={1: 0.5})),
+        InformationDirected(budgets=budgets[:1]),
+        InformationDirected(limits=Limits(floors=0.1, caps={1: 0.5})),
         SquareCB(copy.deepcopy(linear), limits=Limits(floors=[0.1, 0.2, 0.0])),
         Greedy(copy.deepcopy(linear), limits=GROUP),
         EpsilonGreedy(copy.deepcopy(linear), limits=GROUP),
@@ -112,7 +113,7 @@ def examples():
     ]
     for agent in agents:
         use(agent)
-    begun = SquareCBG(budgets=budgets[1:2])
+    begun = InformationDirected(budgets=budgets[1:2])
     begun.act(DENSE[0], graphs.bandit(ACTIONS))
     agents.append(begun)
     targets = Targets(("a", "b", "c"))

@@ -22,6 +22,7 @@ from graphcb.agents import (
     Conservative,
     EpsilonGreedy,
     Greedy,
+    InformationDirected,
     Shadow,
     SquareCB,
     SquareCBG,
@@ -47,6 +48,7 @@ BUILD = {
     Conservative: lambda: Conservative(SquareCBG(oracle(), gamma=SquareRoot(4.0, 1.0)), 0.0),
     EpsilonGreedy: lambda: EpsilonGreedy(oracle(), epsilon=0.2),
     Greedy: lambda: Greedy(oracle()),
+    InformationDirected: lambda: InformationDirected(oracles.OnlineRidge(6, 3)),
     Shadow: lambda: Shadow(SquareCB(oracle(), gamma=SquareRoot(4.0, "n_actions")), 0.0),
     SquareCB: lambda: SquareCB(oracle(), gamma=SquareRoot(4.0, "n_actions")),
     SquareCBG: lambda: SquareCBG(oracle(), gamma=SquareRoot(4.0, 1.0)),
@@ -58,6 +60,11 @@ def build(agent):
     return BUILD[agent]()
 
 
+def actions_of(agent):
+    """What its oracle calls the six actions: no oracle of stock levels says how sure it is."""
+    return np.arange(6) if agent is InformationDirected else LEVELS
+
+
 def through_a_file(agent, folder):
     save(agent, folder / "agent.npz")
     return load(folder / "agent.npz")
@@ -65,14 +72,14 @@ def through_a_file(agent, folder):
 
 def play(agent, n_rounds, seed=0):
     """Contexts, draws and noise from one seed; the probabilities of every round."""
-    rng = np.random.default_rng(seed)
+    rng, actions = np.random.default_rng(seed), actions_of(type(agent))
     played = []
     for _ in range(n_rounds):
         x = rng.normal(size=3)
-        p = agent.act(x, graphs.inventory(6), LEVELS)
-        action = rng.choice(6, p=p)
-        seen = LEVELS[: action + 1]
-        agent.learn(x, seen, np.abs(seen - 0.4) + 0.01 * rng.normal(size=seen.size))
+        p = agent.act(x, graphs.inventory(6), actions)
+        seen = LEVELS[: rng.choice(6, p=p) + 1]
+        losses = np.abs(seen - 0.4) + 0.01 * rng.normal(size=seen.size)
+        agent.learn(x, actions[: seen.size], losses)
         played.append(p)
     return np.array(played)
 
@@ -116,14 +123,14 @@ class TestAgent:
         learner = build(agent)
         play(learner, 5)
         before = to_bytes(learner)
-        copy.copy(learner).act(np.ones(3), graphs.inventory(6), LEVELS)
+        copy.copy(learner).act(np.ones(3), graphs.inventory(6), actions_of(agent))
         assert to_bytes(learner) == before
 
     def test_an_array_is_no_graph(self, agent):
         text = r"must be a FeedbackGraph, got an array of shape \(6, 6\); use graphcb.FeedbackGraph"
         learner = build(agent)
         with pytest.raises(TypeError, match=text):
-            learner.act(np.ones(3), np.eye(6), LEVELS)
+            learner.act(np.ones(3), np.eye(6), actions_of(agent))
         assert learner.n_rounds == 0
 
     def test_what_is_no_oracle_is_refused(self, agent):
@@ -137,7 +144,7 @@ class TestAgent:
             agent(OnlyPredicts())
 
     def test_falling_stock_levels_are_refused_on_the_inventory_graph(self, agent):
-        if agent is Uniform:
+        if agent in (Uniform, InformationDirected):
             pytest.skip("has no oracle to know that these are levels")
         learner = build(agent)
         text = "rising stock levels, .*got 0.5 after 1 at index 1; sort them, or use"
@@ -150,7 +157,7 @@ class TestAgent:
         np.testing.assert_array_equal(play(build(agent), 50), play(build(agent), 50))
 
     def test_changes_no_input(self, agent):
-        x, levels, losses = np.ones(3), LEVELS.copy(), LEVELS.copy()
+        x, levels, losses = np.ones(3), actions_of(agent).copy(), LEVELS.copy()
         for array in (x, levels, losses):
             array.setflags(write=False)
         learner = build(agent)
@@ -177,9 +184,10 @@ class TestAgent:
         rng = np.random.default_rng(4)
         with Policy(tmp_path / "log.db", build(agent), durability="process-kill") as policy:
             for _ in range(30):
-                decision = policy.decide(rng.normal(size=3), graphs.inventory(6), LEVELS)
-                seen = {a: abs(a - 0.4) for a in LEVELS[: decision.action_index + 1]}
-                policy.feedback(decision.decision_id, seen)
+                decision = policy.decide(rng.normal(size=3), graphs.inventory(6), actions_of(agent))
+                losses = dict(zip(actions_of(agent), abs(LEVELS - 0.4), strict=True))
+                seen = actions_of(agent)[: decision.action_index + 1]
+                policy.feedback(decision.decision_id, {a: losses[a] for a in seen})
             state = to_bytes(policy.agent)
         with DecisionLog(tmp_path / "log.db") as log:
             assert to_bytes(replay(log).agent) == state
@@ -193,12 +201,12 @@ class TestAgent:
     def test_a_round_that_reveals_nothing_counts(self, agent):
         learner = build(agent)
         for _ in range(3):
-            learner.act(np.ones(3), graphs.inventory(6), LEVELS)
+            learner.act(np.ones(3), graphs.inventory(6), actions_of(agent))
             learner.learn(np.ones(3), [], [])
         assert learner.n_rounds == 3
 
     def test_a_single_action_is_played(self, agent):
-        p = build(agent).act(np.ones(3), graphs.inventory(1), LEVELS[:1])
+        p = build(agent).act(np.ones(3), graphs.inventory(1), actions_of(agent)[:1])
         np.testing.assert_array_equal(p, [1.0])
 
     @pytest.mark.parametrize(
@@ -218,10 +226,10 @@ class TestAgent:
             pytest.skip("looks at nothing, so nothing can be wrong")
         learner = build(agent)
         with pytest.raises(ValueError, match=text):
-            learner.act(context, graph, LEVELS)
+            learner.act(context, graph, actions_of(agent))
         assert learner.n_rounds == 0
         with pytest.raises(ValueError, match="`losses` must have shape"):
-            learner.learn(np.ones(3), LEVELS, LEVELS[:2])
+            learner.learn(np.ones(3), actions_of(agent), LEVELS[:2])
         np.testing.assert_array_equal(play(learner, 20), play(build(agent), 20))
 
 

@@ -26,6 +26,7 @@ from graphcb import (
 from graphcb.agents import (
     EpsilonGreedy,
     Greedy,
+    InformationDirected,
     Played,
     SquareCB,
     SquareCBG,
@@ -49,7 +50,7 @@ BUILD = {
     "greedy": lambda limits: Greedy(ridge(), limits=limits),
     "epsilon-greedy": lambda limits: EpsilonGreedy(ridge(), epsilon=0.2, limits=limits),
     "SquareCB": lambda limits: SquareCB(ridge(), gamma=SquareRoot(4.0, "n_actions"), limits=limits),
-    "SquareCBG()": lambda limits: SquareCBG(limits=limits),
+    "information-directed": lambda limits: InformationDirected(limits=limits),
     "a number": lambda limits: SquareCBG(ridge(), gamma=20.0, certify=True, limits=limits),
     "value": lambda limits: SquareCBG(ridge(), gamma=Automatic(4.0), limits=limits),
     "optimum": lambda limits: SquareCBG(ridge(), gamma=Doubling(30, 0.5), limits=limits),
@@ -131,7 +132,7 @@ def test_every_agent_that_takes_limits_has_an_example_here():
 
 
 @pytest.mark.parametrize("name", BUILD)
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 3)  # 12 rounds each
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_probability_obeys_in_every_round(name, seed):
     rng = np.random.default_rng(seed)

@@ -164,7 +164,7 @@ def test_every_saveable_class_checks_itself():
         and not getattr(value, "_is_protocol", False)
     }
     without = {kind.__name__ for kind in classes if not hasattr(kind, "check_loaded")}
-    assert without == {"Forecast", "Played", "SharedLinearOGD"}  # never in a file
+    assert without == {"Forecast", "SharedLinearOGD"}  # never in a file
     assert {kind for kind in saving._OURS if not hasattr(kind, "check_loaded")} == set()
 
 
@@ -204,11 +204,14 @@ def agent_of(kind, **settings):
 
 
 AGENTS = {
+    graphcb.InformationDirected: [
+        graphcb.InformationDirected,
+        lambda: graphcb.InformationDirected(oracles.OnlineRidge(4, FEATURES)),
+    ],
     graphcb.SquareCBG: [
         graphcb.SquareCBG,
-        agent_of(graphcb.SquareCBG),
         agent_of(graphcb.SquareCBG, gamma=10.0),
-        agent_of(graphcb.SquareCBG, gamma=graphcb.Automatic()),
+        agent_of(graphcb.SquareCBG),
         agent_of(graphcb.SquareCBG, gamma=graphcb.Doubling(3, 0.1)),
     ],
     graphcb.SquareCB: [agent_of(graphcb.SquareCB)],

@@ -202,6 +202,17 @@ def test_flipped_bits_are_never_silent(tmp_path):
     assert all(text.startswith(f"{path}: ") for text in texts)
 
 
+def test_a_name_that_cannot_be_decoded_is_damage(tmp_path):
+    """SQLite repeats it in its message."""
+    path = tmp_path / "a.db"
+    begin(path)
+    whole = path.read_bytes().replace(b"graphcb_writer", b"graphcb_write\xf3")
+    path.write_bytes(whole.replace(b"CREATE TABLE graphcb_write", b"CREATF TABLE graphcb_write"))
+    for call in (DecisionLog, Policy):
+        with pytest.raises(FileError, match=r"a\.db: not a decision log, or damaged: "):
+            call(path)
+
+
 class TestVerify:
     def test_a_log_that_is_whole(self, new_log):
         location = new_log()

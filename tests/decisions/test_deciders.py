@@ -1,4 +1,4 @@
-"""Many deciders and one learner on a PostgreSQL server: nothing is lost, doubled or made up."""
+"""Many deciders and one trainer on a PostgreSQL server: nothing is lost, doubled or made up."""
 
 import secrets
 import time
@@ -187,13 +187,17 @@ def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_versio
     assert verify(url) == []
 
 
-def test_one_learner_at_a_time_and_no_other_writer_decides(url, trainer):
+def test_one_trainer_at_a_time_and_no_other_writer_decides(url, trainer):
     with pytest.raises(LogError, match="another policy is writing to this log"):
         Trainer(url)
     with Decider(url) as decider:
         made = decider.decide(context(0))
-    with pytest.raises(ValueError, match="this log has deciders, which decide and take feedback"):
-        trainer.decide(context(0))
+    with (
+        pytest.raises(ValueError, match="this log has deciders, which decide and take feedback"),
+        trainer.together() as together,
+    ):
+        together.decide(context(0))
+    assert not hasattr(trainer, "decide")
     trainer.step()
     trainer.close()
     with Policy(url) as policy:
@@ -246,7 +250,7 @@ def test_decisions_stop_when_the_snapshot_is_too_old_and_feedback_goes_on(url, t
     with Decider(url) as decider:
         made = decider.decide(context(0))
         decider.most_stale = 1e-9
-        with pytest.raises(StaleSnapshot, match="the learner is behind, or there is none"):
+        with pytest.raises(StaleSnapshot, match="the trainer is behind, or there is none"):
             decider.decide(context(1))
         assert decider.feedback(made.decision_id, losses(made, 0)).counted
         decider.most_stale = 60.0
@@ -259,7 +263,7 @@ def test_staleness_counts_from_the_oldest_row_that_is_not_known(url, trainer, mo
         for k in range(5):
             decider.decide(context(k))
         came = log.storage.execute("SELECT arrived_at FROM graphcb_inbox ORDER BY arrival")
-        known = "SELECT snapshot, known_at FROM graphcb_learner"
+        known = "SELECT snapshot, known_at FROM graphcb_trainer"
         assert trainer.step() == (2, 0, 0, False)
         assert log.storage.execute(known) == [(2, *came[1])]
         assert trainer.step() == (2, 0, 0, False)
@@ -311,12 +315,12 @@ def test_a_file_has_no_deciders(tmp_path):
         Decider(str(tmp_path / "log.db"))
 
 
-def test_without_a_learner_there_is_nothing_to_decide_with(url):
-    with pytest.raises(LogError, match="must be a log with a learner; start one"):
+def test_without_a_trainer_there_is_nothing_to_decide_with(url):
+    with pytest.raises(LogError, match="must be a log with a trainer; start one"):
         Decider(url)
     with Policy(url, problem=PROBLEM):
         pass
-    with pytest.raises(LogError, match="must be a log with a learner"):
+    with pytest.raises(LogError, match="must be a log with a trainer"):
         Decider(url)
 
 

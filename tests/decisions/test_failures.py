@@ -72,15 +72,16 @@ def without_rights(*paths):
 class TestFullDisk:
     def test_nothing_half_written_and_on_it_goes_once_there_is_room(self, tmp_path, monkeypatch):
         whole = begin(tmp_path / "whole.db", 60)
-        with Policy(tmp_path / "full.db", new_agent(), seed=1) as policy:
-            (pages,) = policy._log.storage.execute("PRAGMA page_count")[0]
-        connect = SQLiteStorage._connect_to_write
+        begin(tmp_path / "full.db", 0)
+        with DecisionLog(tmp_path / "full.db") as log:
+            (pages,) = log.storage.execute("PRAGMA page_count")[0]
+        room, plain = [pages + 1], SQLiteStorage.begin
 
-        def connect_to_little_room(storage):
-            connect(storage)
-            storage._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+        def begin_in_little_room(storage, *question, **more):
+            storage.execute(f"PRAGMA max_page_count = {room[0]}")
+            return plain(storage, *question, **more)
 
-        monkeypatch.setattr(SQLiteStorage, "_connect_to_write", connect_to_little_room)
+        monkeypatch.setattr(SQLiteStorage, "begin", begin_in_little_room)
         with Policy(tmp_path / "full.db") as policy:
             played = []
             with pytest.raises(
@@ -95,7 +96,7 @@ class TestFullDisk:
             with DecisionLog(tmp_path / "full.db") as log:
                 assert log.n_events == events
                 assert replay(log).position == events
-            policy._log.storage._connection.execute("PRAGMA max_page_count = 100000")
+            room[0] = 100_000
             if events % 2:  # the decision was written, its feedback not
                 with DecisionLog(tmp_path / "full.db") as log:
                     row = list(log)[-1]
@@ -137,17 +138,17 @@ except LogError as problem:
             one_round(policy, 0)
             assert policy.n_events == int(events) + 2
 
-    def test_a_checkpoint_that_has_no_room_is_done_without(self, tmp_path):
+    def test_a_checkpoint_that_has_no_room_is_done_without(self, tmp_path, monkeypatch):
+        plain = SQLiteStorage.execute
+
+        def execute(storage, sql, parameters=()):
+            if "INTO graphcb_checkpoints" in sql:
+                raise LogError("the disk is full")
+            return plain(storage, sql, parameters)
+
         with Policy(tmp_path / "a.db", new_agent(), seed=1, checkpoint_every=5) as policy:
             one_round(policy, 0)
-            plain = policy._log.storage.execute
-
-            def execute(sql, parameters=()):
-                if "graphcb_checkpoints" in sql:
-                    raise LogError("the disk is full")
-                return plain(sql, parameters)
-
-            policy._log.storage.execute = execute
+            monkeypatch.setattr(SQLiteStorage, "execute", execute)
             played = [one_round(policy, number) for number in range(1, 10)]
             state = to_bytes(policy.agent)
         assert len(played) == 9
@@ -213,14 +214,17 @@ class TestDamage:
             DecisionLog(tmp_path / "a.db")
         assert (tmp_path / "a.db").read_bytes() == before
 
-    def test_another_version(self, tmp_path):
-        begin(tmp_path / "a.db")
-        change(tmp_path / "a.db", "UPDATE graphcb_log SET format = 99")
+    @pytest.mark.parametrize("number", [1, 3, 99])
+    def test_another_format(self, tmp_path, number):
+        path = tmp_path / "a.db"
+        begin(path)
+        change(path, f"UPDATE graphcb_log SET format = {number}")
+        before = path.read_bytes()
+        text = f"a.db: must have format 4, got {number}; it was written by another version of"
         for call in (DecisionLog, Policy):
-            with pytest.raises(
-                ValueError, match="must have a format from 1 to 3, got 99; it was written by an"
-            ):
-                call(tmp_path / "a.db")
+            with pytest.raises(ValueError, match=text):
+                call(path)
+        assert path.read_bytes() == before
 
     @pytest.mark.parametrize(
         ("statement", "text"),
@@ -234,7 +238,7 @@ class TestDamage:
                 "the checksum of graphcb_decisions, position 5, does not match",
             ),
             ("UPDATE graphcb_graphs SET description = '{}'", "the checksum of graphcb_graphs"),
-            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 3"),
+            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 4"),
             ("DELETE FROM graphcb_log", "graphcb_log must have one row, got 0"),
             ("DELETE FROM graphcb_feedbacks WHERE position = 4", "event 4 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position = 5", "event 5 is missing"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import graphcb
 from graphcb import Decision, DecisionLog, Policy, SquareCBG, graphs
 from graphcb.decisions import replay
-from graphcb.decisions.identifiers import Identifiers
 from graphcb.oracles import LinearOGD, NewsvendorOGD
+from graphcb.rounds.identifiers import Identifiers
 from graphcb.saving import to_bytes
 
 ORDERS = [[2, 0, 1], (1, 2, 0), np.array([0, 2, 1]), range(3), None]

@@ -31,7 +31,7 @@ def run(server, statement):
 
 
 def again(policy):
-    policy.feedback(f"{policy._log.start.name}-1", {})
+    policy.feedback(f"{policy._log.start.name}-1-{'0' * 16}", {})
 
 
 @pytest.mark.parametrize("first", [lambda policy: one_round(policy, 5), again])
@@ -76,7 +76,7 @@ def test_the_log_and_the_texts_do_not_show_the_password(server):
         with pytest.raises(LogError, match="another policy") as busy:
             Policy(url)
         with pytest.raises(LookupError, match="is from another log") as unknown:
-            policy.feedback("00000000-1", {})
+            policy.feedback(f"00000000-1-{'0' * 16}", {})
     with pytest.raises(LogError, match="this policy is closed") as closed:
         policy.decide([0.5], GRAPH)
     for caught in (busy, unknown, closed):

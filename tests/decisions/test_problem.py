@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import graphcb
-from graphcb import DecisionLog, Learner, Policy, Problem, SquareCBG, Uniform, graphs
+from graphcb import (
+    DecisionLog,
+    InformationDirected,
+    Learner,
+    Policy,
+    Problem,
+    Uniform,
+    graphs,
+)
 from graphcb.decisions import replay
 from graphcb.saving import to_bytes
 
@@ -94,7 +102,7 @@ def test_a_learner_may_be_given_as_the_agent(tmp_path):
     with Policy(tmp_path / "two.db", Learner(FRAUD, Uniform()), problem=FRAUD) as policy:
         assert policy.problem == FRAUD
     with pytest.raises(ValueError, match="`agent` must be as it was when the log was created"):
-        Policy(tmp_path / "two.db", SquareCBG(), problem=FRAUD)
+        Policy(tmp_path / "two.db", InformationDirected(), problem=FRAUD)
     other = Problem(["approve", "review"])
     with pytest.raises(ValueError, match="`problem` must be that of the agent, or left out; it di"):
         Policy(tmp_path / "three.db", Learner(FRAUD), problem=other)

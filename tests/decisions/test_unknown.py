@@ -187,4 +187,4 @@ def test_a_default_after_waiting_would_say_that_nothing_was_revealed():
     with pytest.raises(ValueError, match=r"`defaults\.waiting` must be left out where it is not"):
         Problem(BIDS, reveals="unknown", defaults={"waiting": 10.0, "loss": 1.0})
     kept = Problem(BIDS, reveals="unknown", defaults={"keep_days": 10.0})
-    assert kept.defaults == {"keep_days": 10.0}
+    assert kept.defaults.keep_days == 10.0

@@ -47,10 +47,13 @@ def test_by_hand():
         row(graph, p, 2, {0: 0.2, 1: 0.6, 2: 0.8}),
     ]
     found = evaluate(made, uniform)
-    expected = [0.4 / 3, (0.2 / 1 + 0.6 / 0.5 + 0.8 / 0.25) / 3]
-    assert found.graph.value == pytest.approx(np.mean(expected))
-    assert found.graph.standard_error == pytest.approx(np.std(expected, ddof=1) / np.sqrt(2))
-    assert found.plain.value == pytest.approx(np.mean([0.4 / 0.5 / 3, 0.8 / 0.25 / 3]))
+    losses = np.array([0.4 / 3, (0.2 / 1 + 0.6 / 0.5 + 0.8 / 0.25) / 3])
+    weights = np.array([1 / 3, (1 / 1 + 1 / 0.5 + 1 / 0.25) / 3])
+    mean = losses.sum() / weights.sum()
+    errors = (losses - mean * weights) / weights.mean()
+    assert found.graph.value == pytest.approx(mean)
+    assert found.graph.standard_error == pytest.approx(np.std(errors, ddof=1) / np.sqrt(2))
+    assert found.plain.value == pytest.approx((0.4 / 0.5 + 0.8 / 0.25) / (1 / 0.5 + 1 / 0.25))
     assert found.doubly_robust is None
     assert (found.n_decisions, found.n_used) == (2, 2)
 
@@ -82,7 +85,8 @@ def test_all_estimates_meet_on_a_long_log(graph):
     found = evaluate(made, constant(1), oracle=OnlineRidge(3, 2))
     estimates = [found.graph, found.doubly_robust]
     if graph == graphs.bandit(3):
-        assert found.plain == found.graph
+        assert found.plain.value == found.graph.value
+        assert found.plain.normal == found.graph.normal
     else:
         assert found.plain is None  # no action shows itself
         assert found.plain_unseen_share == 1.0
@@ -129,9 +133,13 @@ def test_what_is_left_out_and_what_is_not():
     ]
     found = evaluate(made, constant(1))
     assert (found.n_decisions, found.n_without_feedback, found.n_incomplete) == (5, 1, 1)
-    assert found.n_used == 3
-    assert found.graph.value == pytest.approx((1.0 / 0.5 + 0.0 + 0.0) / 3)
-    with pytest.raises(ValueError, match="got 1 decisions, 1 of them without feedback and 0 with"):
+    assert (found.n_used, found.n_silent) == (1, 2)  # the last two wait for one that reveals
+    assert found.graph.value == pytest.approx(1.0)
+    found = evaluate([*made, made[0]], constant(1))
+    assert (found.n_used, found.n_silent) == (4, 0)
+    found = evaluate([made[3], made[1], made[0]], constant(1))
+    assert (found.n_used, found.n_silent) == (1, 1)  # it is left out with the next one
+    with pytest.raises(ValueError, match="got 1 decisions, 1 of them without feedback, 0 with"):
         evaluate(made[1:2], uniform)
     with pytest.raises(ValueError, match="must have decisions with complete feedback, got 0"):
         evaluate([], uniform)
@@ -143,11 +151,11 @@ def test_play_that_could_not_have_been_seen():
     half = lambda _: np.array([0.0, 0.5, 0.5])  # noqa: E731
     found = evaluate(made, half, oracle=LogisticOGD(3, 2))
     assert found.unseen_share == 0.5
-    assert found.graph is None
-    assert found.plain is None
-    assert found.doubly_robust.anytime is None
-    assert np.isfinite(found.doubly_robust.value)
-    assert evaluate(made, constant(1)).graph.value == pytest.approx(0.8)
+    assert found.graph is found.plain is found.doubly_robust is None
+    assert np.isfinite(found.guess)
+    assert found.bounds.lower < 0.5 * 0.4
+    assert found.bounds.upper > 0.5 * 0.4 + 0.5
+    assert evaluate(made, constant(1)).graph.value == pytest.approx(0.4)
 
 
 def test_a_target_that_is_no_distribution():
@@ -161,7 +169,12 @@ def test_a_target_that_is_no_distribution():
 def test_self_reveal_by_chance():
     graph = FeedbackGraph([[0.5, 1.0], [0.0, 1.0]])
     found = evaluate([row(graph, [0.5, 0.5], 0, {0: 0.4, 1: 0.2})], constant(0))
-    assert found.plain.value == pytest.approx(0.4 / 0.25)
+    assert found.plain.value == pytest.approx(0.4)
+    rows = [
+        row(graph, [0.5, 0.5], 0, {0: 0.4, 1: 0.2}),
+        row(graph, [0.2, 0.8], 0, {0: 1.0, 1: 0.2}),
+    ]
+    assert evaluate(rows, constant(0)).plain.value == pytest.approx((0.4 / 0.25 + 1.0 / 0.1) / 14)
 
 
 def test_through_a_real_log_with_a_learning_agent(tmp_path):

@@ -48,8 +48,9 @@ def test_names_and_rewards_of_a_problem(tmp_path):
     found = summary_of(path, n_windows=1)
     assert found.unit == "reward"
     assert set(found.shares) <= {"approve", "review"}
-    assert found.n_used == 40
-    assert found.mean is not None
+    assert found.n_used <= 40
+    assert found.unseen_share > 0.5  # approve, while nothing is reviewed
+    assert (found.mean, found.interval) == (None, None)
 
 
 def test_the_mean_does_not_lean_to_what_is_revealed(tmp_path):

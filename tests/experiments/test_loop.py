@@ -1,10 +1,6 @@
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import graphcb
 from graphcb import FeedbackGraph, graphs
 from graphcb.environments import Observation, Round, SyntheticInventory
 from graphcb.experiments import run
@@ -40,30 +36,6 @@ class CopsAndRobbers:
 
     def loss(self, round, action):
         return float(round.hidden[action])
-
-
-def calls_of(function):
-    """Names of the methods and functions called in a function, not in those inside it."""
-    names, stack = set(), list(ast.iter_child_nodes(function))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            continue
-        if isinstance(node, ast.Call):
-            names.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
-        stack.extend(ast.iter_child_nodes(node))
-    return names
-
-
-def test_the_round_stands_in_one_place():
-    found = [
-        (path.name, node.name)
-        for path in Path(graphcb.__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-        and ({"act", "learn"} <= calls_of(node) or {"act_on", "learn_from"} <= calls_of(node))
-    ]
-    assert found == [("loop.py", "play")]
 
 
 def test_one_row_a_round_with_the_mean_loss_so_far():

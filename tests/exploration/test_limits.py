@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import Limits
@@ -198,7 +198,6 @@ def test_floors_and_caps_that_add_up_to_one_within_rounding_are_met():
         assert Limits(caps=bounds).on(range(len(bounds))) is not None
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6))
 def test_no_smaller_set_clashes(seed):
     rng = np.random.default_rng(seed)

@@ -36,14 +36,14 @@ def test_misspecification_is_drawn_against_epsilon_t_root_alpha():
     summaries = [
         summary(agent, f"bandit, epsilon = {off}", 1.0, total=500.0 * off)
         for off in (0.0, 0.1)
-        for agent in ("SquareCB.G", "SquareCBG()", "best constant action")
+        for agent in ("SquareCB.G", "information-directed", "best constant action")
     ]
     scales = {"bandit, epsilon = 0.0": ("bandit", 0.0), "bandit, epsilon = 0.1": ("bandit", 300.0)}
     (axes,) = draw_misspecification("a title", summaries, scales).axes
     first, second, equal = axes.lines
     assert [line.get_label() for line in (first, second)] == [
         "SquareCB.G, bandit",
-        "SquareCBG(), bandit",
+        "information-directed, bandit",
     ]
     np.testing.assert_allclose(first.get_xydata(), [[0.0, 0.0], [300.0, 50.0]])
     np.testing.assert_allclose(equal.get_xydata(), [[0.0, 0.0], [300.0, 300.0]])

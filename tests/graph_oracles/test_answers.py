@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from graphcb import FeedbackGraph, SquareCBUG, graphs
+from graphcb import FeedbackGraph, InformationDirected, OnPredictedGraph, SquareCBUG, graphs
 from graphcb.graph_oracles import Answers
 from graphcb.saving import to_bytes
 
@@ -56,12 +56,12 @@ def test_a_graph_that_leaves_an_action_unseen_is_refused():
 
 
 def test_the_agent_shows_the_rates():
-    agent = SquareCBUG(graph_oracle=Answers(graphs.inventory(2)))
+    agent = OnPredictedGraph(InformationDirected(), Answers(graphs.inventory(2)))
     for t in range(200):
         agent.act([1.0])
         agent.learn([1.0], 1, [0, 1] if t % 4 == 0 else [1], [0.5, 0.2][t % 4 > 0 :])
     assert agent.explain([1.0]) == (
-        "information-directed: the oracle says how sure it is, and no gamma was given; predicted "
+        "information-directed: the smallest squared regret per unit of information; predicted "
         "by Answers(inventory(n_actions=2)): an action reveals 0.874 of 2 on average; promised "
         "feedback comes 58% of the time, least often (25%) from 1 about 0"
     )

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
@@ -99,7 +99,6 @@ def test_a_row_that_says_nothing_teaches_nothing():
 
 
 @pytest.mark.parametrize("kind", ["bids", "prices", "stock"])
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 7), st.floats(0, 1), st.floats(-3, 3)), max_size=60))
 def test_the_curve_falls_whatever_was_seen(kind, rounds):
     oracle = Thresholds(LEVELS, kind=kind, n_features=1)

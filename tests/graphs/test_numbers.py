@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -202,10 +202,8 @@ def test_separate_parts_add_up() -> None:
 
 square_edges = st.integers(1, 9).flatmap(lambda n: arrays(np.bool_, (n, n)))
 observable_edges = square_edges.map(lambda edges: edges | np.diag(~edges.any(axis=0)))
-property_test = settings(max_examples=60, deadline=None)
 
 
-@property_test
 @given(observable_edges)
 def test_greedy_brackets_the_exact_number(edges: Edges) -> None:
     exact = solve_independence(edges)
@@ -216,7 +214,6 @@ def test_greedy_brackets_the_exact_number(edges: Edges) -> None:
     assert_brackets(greedy_weak_domination(edges), exact.lower)
 
 
-@property_test
 @given(observable_edges, st.randoms(use_true_random=False))
 def test_names_of_actions_do_not_matter(edges: Edges, random: Random) -> None:
     order = random.sample(range(len(edges)), len(edges))
@@ -225,7 +222,6 @@ def test_names_of_actions_do_not_matter(edges: Edges, random: Random) -> None:
     assert solve_weak_domination(renamed) == solve_weak_domination(edges)
 
 
-@property_test
 @given(observable_edges, st.data())
 def test_an_added_edge_never_raises_a_number(edges: Edges, data: st.DataObject) -> None:
     action = st.integers(0, len(edges) - 1)
@@ -235,7 +231,6 @@ def test_an_added_edge_never_raises_a_number(edges: Edges, data: st.DataObject) 
     assert solve_weak_domination(richer).upper <= solve_weak_domination(edges).lower
 
 
-@property_test
 @given(observable_edges)
 def test_direction_and_self_loops_do_not_change_independence(edges: Edges) -> None:
     number = solve_independence(edges)

@@ -117,7 +117,9 @@ def test_closed_form_and_recognition():
     agent = SquareCBG(graphcb.oracles.LinearOGD(2, 1), gamma=20.0)
     for graph in (pairs(3), FeedbackGraph(EXPECTED), FeedbackGraph(csr_array(EXPECTED))):
         assert closed_form_for(graph).name == "best_of_pairs"
-        assert agent.explain(graph) == "closed form best_of_pairs: pairs see each other"
+        assert (
+            agent.explain(graph) == "SquareCB.G by closed form best_of_pairs: pairs see each other"
+        )
         p = closed_form_probabilities(LOSSES, graph, 20.0)
         np.testing.assert_array_equal(p[[0, 2, 4]] > 0.0, [False, False, False])
         solution = graphcb.solve_dec(LOSSES, graph, 20.0)
@@ -129,7 +131,7 @@ def test_exact_solution():
     agent = SquareCBG(graphcb.oracles.LinearOGD(2, 1), gamma=20.0, method="solver")
     rows = np.random.default_rng(0).random((5, 2))
     for graph in (pairs(1), FeedbackGraph(np.ones((2, 2)))):
-        assert agent.explain(graph) == f"{Status.EXACT}: pairs see each other"
+        assert agent.explain(graph) == f"SquareCB.G by {Status.EXACT}: pairs see each other"
         batch = graphcb.solve_dec_batch(rows, graph, 2.0)
         for row, together in zip(rows, batch, strict=True):
             solution = graphcb.solve_dec(row, graph, 2.0)
@@ -153,7 +155,7 @@ def test_text_and_file(tmp_path, capsys):
     assert main(["inspect", "pairs:3", "--no-picture"]) == 0
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "family pairs(n_pairs=3)" in text
-    assert "explored by closed form best_of_pairs: pairs see each other" in text
+    assert "explored by SquareCB.G by closed form best_of_pairs: pairs see each other" in text
 
 
 def test_a_rule_that_derives_from_nothing_is_refused():

@@ -71,10 +71,10 @@ class TestCb:
         import_log(write(tmp_path, CB), tmp_path / "log.db")
         with graphcb.DecisionLog(tmp_path / "log.db") as log:
             found = evaluate(log, constant("1"))
-            assert found.plain.value == pytest.approx(0.2 / 0.5 / 3)
-            assert found.graph.value == pytest.approx(0.2 / 0.5 / 3)
+            assert found.plain.value == pytest.approx(0.2)
+            assert found.graph.value == pytest.approx(0.2)
             assert evaluate(log, logged).plain.value == pytest.approx(2.0 / 3)
-            value = (0.2 / 0.5 + 0.8 / 0.25 + 1.0 / 0.25) / 9
+            value = (0.2 / 0.5 + 0.8 / 0.25 + 1.0 / 0.25) / (1 / 0.5 + 1 / 0.25 + 1 / 0.25)
             assert evaluate(log, uniform).plain.value == pytest.approx(value)
 
     def test_a_wider_range_is_found_or_given(self, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphcb import FeedbackGraph, SquareCBG, draw, graphs
+from graphcb import FeedbackGraph, InformationDirected, draw, graphs
 from graphcb.environments import LinearLosses
 from graphcb.experiments import run
 from graphcb.oracles import DefaultOracle, OnlineRidge
@@ -11,8 +11,10 @@ from graphcb.oracles import DefaultOracle, OnlineRidge
 ROUNDS = np.array([500, 1000, 2000, 4000])
 CYCLE = FeedbackGraph(np.roll(np.eye(4), 1, axis=1))
 LEARNERS = {
-    "default": lambda graph: SquareCBG(DefaultOracle(graph.n_actions, loss_range=(-1.0, 2.0))),
-    "ridge": lambda graph: SquareCBG(OnlineRidge(graph.n_actions, 5)),
+    "default": lambda graph: InformationDirected(
+        DefaultOracle(graph.n_actions, loss_range=(-1.0, 2.0))
+    ),
+    "ridge": lambda graph: InformationDirected(OnlineRidge(graph.n_actions, 5)),
 }
 
 
@@ -77,14 +79,14 @@ def test_fifty_misleading_rounds_do_not_lock_it_in(graph, seed):
     losses = (rng.random((3000, 4)) < means).astype(float)
     losses[:50, 0] = 1.0  # the best action looks worst
     losses[:50, 1] = 0.0
-    assert play(SquareCBG(), graph, losses, contexts, seed) < 0.35
+    assert play(InformationDirected(), graph, losses, contexts, seed) < 0.35
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("graph", [graphs.bandit(3), CYCLE], ids=["bandit", "cycle"])
 def test_equal_losses_leave_a_distribution(loss, graph):
     rng = np.random.default_rng(0)
-    agent = SquareCBG()
+    agent = InformationDirected()
     for _ in range(300):
         x = rng.normal(size=3)
         p = agent.act(x, graph)
@@ -96,7 +98,7 @@ def test_equal_losses_leave_a_distribution(loss, graph):
 
 def test_graphs_may_change_and_be_stochastic():
     rng = np.random.default_rng(0)
-    agent, means, total = SquareCBG(), np.array([0.1, 0.5, 0.9]), []
+    agent, means, total = InformationDirected(), np.array([0.1, 0.5, 0.9]), []
     for _ in range(1500):
         x = rng.normal(size=2)
         matrix = rng.random((3, 3)) * (rng.random((3, 3)) < 0.5)

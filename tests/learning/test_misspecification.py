@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from graphcb import SquareCBG, SquareRoot, Uniform, draw, graphs
+from graphcb import InformationDirected, SquareCBG, SquareRoot, Uniform, draw, graphs
 from graphcb.environments import OffLinear
 from graphcb.experiments import run
 from graphcb.oracles import OnlineRidge
@@ -21,7 +21,7 @@ AGENTS = {
         OnlineRidge(graph.n_actions, N_FEATURES),
         gamma=SquareRoot(4.0, graph.independence_number()),
     ),
-    "no gamma": lambda graph: SquareCBG(OnlineRidge(graph.n_actions, N_FEATURES)),
+    "no gamma": lambda graph: InformationDirected(OnlineRidge(graph.n_actions, N_FEATURES)),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from graphcb import SquareCBG, graphs, load, save
+from graphcb import InformationDirected, graphs, load, save
 from graphcb.agents import Uniform
 from graphcb.oracles import ActionFeatureOracle
 from graphcb.saving import to_bytes
@@ -191,8 +191,8 @@ def average_loss(agent, n_rounds, *, life, as_columns=False):
 
 
 def test_items_that_change_are_told_apart_by_their_features():
-    with_features = average_loss(SquareCBG(ActionFeatureOracle()), 1000, life=20)
-    by_name = average_loss(SquareCBG(), 1000, life=20, as_columns=True)
+    with_features = average_loss(InformationDirected(ActionFeatureOracle()), 1000, life=20)
+    by_name = average_loss(InformationDirected(), 1000, life=20, as_columns=True)
     by_chance = average_loss(Uniform(), 1000, life=20)
     assert with_features < 0.6 * by_name
     assert by_name < by_chance
@@ -203,7 +203,10 @@ def test_with_one_mark_per_action_it_is_close_to_the_default_oracle():
     rounds = [(x, (sigmoid(3.0 * weights @ x) > rng.random(5)).astype(float))
               for x in rng.normal(size=(1500, 6))]  # fmt: skip
     marks, found = pairs(np.eye(5)), []
-    for agent, actions in ((SquareCBG(ActionFeatureOracle()), marks), (SquareCBG(), np.arange(5))):
+    for agent, actions in (
+        (InformationDirected(ActionFeatureOracle()), marks),
+        (InformationDirected(), np.arange(5)),
+    ):
         draws, total = np.random.default_rng(0), 0.0
         for x, losses in rounds:
             played = draws.choice(5, p=agent.act(x, graphs.bandit(5), actions))

@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import (
@@ -13,6 +13,7 @@ from graphcb import (
     Conservative,
     EpsilonGreedy,
     Greedy,
+    InformationDirected,
     Learner,
     Limits,
     Problem,
@@ -79,7 +80,6 @@ def test_every_agent_obeys_the_limits_in_every_round(agent):
     assert agent is None or agent.rules is None  # the user's own object is left alone
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.floats(0.0, 0.3), min_size=3, max_size=3),
     st.lists(st.floats(0.4, 1.0), min_size=3, max_size=3),
@@ -148,9 +148,9 @@ def test_a_file_cannot_take_the_limits_away():
 @pytest.mark.parametrize(
     ("agent", "kind", "message"),
     [
-        (Uniform(), TypeError, "`agent` must take limits and budgets, .* got Uniform; use Squ"),
+        (Uniform(), TypeError, "`agent` must take limits and budgets, .* got Uniform; use Inf"),
         (
-            SquareCBG(limits=Limits(floors=0.2)),
+            InformationDirected(limits=Limits(floors=0.2)),
             ValueError,
             "`agent` must have no limits or budgets of its own: the problem has them",
         ),
@@ -167,7 +167,7 @@ def test_agents_that_cannot_keep_the_limits(agent, kind, message):
 
 
 def test_an_agent_may_have_limits_of_its_own_by_column():
-    learner = Learner(Problem(ACTIONS), SquareCBG(limits=Limits(caps={0: 0.1})))
+    learner = Learner(Problem(ACTIONS), InformationDirected(limits=Limits(caps={0: 0.1})))
     assert learner.act({"x": 1.0})[0] <= 0.1
     assert learner.act({"x": 1.0}, None, ["review", "approve"])[1] <= 0.1
 
@@ -264,10 +264,10 @@ def test_any_agent_may_have_a_baseline_around_it():
 
 def test_an_agent_with_another_baseline_is_refused():
     with pytest.raises(ValueError, match="`agent` must have no baseline but that of the problem"):
-        Learner(TODAY, Conservative(SquareCBG(), 0))
+        Learner(TODAY, Conservative(InformationDirected(), 0))
     with pytest.raises(ValueError, match="`agent` must have no baseline but that of the problem"):
-        Learner(TODAY, Shadow(SquareCBG(), 1))
-    own = Learner(Problem(ACTIONS), Conservative(SquareCBG(), 0))  # the problem has none
+        Learner(TODAY, Shadow(InformationDirected(), 1))
+    own = Learner(Problem(ACTIONS), Conservative(InformationDirected(), 0))  # the problem has none
     np.testing.assert_array_equal(own.act({"x": 1.0}), [1.0, 0.0, 0.0])
     assert own.agent.agent.oracle is not None
 

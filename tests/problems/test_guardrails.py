@@ -238,12 +238,12 @@ def test_differences_name_what_is_other():
         (
             {"baseline": {"action": "call", "epsilon": -0.1}},
             ValueError,
-            "`baseline.epsilon` must not be negative, got -0.1",
+            "`baseline.epsilon` must be above 0, got -0.1",
         ),
         (
             {"baseline": {"action": "call", "confidence": 1}},
             ValueError,
-            r"`baseline.confidence` must be in \(0, 1\), got 1.0",
+            r"`baseline.confidence` must be in \(0, 1\), got 1",
         ),
         (
             {"baseline": {"action": "call", "loss": 1.5}},

@@ -7,6 +7,7 @@ import graphcb
 from graphcb import (
     Encoder,
     Greedy,
+    InformationDirected,
     Learner,
     Problem,
     SquareCBG,
@@ -53,7 +54,7 @@ def taught(n=30, problem=REVIEW, agent=None):
 
 
 def test_it_is_the_agent_inside_with_names_units_and_contexts_translated():
-    learner, encoder, agent = Learner(REVIEW), Encoder(REVIEW.features), SquareCBG()
+    learner, encoder, agent = Learner(REVIEW), Encoder(REVIEW.features), InformationDirected()
     rng = np.random.default_rng(1)
     for context in contexts(60):
         row = encoder.encode(context)
@@ -78,7 +79,7 @@ def test_it_learns():
 
 
 def test_losses_between_0_and_1_keep_their_bits():
-    learner, agent = Learner(PLAIN), SquareCBG()
+    learner, agent = Learner(PLAIN), InformationDirected()
     rng = np.random.default_rng(2)
     for _ in range(40):
         x, losses = rng.normal(size=3), rng.random(3)
@@ -88,7 +89,7 @@ def test_losses_between_0_and_1_keep_their_bits():
 
 
 def test_some_of_the_actions():
-    learner, agent = Learner(PLAIN), SquareCBG()
+    learner, agent = Learner(PLAIN), InformationDirected()
     x = [1.0, 2.0]
     expected = agent.act(x, graphs.full_information(2), [2, 0])
     np.testing.assert_array_equal(learner.act(x, None, ["c", "a"]), expected)
@@ -110,7 +111,7 @@ def test_it_plays_rounds_like_any_agent():
         return list(play(agent, world, world.rounds(np.random.default_rng(0)), draws))
 
     problem = Problem(["low", "middle", "high"], reveals="inventory")
-    assert rows(Learner(problem)) == rows(SquareCBG())
+    assert rows(Learner(problem)) == rows(InformationDirected())
 
 
 def test_any_agent_can_be_inside():
@@ -125,7 +126,7 @@ def test_any_agent_can_be_inside():
     with pytest.raises(TypeError, match="Uniform has no oracle to predict with"):
         uniform.predict({})
     assert repr(uniform) == f"Learner({REVIEW!r}, Uniform())"
-    agent = SquareCBG()
+    agent = InformationDirected()
     Learner(REVIEW, agent).learn({}, ["review"], [1.0])
     assert agent.oracle is None  # the user's own object is left alone
 
@@ -143,7 +144,7 @@ def test_greedy_plays_what_looks_best_also_for_rewards():
     np.testing.assert_array_equal(greedy.act({"amount": 50.0, "country": "DE"}), [1.0, 0.0])
     np.testing.assert_array_equal(greedy.act({"amount": 50.0, "country": "FR"}), [0.0, 1.0])
     assert isinstance(greedy.agent, Greedy)
-    assert isinstance(learner.agent, SquareCBG)
+    assert isinstance(learner.agent, InformationDirected)
 
 
 def test_a_copy_can_play_without_changing_the_original():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphcb import Budget, Learner, Limits, Problem, SquareCBG, Uniform
+from graphcb import Budget, InformationDirected, Learner, Limits, Problem, SquareCBG, Uniform
 from graphcb.oracles import LinearOGD
 from graphcb.problems import succeed
 from graphcb.saving import from_bytes, to_bytes
@@ -91,7 +91,7 @@ def test_another_agent_starts_as_it_is():
     problem = Problem(["a", "b"], features=NUMBERS)
     following, said = succeed(trained(problem), problem, SquareCBG(gamma=3.0))
     assert to_bytes(following) == to_bytes(Learner(problem, SquareCBG(gamma=3.0)))
-    assert said[0].startswith("the agent that was given starts as it is")
+    assert said[0].startswith("the new agent starts as it is")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,8 @@ def test_another_agent_starts_as_it_is():
             "is made without settings; the log has Uniform",
         ),
         (
-            SquareCBG(limits=Limits(floors={0: 0.1})), Problem(["a", "c"], features=NUMBERS),
+            InformationDirected(limits=Limits(floors={0: 0.1})),
+            Problem(["a", "c"], features=NUMBERS),
             "`agent` must be given, as the actions change and the log's agent has limits",
         ),
         (None, Problem(["x"], features=NUMBERS), "must keep an action of 'a', 'b', got 'x'"),

@@ -1,7 +1,7 @@
 import tomllib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import FileError, Problem, graphs
@@ -87,7 +87,6 @@ def problems(draw):
     return Problem(actions, reveals=draw(st.sampled_from(ways)), **settings)
 
 
-@settings(max_examples=200, deadline=None)
 @given(problems())
 def test_what_is_written_is_read(problem):
     text = problem.to_toml()
@@ -105,7 +104,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.text(), values, min_size=1, max_size=4))
 def test_the_writer_keeps_every_value(table):
     assert tomllib.loads(write_tables({"t": table})) == {"t": table}

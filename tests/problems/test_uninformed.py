@@ -5,7 +5,14 @@ import copy
 import numpy as np
 import pytest
 
-from graphcb import Learner, Problem, SquareCBG, SquareCBUG, graph_oracles, graphs
+from graphcb import (
+    InformationDirected,
+    Learner,
+    Problem,
+    SquareCBUG,
+    graph_oracles,
+    graphs,
+)
 from graphcb.agents import Played, act_on, learn_from
 from graphcb.archives import read_archive
 from graphcb.saving import from_bytes, to_bytes
@@ -196,8 +203,10 @@ def test_an_agent_of_ones_own():
     ]:
         with pytest.raises(ValueError, match=message):
             Learner(problem, SquareCBUG(graph_oracle=wrong))
-    with pytest.raises(TypeError, match="`agent` must be a SquareCBUG, or left out"):
-        Learner(problem, SquareCBG())
+    with pytest.raises(
+        TypeError, match="`agent` must be an OnPredictedGraph, such as SquareCBUG, or left"
+    ):
+        Learner(problem, InformationDirected())
     with pytest.raises(TypeError, match="`features` must be left out where the graph"):
         Learner(problem, features=lambda context, name, given: {})
     answers = Problem(BIDS, reveals={"own": True, "answers": "learned"})
@@ -207,5 +216,5 @@ def test_an_agent_of_ones_own():
 
 
 def test_an_informed_learner_predicts_no_graph():
-    with pytest.raises(TypeError, match="SquareCBG does not predict what actions reveal"):
+    with pytest.raises(TypeError, match="InformationDirected does not predict what actions reveal"):
         Learner(Problem(BIDS)).predicted_graph({"a": 1})

@@ -96,7 +96,7 @@ class Follower:
         self.service.send_signal(getattr(signal, self.engine.stop_signal))
         out, err = self.service.communicate(timeout=int(self.options.stop_timeout))
         assert (self.service.returncode, err) == (0, "")
-        assert out.endswith("graphcb: stopped; what was answered is in the log\n")
+        assert out.endswith("graphcb: stopped; everything answered is in the log\n")
 
     def finish(self, process):
         out, err = process.communicate(timeout=120.0)

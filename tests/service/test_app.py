@@ -14,8 +14,8 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import replay, verify
 from graphcb.saving import to_bytes
+from graphcb.service.admission import RequestLimits
 from graphcb.service.app import Service
-from graphcb.service.guards import RequestLimits
 
 from .conftest import FRAUD, ITEMS
 
@@ -67,8 +67,8 @@ def test_what_was_answered_is_what_a_policy_would_have_decided(start, tmp_path):
         assert [row.context for row in log] == [context(n) for n in range(30)]
 
 
-def test_many_clients_share_commits_and_lose_nothing(start, tmp_path):
-    service = start()
+def test_many_clients_share_commits_and_lose_nothing(serve, tmp_path):
+    service = serve()
 
     def client(number):
         names = []
@@ -185,7 +185,6 @@ def test_bad_feedback_is_refused_and_changes_nothing(start):
 def test_paths_methods_and_kinds_of_bodies(start):
     service = start()
     assert service.call("GET", "/nothing")[0] == 404
-    assert service.call("GET", "/v1/echo")[0] == 404
     status, headers, _ = service.ask("DELETE", "/v1/decisions")
     assert (status, headers["Allow"]) == (405, "POST")
     plain = {"Content-Type": "text/plain"}
@@ -248,8 +247,8 @@ def test_deep_nesting_is_refused(start):
     assert service.call("GET", "/v1/status")[1]["n_events"] == 0
 
 
-def test_a_slow_client_is_told_and_holds_nobody_up(start):
-    service = start(limits=RequestLimits(body_seconds=0.3))
+def test_a_slow_client_is_told_and_holds_nobody_up(serve):
+    service = serve(limits=RequestLimits(body_seconds=0.3))
     where = urlsplit(service.address)
     with socket.create_connection((where.hostname, where.port), timeout=20.0) as slow:
         head = (
@@ -262,10 +261,10 @@ def test_a_slow_client_is_told_and_holds_nobody_up(start):
     assert b"the body must arrive within 0.3 seconds" in answer
 
 
-def test_a_connection_without_a_request_is_closed(start, monkeypatch):
-    monkeypatch.setattr("graphcb.service.connections.HEAD_SECONDS", 0.3)
-    monkeypatch.setattr("graphcb.service.connections.HEAD_BYTES", 10_000)
-    service = start()
+def test_a_connection_without_a_request_is_closed(serve, monkeypatch):
+    monkeypatch.setattr("graphcb.service.server.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("graphcb.service.server.HEAD_BYTES", 10_000)
+    service = serve()
     where = urlsplit(service.address)
     for sent in (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "):
         with socket.create_connection((where.hostname, where.port), timeout=20.0) as idle:
@@ -285,8 +284,8 @@ def test_a_connection_without_a_request_is_closed(start, monkeypatch):
             time.sleep(0.4)
 
 
-def test_a_client_that_leaves_changes_nothing(start):
-    service = start()
+def test_a_client_that_leaves_changes_nothing(serve):
+    service = serve()
     where = urlsplit(service.address)
     for sent in (
         b"",
@@ -308,15 +307,6 @@ def test_a_log_continues_where_the_last_service_stopped(start):
     path = f"/v1/decisions/{made['decision_id']}"
     assert second.call("POST", f"{path}/feedback", {"rewards": {}})[0] == 200
     assert second.call("GET", path)[1]["feedback"] == {}
-
-
-def test_the_constant_answer_is_for_benchmarks_only(start):
-    service = start(echo=True)
-    assert service.call("POST", "/v1/echo", {"context": context(1)}) == (200, {"echo": True})
-    assert service.call("POST", "/v1/echo", b"{")[0] == 400
-    assert service.call("POST", "/v1/echo/x", {"rewards": {}}) == (200, {"echo": True})
-    assert service.call("POST", "/v1/echo/x", {"losses": {}})[0] == 400
-    assert service.call("GET", "/v1/status")[1]["n_events"] == 0
 
 
 def test_a_policy_without_a_problem_is_refused(tmp_path):

@@ -61,8 +61,8 @@ class Watched:
 
 
 @pytest.fixture
-def demo(start):
-    service = start(PROBLEM)
+def demo(serve):
+    service = serve(PROBLEM)
     simulator = Simulator(service.address, per_second=200.0)
     simulator.start()
     yield service
@@ -147,8 +147,8 @@ def test_without_the_chart_library_there_are_words(demo, browser, monkeypatch):
     watched.page.close()
 
 
-def test_where_nothing_is_estimated_the_page_says_why(start, browser):
-    service = start(Problem(["a", "b"], reveals="unknown"))
+def test_where_nothing_is_estimated_the_page_says_why(serve, browser):
+    service = serve(Problem(["a", "b"], reveals="unknown"))
     for _ in range(30):
         made = service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1]
         path = f"/v1/decisions/{made['decision_id']}/feedback"
@@ -202,8 +202,8 @@ LUMINANCE = """
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_and_lines_stand_out_from_their_ground(start, browser, scheme):
-    watched = Watched(browser, start().address, color_scheme=scheme)
+def test_texts_and_lines_stand_out_from_their_ground(serve, browser, scheme):
+    watched = Watched(browser, serve().address, color_scheme=scheme)
     texts = ["--ink", "--soft", "--policy", "--good", "--bad", "--baseline", "--best"]
     lines = [f"--a{n}" for n in range(8)]
     found = watched.page.evaluate(LUMINANCE, ["--card", "--ground", *texts, *lines])
@@ -215,10 +215,10 @@ def test_texts_and_lines_stand_out_from_their_ground(start, browser, scheme):
     watched.page.close()
 
 
-def test_a_service_with_keys_is_asked_with_one(start, browser, tmp_path):
+def test_a_service_with_keys_is_asked_with_one(serve, browser, tmp_path):
     keys = Keys(tmp_path / "keys.json")
     right, wrong = keys.add("page", ["read"]), keys.add("shop", ["decide"])
-    service = start(FRAUD, keys=keys)
+    service = serve(FRAUD, keys=keys)
     watched = Watched(browser, service.address)
     watched.page.wait_for_selector("#ask:visible")
     assert watched.text("state") == "a key is needed"
@@ -237,8 +237,8 @@ def test_a_service_with_keys_is_asked_with_one(start, browser, tmp_path):
     watched.page.close()
 
 
-def test_the_page_says_when_the_service_is_gone(start, browser):
-    service = start()
+def test_the_page_says_when_the_service_is_gone(serve, browser):
+    service = serve()
     watched = Watched(browser, service.address)
     watched.wait("document.getElementById('state').textContent === 'live'")
     watched.page.route("**/v1/live", lambda route: route.abort())

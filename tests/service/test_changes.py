@@ -71,13 +71,13 @@ def test_feedback_is_in_the_word_of_the_version_that_decided(start):
 @pytest.mark.parametrize(
     ("path", "body", "text"),
     [
-        ("problem", {"toml": FRAUD.to_toml()}, "must differ from the problem that is decided now"),
+        ("problem", {"toml": FRAUD.to_toml()}, "must differ from the current problem"),
         ("problem", {"toml": "[problem]\n"}, "[problem] must have actions = "),
         ("problem", {"toml": "[problem"}, "must be TOML"),
         ("problem", {}, "missing required field `toml`"),
         (
             "problem", {"toml": '[problem]\nactions = ["approve"]\n[reveals]\nfile = "/etc/x"\n'},
-            "must hold the graph itself, got the name of a file in [reveals]",
+            "must contain the graph, got the name of a file in [reveals]",
         ),
         (
             "problem", {"toml": '[problem]\nactions = ["x", "y"]\nfeedback = "rewards"\n'
@@ -149,7 +149,7 @@ def test_the_command_continues_with_the_last_version_for_an_earlier_file(
         policy.change(NEXT)
     served = []
     monkeypatch.setattr(
-        "graphcb.service.server.new_server", lambda service: served.append(service.problem)
+        "graphcb.service.server.new_server", lambda service: served.append(service.desk.problem)
     )
     monkeypatch.setattr("graphcb.service.server.run", lambda *_: None)
     assert main(["serve", str(tmp_path / "problem.toml"), "--port", "0"]) == 0

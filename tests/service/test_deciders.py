@@ -55,14 +55,14 @@ def test_one_learns_what_others_decide(location):  # noqa: F811
         assert (shown["role"], shown["staleness"] < 60) == ("decider", True)
         assert learner.call("GET", "/v1/status")[1]["role"] == "learner"
         assert "graphcb_staleness_seconds" in deciders[0].ask("GET", "/metrics")[2].decode()
-        assert learner.call("GET", "/v1/live")[1]["n_decisions"] >= 20
+        assert learner.call("GET", "/v1/live")[1]["log"]["n_decisions"] >= 20
 
         status, refused = learner.call("POST", "/v1/decisions", ASK)
         assert (status, "this log has deciders" in refused["error"]["message"]) == (400, True)
         other = Problem(["approve", "call"], feedback="rewards", range=(-50, 20))
         change = {"toml": other.to_toml()}
         status, refused = deciders[0].call("POST", "/v1/problem", change)
-        assert (status, "ask the learner" in refused["error"]["message"]) == (400, True)
+        assert (status, "ask the trainer" in refused["error"]["message"]) == (400, True)
         assert learner.call("POST", "/v1/problem", change)[0] == 200
         plain = {"context": None}
         until(
@@ -90,7 +90,7 @@ def test_without_a_learner_decisions_stop_and_feedback_goes_on(location):  # noq
         status, refused = decider.call("POST", "/v1/decisions", ASK)
         assert (status, refused["error"]["message"]) == (
             503,
-            "the learner is behind, or there is none; try again",
+            "the trainer is behind, or there is none; try again",
         )
         told = {"rewards": {made["action"]: 1.5}}
         path = f"/v1/decisions/{made['decision_id']}/feedback"

@@ -36,9 +36,9 @@ def test_the_problem_of_the_demo_is_a_file_like_any_other():
     assert Problem.from_toml(PROBLEM.to_toml()) == PROBLEM
 
 
-def test_the_simulator_sends_messages_and_what_reviews_found(start, tmp_path, monkeypatch):
+def test_the_simulator_sends_messages_and_what_reviews_found(serve, tmp_path, monkeypatch):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
-    service = start(PROBLEM)
+    service = serve(PROBLEM)
     simulator = Simulator(service.address, per_second=500.0)
     simulator.start()
     deadline = time.monotonic() + 60.0

@@ -186,12 +186,12 @@ def test_a_client_that_left_does_not_matter(tmp_path):
 
 
 def test_it_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(desks, "SHARE", 1e9)
-    monkeypatch.setattr(desks, "AT_MOST", 20.0)
+    monkeypatch.setattr(desks, "WAIT_SHARE", 1e9)
+    monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
     async def work(desk):
         await desk.ask(decide(0))
-        before, desk._n_most = desk.n_commits, 3
+        before, desk._peak = desk.n_commits, 3
         asked = []
         for n in range(3):
             asked.append(desk.ask(decide(n)))
@@ -204,8 +204,8 @@ def test_it_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
 
 
 def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(desks, "SHARE", 1e9)
-    monkeypatch.setattr(desks, "AT_MOST", 20.0)
+    monkeypatch.setattr(desks, "WAIT_SHARE", 1e9)
+    monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
     async def work(desk):
         for n in range(5):
@@ -221,11 +221,11 @@ def test_only_what_is_quick_holds_up_the_event_loop(tmp_path, monkeypatch):
             return threading.current_thread() is threading.main_thread()
 
         assert not await desk.ask(where)  # machine code may have to be loaded
-        monkeypatch.setattr(desks, "FIRST", 1)
+        monkeypatch.setattr(desks, "WARM_UP", 1)
         assert await desk.ask(where)
         assert not await desk.ask(where, is_long=True)
         assert await desk.ask(where)
-        desk._took = 2 * desks.SLOW
+        desk._seconds = 2 * desks.SLOW
         assert not await desk.ask(where)
         desk._is_server = True
         assert not await desk.ask(where)
@@ -234,12 +234,12 @@ def test_only_what_is_quick_holds_up_the_event_loop(tmp_path, monkeypatch):
 
 
 def test_a_transaction_that_is_about_to_begin_does_not_begin_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr(desks, "SHARE", 1e9)
-    monkeypatch.setattr(desks, "AT_MOST", 20.0)
+    monkeypatch.setattr(desks, "WAIT_SHARE", 1e9)
+    monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
     async def work(desk):
         await desk.ask(decide(0))
-        before, desk._n_most = desk.n_commits, 2
+        before, desk._peak = desk.n_commits, 2
         first = desk.ask(decide(1))  # waits for a second one
         second = desk.ask(decide(2))
         desk._stop_waiting()  # the time is over just when that has come

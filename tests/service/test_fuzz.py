@@ -4,8 +4,9 @@ Bodies are drawn from the schemas of /openapi.json, then broken in places; other
 any bytes.
 """
 
-import asyncio
 import json
+from functools import partial
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,10 +16,10 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
-from graphcb import Policy, Problem
+from graphcb import Problem
 from graphcb.decisions import verify
-from graphcb.service.app import Service
-from graphcb.service.openapi import description
+from graphcb.service.openapi import describe
+from graphcb.service.routes import ROUTES
 
 from .conftest import FRAUD, ITEMS
 
@@ -64,66 +65,49 @@ def bodies(schema, components):
     return st.one_of(drawn, drawn, drawn, drawn, ANYTHING)
 
 
-@st.composite
-def requests(draw, problem, names):
+def requests(problem, names):
     """A method, a path and a body."""
-    document = description(problem)
-    path = draw(st.sampled_from(sorted(document["paths"])))
-    method = draw(st.sampled_from(sorted(document["paths"][path])))
-    operation = document["paths"][path][method]
-    name = draw(st.sampled_from(names) | st.text(max_size=6).map(_quoted))
-    body = b""
-    if "requestBody" in operation:
-        schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        drawn = bodies(schema, document["components"]["schemas"])
-        as_bytes = drawn.map(lambda value: json.dumps(value).encode(errors="replace"))
-        body = draw(st.one_of(as_bytes, as_bytes, as_bytes, st.binary(max_size=30)))
-    method = draw(st.sampled_from([method.upper()] * 9 + ["PUT"]))
-    return method, path.replace("{id}", name), body
+    document = describe(ROUTES, problem)
+    name = st.sampled_from(names) | st.text(max_size=6).map(_quoted)
+    found = []
+    for route in ROUTES:
+        body = st.just(b"")
+        if route.takes is not None:
+            operation = document["paths"][route.path][route.method.lower()]
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            drawn = bodies(schema, document["components"]["schemas"]).map(_as_bytes)
+            body = st.one_of(drawn, drawn, drawn, st.binary(max_size=30))
+        method = st.sampled_from([route.method] * 9 + ["PUT"])
+        path = name.map(partial(route.path.replace, "{id}"))
+        found.append(st.tuples(method, path, body))
+    return st.one_of(found)
+
+
+def _as_bytes(value):
+    return json.dumps(value).encode(errors="replace")
 
 
 def _quoted(text):
-    from urllib.parse import quote
-
     return quote(text, errors="replace") or "-"
 
 
-async def ask(service, method, path, body):
-    """The status and the body of an answer, without a socket."""
-    sent = []
-
-    async def receive():
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message):
-        sent.append(message)
-
-    headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
-    scope = {"type": "http", "method": method, "raw_path": path.encode("ascii"), "headers": headers}
-    await service(scope, receive, send)
-    return sent[0]["status"], sent[1]["body"]
-
-
 @pytest.mark.parametrize("kind", PROBLEMS)
-def test_no_request_makes_the_service_fail(kind, tmp_path):
-    problem = PROBLEMS[kind]
-    policy = Policy(tmp_path / "log.db", problem=problem, seed=0, durability="process-kill")
-    service = Service(policy)
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(_start(service))
-    known = ["nothing", f"{policy.decide(*_round(problem)).decision_id}", "event"]
-    counts = {}
+def test_no_request_makes_the_service_fail(kind, start, tmp_path):
+    problem, counts = PROBLEMS[kind], {}
+    service = start(problem)
+    example = ROUTES[0].example(problem)
+    name = service.call("POST", ROUTES[0].path, example)[1]["decision_id"]
 
-    @given(requests(problem, known))
+    @given(requests(problem, ["nothing", name, "event"]))
     @settings(
-        max_examples=400,
+        max_examples=250,
         deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     def send_it(request):
-        status, body = loop.run_until_complete(ask(service, *request))
+        status, _, body = service.ask(*request, {"Content-Type": "application/json"})
         counts[status] = counts.get(status, 0) + 1
         assert status < 500, (request, body)
         if status >= 400:
@@ -131,25 +115,8 @@ def test_no_request_makes_the_service_fail(kind, tmp_path):
             assert error["message"]
             assert "Traceback" not in error["message"]
 
-    try:
-        send_it()
-    finally:
-        loop.run_until_complete(service.desk.stop())
-        loop.close()
+    send_it()
     assert counts.get(200, 0) > 20
     assert counts.get(400, 0) > 20
+    service.stop()
     assert verify(str(tmp_path / "log.db")) == []
-
-
-async def _start(service):
-    service.desk.start()
-
-
-def _round(problem):
-    if problem is ITEMS:
-        return {}, None, ["a", "b"]
-    if problem is FRAUD:
-        return {"amount": 1.0}, None, None
-    from graphcb import graphs
-
-    return {}, graphs.bandit(2), None

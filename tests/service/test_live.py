@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from graphcb import Problem
+from graphcb.evaluation.settling import Settled
 from graphcb.graphs import full_information
 from graphcb.service import pages
-from graphcb.service.judged import Settled
 from graphcb.service.keys import Keys
 from graphcb.service.live_answers import LiveAnswer
 from graphcb.service.standing import keeps_up
@@ -58,40 +58,40 @@ def decide(service, n, problem=GUARDED):
 
 def test_a_new_service_says_that_nothing_is_known(start):
     shown = live(start(GUARDED))
-    assert (shown.n_events, shown.n_decisions, shown.n_settled) == (0, 0, 0)
-    assert shown.policy.mean is None
-    assert (shown.policy.lower, shown.policy.upper) == (-50.0, 20.0)
-    assert shown.best is None
-    assert shown.curve.decisions == []
+    assert (shown.log.n_events, shown.log.n_decisions, shown.log.n_settled) == (0, 0, 0)
+    assert shown.estimates.policy.mean is None
+    assert (shown.estimates.policy.lower, shown.estimates.policy.upper) == (-50.0, 20.0)
+    assert shown.estimates.best is None
+    assert shown.estimates.curve.decisions == []
     assert shown.feedback.delay_p50 is None
-    assert shown.requests == []
+    assert shown.service.requests == []
 
 
 def test_what_was_decided_is_shown(start):
     service = start(GUARDED)
-    service.service._watch._pause = 0.0
+    service.service.watch._pause = 0.0
     played = decide(service, 40)
     service.call("POST", "/v1/decisions", {"context": 5})
     shown = live(service)
     assert (shown.name, shown.unit) == ("fraud review", "reward")
-    assert (shown.n_events, shown.seen_event, shown.model_version) == (80, 80, 40)
-    assert (shown.n_decisions, shown.n_settled) == (40, 40)
+    assert (shown.log.n_events, shown.log.seen_event, shown.log.model_version) == (80, 80, 40)
+    assert (shown.log.n_decisions, shown.log.n_settled) == (40, 40)
     shares = {one.name: one.share for one in shown.actions}
     assert shares == {name: pytest.approx(played.count(name) / 40) for name in REWARDS}
     assert {name: one[-1] for name, one in shown.windows.shares.items()}.keys() == REWARDS.keys()
     assert shown.windows.decisions == [20, 40]
-    assert shown.best.name == "approve"
-    assert shown.best.mean == pytest.approx(6.0)  # every decision shows it
-    assert shown.baseline is None
-    assert shown.policy.lower < shown.policy.mean < shown.policy.upper
-    assert shown.gain_on_best.mean == pytest.approx(shown.policy.mean - 6.0)
-    assert shown.curve.decisions == [10, 20, 30, 40]
-    assert shown.curve.mean[-1] == pytest.approx(shown.policy.mean)
-    assert shown.curve.best[-1] == pytest.approx(6.0)
+    assert shown.estimates.best.name == "approve"
+    assert shown.estimates.best.mean == pytest.approx(6.0)  # every decision shows it
+    assert shown.estimates.baseline is None
+    assert shown.estimates.policy.lower < shown.estimates.policy.mean < shown.estimates.policy.upper
+    assert shown.estimates.gain_on_best.mean == pytest.approx(shown.estimates.policy.mean - 6.0)
+    assert shown.estimates.curve.decisions == [10, 20, 30, 40]
+    assert shown.estimates.curve.mean[-1] == pytest.approx(shown.estimates.policy.mean)
+    assert shown.estimates.curve.best[-1] == pytest.approx(6.0)
     assert shown.feedback.answered == shown.feedback.expected == 40
     assert shown.feedback.delay_p50 > 0.0
     assert shown.graph.matrix == [[1.0, 0.0], [1.0, 1.0]]
-    decisions, feedback = shown.requests
+    decisions, feedback = shown.service.requests
     assert (decisions.path, decisions.requests, decisions.refused) == ("/v1/decisions", 41, 1)
     assert (feedback.requests, feedback.failed) == (40, 0)
 
@@ -103,7 +103,7 @@ def test_rules_are_shown_with_how_they_stand(start):
     assert limits.says == "probability of review at least 0.1; team: approve + review at least 0.5"
     assert (limits.stands, limits.held) == ("held in all 10 decisions", True)
     assert budget.name == "budget reviews"
-    assert budget.says == "at most 1 per round"
+    assert budget.says == "at most 1 per round, where review costs 1"
     assert "spent" in budget.stands
     assert budget.held
 
@@ -117,11 +117,11 @@ def test_the_baseline_is_a_rule_and_a_line(start):
         service.call("POST", path, {"losses": {made["action"]: 0.5}})
     shown = live(service)
     (rule,) = shown.rules
-    assert (rule.says, rule.held) == ("b is always played", True)
-    assert rule.stands == "left in 0.0 % of the decisions"
-    assert (shown.baseline.name, shown.baseline.mean) == ("b", 0.5)
-    assert shown.gain_on_baseline.mean == 0.0
-    assert shown.curve.baseline == [0.5, 0.5]
+    assert rule.says.startswith("b is always played; what the learner")
+    assert (rule.stands, rule.held) == ("left in 0.0% of the decisions", True)
+    assert (shown.estimates.baseline.name, shown.estimates.baseline.mean) == ("b", 0.5)
+    assert shown.estimates.gain_on_baseline.mean == 0.0
+    assert shown.estimates.curve.baseline == [0.5, 0.5]
     unseen = {one.name: one.value for one in shown.actions}["a"]
     assert (unseen.mean, unseen.unseen) == (None, 1.0)
     assert (unseen.lower, unseen.upper) == (0.0, 2.0)
@@ -148,8 +148,8 @@ def test_actions_that_come_with_each_round(start):
         service.call("POST", path, {"rewards": {made["action"]: 0.5}})
     shown = live(service)
     assert shown.graph is None
-    assert shown.best is None
-    assert shown.policy.mean is not None
+    assert shown.estimates.best is None
+    assert shown.estimates.policy.mean is not None
     assert "others" in shown.windows.shares or len(shown.windows.shares) <= 8
     assert sum(one[0] for one in shown.windows.shares.values()) == pytest.approx(1.0)
     assert all(one.value is None for one in shown.actions)
@@ -157,9 +157,9 @@ def test_actions_that_come_with_each_round(start):
 
 def test_versions_are_shown_with_what_was_seen_of_them(start):
     service = start(GUARDED)
-    service.service._watch._pause = 0.0
+    service.service.watch._pause = 0.0
     decide(service, 30)
-    (only_one,) = live(service).versions
+    (only_one,) = live(service).versions.last
     assert (only_one.number, only_one.note, only_one.n_decisions) == (1, "", 30)
     before = live(service)
     calls = Problem(
@@ -168,39 +168,42 @@ def test_versions_are_shown_with_what_was_seen_of_them(start):
     sent = {"toml": calls.to_toml(), "note": "calls are new"}
     assert service.call("POST", "/v1/problem", sent)[0] == 200
     shown = live(service)
-    assert (shown.problem_version, shown.n_versions, shown.n_decisions) == (2, 2, 0)
-    assert (shown.name, shown.first_event, shown.rules) == ("with calls", 61, [])
-    now, first = shown.versions
+    assert (shown.versions.counted, shown.versions.n, shown.log.n_decisions) == (2, 2, 0)
+    assert (shown.name, shown.log.first_event, shown.rules) == ("with calls", 61, [])
+    now, first = shown.versions.last
     assert (now.number, now.note, now.n_decisions, now.is_whole) == (2, "calls are new", 0, True)
     assert now.since > first.since
     assert (first.number, first.n_decisions, first.unit) == (1, 30, "reward")
-    assert first.value.mean == pytest.approx(before.policy.mean)
-    assert (first.value.lower, first.value.upper) == (before.policy.lower, before.policy.upper)
+    assert first.value.mean == pytest.approx(before.estimates.policy.mean)
+    assert (first.value.lower, first.value.upper) == (
+        before.estimates.policy.lower,
+        before.estimates.policy.upper,
+    )
     for _ in range(12):
         service.call("POST", "/v1/rollback", {"version": 1})
     shown = live(service)
-    assert (shown.n_versions, len(shown.versions)) == (14, 10)
-    assert [one.number for one in shown.versions] == list(range(14, 4, -1))
+    assert (shown.versions.n, len(shown.versions.last)) == (14, 10)
+    assert [one.number for one in shown.versions.last] == list(range(14, 4, -1))
     assert shown.name == "fraud review"
 
 
 def test_the_answer_is_about_the_version_that_was_counted(start):
     """The desk may be a version ahead of what was read."""
     service = start(GUARDED)
-    service.service._watch._pause = 1000.0
+    service.service.watch._pause = 1000.0
     decide(service, 5)
-    assert live(service).n_decisions == 5
+    assert live(service).log.n_decisions == 5
     calls = Problem(["review", "call"], range=(0.0, 1.0), name="with calls")
     assert service.call("POST", "/v1/problem", {"toml": calls.to_toml()})[0] == 200
     shown = live(service)
-    assert (shown.name, shown.unit, shown.problem_version) == ("fraud review", "reward", 1)
+    assert (shown.name, shown.unit, shown.versions.counted) == ("fraud review", "reward", 1)
     assert [one.name for one in shown.actions] == ["approve", "review"]
 
 
 def test_defaults_are_shown_apart_from_feedback(start):
     clicks = Problem(["a", "b"], feedback="rewards", defaults={"waiting": 0.01, "reward": 0.0})
     service = start(clicks, tend_every=0.02)
-    service.service._watch._pause = 0.0
+    service.service.watch._pause = 0.0
     made = [service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1] for _ in range(5)]
     end = time.monotonic() + 30.0
     while live(service).feedback.by_default < 5:
@@ -209,7 +212,7 @@ def test_defaults_are_shown_apart_from_feedback(start):
     path = f"/v1/decisions/{made[0]['decision_id']}/feedback"
     service.call("POST", path, {"rewards": {made[0]["action"]: 1.0}})
     shown = live(service)
-    assert shown.n_settled == 5
+    assert shown.log.n_settled == 5
     found = shown.feedback
     assert (found.expected, found.answered, found.by_default, found.replaced) == (5, 1, 4, 1)
     assert found.waiting == 0
@@ -223,21 +226,21 @@ def test_where_chances_are_learned_there_are_no_estimates(start):
         path = f"/v1/decisions/{made['decision_id']}/feedback"
         assert service.call("POST", path, {"losses": {made["action"]: 0.5}})[0] == 200
     shown = live(service)
-    assert "graphcb log summary LOG" in shown.not_estimated
-    assert (shown.n_decisions, shown.n_settled, shown.feedback.answered) == (20, 0, 20)
-    assert shown.policy.mean is None
-    assert shown.best is None
-    assert shown.curve.decisions == []
+    assert "graphcb log summary LOG" in shown.estimates.missing
+    assert (shown.log.n_decisions, shown.log.n_settled, shown.feedback.answered) == (20, 0, 20)
+    assert shown.estimates.policy.mean is None
+    assert shown.estimates.best is None
+    assert shown.estimates.curve.decisions == []
     assert shown.exploration.cost.mean is None
     assert [one.value for one in shown.actions] == [None, None]
-    assert shown.versions[0].value is None
+    assert shown.versions.last[0].value is None
     assert shown.graph.matrix == [[None, None], [None, None]]
 
 
 def test_the_graph_of_a_hidden_price(start):
     service = start(Problem(["1", "2", "3"], reveals={"unknown": "bids"}, feedback="rewards"))
     shown = live(service)
-    assert shown.not_estimated == ""
+    assert shown.estimates.missing == ""
     assert shown.graph.matrix == [[1.0, 1.0, 1.0], [None, 1.0, 1.0], [None, None, 1.0]]
 
 

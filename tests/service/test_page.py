@@ -36,9 +36,9 @@ def run(script, folder):
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-def test_the_curl_lines_work_as_printed(start, tmp_path):
+def test_the_curl_lines_work_as_printed(serve, tmp_path):
     problem = Problem.from_toml("\n".join(blocks("toml")))
-    service = start(problem)
+    service = serve(problem)
     lines = [line for line in blocks("bash") if line.startswith(("curl", "ID="))]
     assert len(lines) == 14
     out = run("\n".join(lines).replace("http://127.0.0.1:8000", service.address), tmp_path)

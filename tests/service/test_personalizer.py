@@ -19,8 +19,8 @@ MEALS = {"pasta": [{"taste": "salty", "price": 9}], "cake": [{"taste": "sweet"},
 
 
 @pytest.fixture
-def service(start):
-    return start(ITEMS)
+def service(serve):
+    return serve(ITEMS)
 
 
 @pytest.fixture

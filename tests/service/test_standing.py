@@ -8,8 +8,8 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import Version, Versions
 from graphcb.evaluation import summarize
+from graphcb.evaluation.settling import Settled
 from graphcb.graphs import full_information
-from graphcb.service.judged import Settled
 from graphcb.service.standing import keeps_up, rules_of
 from graphcb.service.tally import LiveTally
 from graphcb.service.units import Units
@@ -53,7 +53,7 @@ def test_a_budget_that_catches_up_is_not_said_to_be_broken(policy):
     play(policy, "look", 40)
     (budget,) = rules(policy)
     assert budget.held is True
-    assert budget.stands.startswith("40 spent, 0.286 per round; at most 0 ahead, where ")
+    assert budget.stands.startswith("40 spent, 0.2857 per round; at most 0 ahead, where ")
     (budget,) = rules(policy, look_back=40)
     assert budget.held is None
     assert budget.stands == (
@@ -75,7 +75,7 @@ def test_a_budget_goes_on_over_a_change_of_version(policy):
     play(policy, "look", 40)
     (budget,) = rules(policy)
     assert budget.held is True
-    assert budget.stands.startswith("40 spent, 0.286 per round; at most 0 ahead")
+    assert budget.stands.startswith("40 spent, 0.2857 per round; at most 0 ahead")
     with DecisionLog(policy.location) as log:
         (kept,) = summarize(log).kept.budgets
     assert (kept.spent, kept.most_over) == (40.0, 0.0)
@@ -102,7 +102,7 @@ def test_rules_of_a_version_that_has_decided_nothing(policy):
     play(policy, "look", 40)
     policy.change(OTHER)
     (budget,) = rules(policy)
-    assert (budget.says, budget.held) == ("at most 0.4 per round", True)
+    assert (budget.says, budget.held) == ("at most 0.4 per round, where look costs 1", True)
     assert budget.stands.startswith("0 spent; at most 0 ahead")
     policy.change(NONE)
     assert rules(policy) == []

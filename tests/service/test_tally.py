@@ -118,7 +118,7 @@ def test_under_a_hidden_price_only_what_is_certain_is_judged(tmp_path):
         ]:
             there = evaluate(log, target)
             assert tally.judge.n == there.n_used
-            assert abs(found.mean - there.graph.value) < 2.5 * there.graph.standard_error + 1e-3
+            assert found.mean == pytest.approx(there.graph.value)
             assert found.lower < there.graph.anytime.upper
             assert found.upper > there.graph.anytime.lower
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected
 from graphcb.contexts import Encoder, look
 from graphcb.experiments.progressive import Player
 from graphcb.graphs import bandit
@@ -67,7 +67,7 @@ def read(path, options):
 
 
 def played(pieces):
-    player = Player(SquareCBG(DefaultOracle(N_CLASSES)), bandit(N_CLASSES), seed=3)
+    player = Player(InformationDirected(DefaultOracle(N_CLASSES)), bandit(N_CLASSES), seed=3)
     return np.concatenate([player.play(examples).losses for examples in pieces])
 
 

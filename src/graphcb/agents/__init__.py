@@ -4,8 +4,16 @@ from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.conservative import Conservative
 from graphcb.agents.greedy import EpsilonGreedy, Greedy, Uniform
+from graphcb.agents.information_directed import InformationDirected
 from graphcb.agents.pacing import Account
-from graphcb.agents.protocol import (
+from graphcb.agents.predicted_graph import OnPredictedGraph
+from graphcb.agents.rules import Rules
+from graphcb.agents.shadow import Shadow
+from graphcb.agents.spending import Spending
+from graphcb.agents.squarecb import SquareCB
+from graphcb.agents.squarecbg import SquareCBG
+from graphcb.agents.squarecbug import SquareCBUG
+from graphcb.rounds import (
     Agent,
     Played,
     UninformedAgent,
@@ -14,12 +22,6 @@ from graphcb.agents.protocol import (
     hook,
     learn_from,
 )
-from graphcb.agents.rules import Rules
-from graphcb.agents.shadow import Shadow
-from graphcb.agents.spending import Spending
-from graphcb.agents.squarecb import SquareCB
-from graphcb.agents.squarecbg import SquareCBG
-from graphcb.agents.squarecbug import SquareCBUG
 
 __all__ = [
     "Account",
@@ -29,6 +31,8 @@ __all__ = [
     "Conservative",
     "EpsilonGreedy",
     "Greedy",
+    "InformationDirected",
+    "OnPredictedGraph",
     "Played",
     "Rules",
     "Shadow",

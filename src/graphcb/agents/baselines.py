@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
 from graphcb.agents.names import names_of
-from graphcb.agents.protocol import Agent, act_on, gamma_of, hook
 from graphcb.checks import as_probabilities, listed
 from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.clashing import SLACK
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.loaded import check_counts
+from graphcb.rounds import Agent, act_on, gamma_of, hook
 
 Floats = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ from graphcb.agents.baselines import (
     check_limits,
 )
 from graphcb.agents.deviation import Deviation, Proof, own_reveal
-from graphcb.agents.protocol import Agent, Played, hook
 from graphcb.checks import as_numbers, as_probabilities
 from graphcb.estimates.intervals import check_confidence
 from graphcb.estimates.sums import N_BETS, lower_end
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.loaded import check_array, check_counts, check_numbers
+from graphcb.rounds import Agent, Played, hook
 
 Floats = NDArray[np.float64]
 
@@ -46,10 +46,10 @@ class Conservative(BesideBaseline):
     It needs the hooks `settle` and `judge`, which the run loop and `Policy` call; without them
     it only plays the baseline. Limits hold if the baseline obeys them, and it is refused if not.
 
-    >>> from graphcb import SquareCBG, experiments, graphs
+    >>> from graphcb import InformationDirected, experiments, graphs
     >>> from graphcb.environments import KnownLosses
     >>> world = KnownLosses(np.ones((300, 1)), [[0.5, 0.0]] * 300, graphs.full_information(2))
-    >>> agent = Conservative(SquareCBG(), 0, epsilon=0.1)
+    >>> agent = Conservative(InformationDirected(), 0, epsilon=0.1)
     >>> rows = list(experiments.loop.run(agent, world, seed=0))
     >>> [row.action for row in rows[:22]]
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]

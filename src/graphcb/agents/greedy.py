@@ -1,4 +1,4 @@
-"""Simple agents to compare SquareCB.G with: they explore without looking at the graph."""
+"""Simple agents to compare others with: they explore without looking at the graph."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,25 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.obeying import Obeys
-from graphcb.agents.prediction import predicted_losses
-from graphcb.agents.rules import Rules
+from graphcb.agents.prediction import OpenRound, Predicts
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.closed_forms import follow_the_best
 from graphcb.exploration.limited_choice import best_within, spread_within
 from graphcb.graphs import FeedbackGraph, as_graph
-from graphcb.loaded import check_counts, check_kind, check_numbers
-from graphcb.oracles import Oracle, as_oracle
+from graphcb.loaded import check_counts, check_numbers
+from graphcb.oracles import Oracle
 
 Floats = NDArray[np.float64]
 
 
-class Greedy(Obeys):
+class Greedy(Predicts):
     """Always plays the action with the smallest prediction; learns only what that reveals.
 
-    With `limits`, it plays the distribution with the smallest expected prediction that obeys.
-    With `budgets`, predictions include what actions cost, at prices that keep to the budgets.
+    The oracle is a `DefaultOracle` if left out. With `limits`, it plays the distribution with the
+    smallest expected prediction that obeys. With `budgets`, predictions include what actions cost,
+    at prices that keep to the budgets.
 
     >>> from graphcb import graphs, oracles
     >>> agent = Greedy(oracles.LinearOGD(3, 1))
@@ -34,50 +33,27 @@ class Greedy(Obeys):
     """
 
     def __init__(
-        self, oracle: Oracle, *, limits: Limits | None = None, budgets: Sequence[Budget] = ()
-    ) -> None:
-        rules = Rules.of(limits, budgets)
-        self.oracle = as_oracle(oracle)
-        self.n_rounds = 0
-        if rules is not None:
-            self.rules = rules
-
-    def act(
         self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
+        oracle: Oracle | None = None,
         *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """All probability on the best prediction, as far as the limits allow."""
-        predicted = predicted_losses(self.oracle, context, graph, actions)
-        predicted, box, rules = self._ruled(predicted, context, actions, names, costs)
-        p = follow_the_best(predicted, 1.0) if box is None else best_within(predicted, box)
-        if rules is not None:
-            self.rules = rules
-        self.n_rounds += 1
-        return p
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
+    ) -> None:
+        super().__init__(oracle, limits, budgets)
 
-    def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        self.oracle.update(context, actions, losses)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        as_oracle(self.oracle)
-        check_kind(self, "rules", Rules, type(None))
-        check_counts(self, n_rounds=0)
-
-    __repr__ = describe
+    def _choose(self, opened: OpenRound) -> Floats:
+        if opened.box is None:
+            return follow_the_best(opened.losses, 1.0)
+        return best_within(opened.losses, opened.box)
 
 
-class EpsilonGreedy(Obeys):
+class EpsilonGreedy(Predicts):
     """Plays the best action, and with probability `epsilon` one at random; ignores the graph.
 
     With `limits`, "plays an action" becomes "plays it as often as the limits allow, and what is
     left on the next best predictions". So the probabilities are a mixture of distributions that
-    obey, and obey themselves; without limits they are the same as ever. `budgets` as in `Greedy`.
+    obey, and obey themselves; without limits they are the same as ever. `oracle` and `budgets`
+    as in `Greedy`.
 
     >>> from graphcb import graphs, oracles
     >>> agent = EpsilonGreedy(oracles.LinearOGD(4, 1), epsilon=0.2)
@@ -90,7 +66,7 @@ class EpsilonGreedy(Obeys):
 
     def __init__(
         self,
-        oracle: Oracle,
+        oracle: Oracle | None = None,
         *,
         epsilon: float = 0.1,
         limits: Limits | None = None,
@@ -98,47 +74,22 @@ class EpsilonGreedy(Obeys):
     ) -> None:
         if not 0.0 <= epsilon <= 1.0:
             raise ValueError(f"`epsilon` must be a probability in [0, 1], got {epsilon}")
-        rules = Rules.of(limits, budgets)
-        self.oracle = as_oracle(oracle)
+        super().__init__(oracle, limits, budgets)
         self.epsilon = epsilon
-        self.n_rounds = 0
-        if rules is not None:
-            self.rules = rules
 
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-    ) -> Floats:
-        """`epsilon` spread evenly, the rest on the best prediction, as far as limits allow."""
-        predicted = predicted_losses(self.oracle, context, graph, actions)
-        predicted, box, rules = self._ruled(predicted, context, actions, names, costs)
+    def _choose(self, opened: OpenRound) -> Floats:
+        losses, box = opened.losses, opened.box
         if box is None:
-            probabilities = np.full(graph.n_actions, self.epsilon / graph.n_actions)
-            probabilities[np.argmin(predicted)] += 1.0 - self.epsilon
-        else:
-            best, spread = best_within(predicted, box), spread_within(predicted, box)
-            probabilities = np.clip(best + self.epsilon * (spread - best), box.lower, box.upper)
-        if rules is not None:
-            self.rules = rules
-        self.n_rounds += 1
-        return probabilities
-
-    def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        self.oracle.update(context, actions, losses)
+            probabilities = np.full(losses.size, self.epsilon / losses.size)
+            probabilities[np.argmin(losses)] += 1.0 - self.epsilon
+            return probabilities
+        best, spread = best_within(losses, box), spread_within(losses, box)
+        return np.clip(best + self.epsilon * (spread - best), box.lower, box.upper)
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""
-        as_oracle(self.oracle)
-        check_kind(self, "rules", Rules, type(None))
+        super().check_loaded()
         check_numbers(self, "epsilon", least=0.0, most=1.0)
-        check_counts(self, n_rounds=0)
-
-    __repr__ = describe
 
 
 class Uniform:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.protocol import Played
 from graphcb.agents.rules import Ruled, Rules
 from graphcb.agents.spending import Spending
 from graphcb.exploration import Limits
+from graphcb.rounds import Played
 
 Floats = NDArray[np.float64]
 

@@ -1,22 +1,121 @@
-"""What every agent with an oracle does first: ask it, and check the round on the way."""
+"""What every agent with an oracle does: ask it, choose within the rules, and let it learn."""
 
 import copy
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents.budgets import Budget
+from graphcb.agents.obeying import Obeys
+from graphcb.agents.rules import Rules
 from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
+from graphcb.describing import describe
+from graphcb.exploration import BoxAndRows, Limits
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
-from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle
+from graphcb.loaded import check_counts, check_kind
+from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle, as_oracle
 from graphcb.oracles.columns import read_columns
 from graphcb.oracles.rows import every_index
 
 Floats = NDArray[np.float64]
 
 MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
+
+
+class OpenRound(NamedTuple):
+    """What an agent chooses from in a round.
+
+    `losses` are the predicted ones with the prices of budgets, `box` the bounds on p, and
+    `sureness` the rest of a `Forecast`, for agents that ask for one.
+    """
+
+    graph: FeedbackGraph
+    losses: Floats
+    box: BoxAndRows | None
+    sureness: Sequence[Any]
+
+
+class Predicts(Obeys):
+    """An agent with an oracle; `_choose` makes the difference between them.
+
+    An agent without an oracle makes a `DefaultOracle` in its first round, which grows with the
+    actions that it meets.
+    """
+
+    def __init__(
+        self, oracle: Oracle | None, limits: Limits | None, budgets: Sequence[Budget]
+    ) -> None:
+        self.rules = Rules.of(limits, budgets)
+        self.oracle: Oracle | None = None if oracle is None else as_oracle(oracle)
+        self.makes_oracle = oracle is None
+        self.n_rounds = 0
+
+    def act(
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
+    ) -> Floats:
+        """Probabilities (n_actions,) for this round.
+
+        `names` is what limits and budgets call the actions of this round. `costs` are what they
+        cost where that comes with each round: {budget: [one number per action]}.
+        """
+        oracle, columns = self._current_oracle(), actions
+        if self.makes_oracle:
+            oracle, columns = with_room(oracle, as_graph(graph).n_actions, actions)
+        predicted, *sureness = self._predict(oracle, context, graph, columns)
+        losses, box, rules = self._ruled(predicted, context, actions, names, costs)
+        probabilities = self._choose(OpenRound(graph, losses, box, sureness))
+        self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
+        self.n_rounds += 1
+        return probabilities
+
+    def use_oracle(self, oracle: Oracle) -> None:
+        """Take this oracle instead of making one."""
+        self.oracle, self.makes_oracle = as_oracle(oracle), False
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        """Pass what was revealed to the oracle."""
+        oracle = with_room(None, 1, actions)[0] if self.oracle is None else self.oracle
+        oracle.update(context, actions, losses)
+        self.oracle = oracle
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        check_kind(self, "makes_oracle", bool)
+        check_kind(self, "rules", Rules, type(None))
+        check_counts(self, n_rounds=0)
+        if self.oracle is not None or not self.makes_oracle:
+            as_oracle(self.oracle)
+        if self.makes_oracle and not isinstance(self.oracle, DefaultOracle | None):
+            raise ValueError(f"`oracle` must be a DefaultOracle, got {self.oracle!r}")
+
+    def __repr__(self) -> str:
+        return self._described()
+
+    def _described(self, **settings: Any) -> str:
+        return describe(self, oracle=None if self.makes_oracle else self.oracle, **settings)
+
+    def _choose(self, opened: OpenRound) -> Floats:
+        """The probabilities of a round; it changes the agent only where nothing can fail."""
+        raise NotImplementedError
+
+    def _predict(
+        self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any
+    ) -> Sequence[Any]:
+        """What the oracle says of the actions: their losses, and how sure it is if asked."""
+        return (predicted_losses(oracle, context, graph, columns),)
+
+    def _current_oracle(self) -> Oracle | None:
+        return self.oracle
 
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:

@@ -19,7 +19,7 @@ def columns_of(actions: Any) -> Any:
         return None
     if isinstance(actions, FeedbackGraph):
         raise TypeError(
-            "`actions` must be the actions of the round, got a FeedbackGraph; SquareCBUG predicts "
+            "`actions` must be the actions of the round, got a FeedbackGraph; this agent predicts "
             "the graph: act(context, actions)"
         )
     if isinstance(actions, np.ndarray):

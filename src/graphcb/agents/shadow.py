@@ -11,8 +11,8 @@ from graphcb.agents.baselines import (
     baseline_probabilities,
     check_limits,
 )
-from graphcb.agents.protocol import Played, hook
 from graphcb.graphs import FeedbackGraph
+from graphcb.rounds import Played, hook
 
 
 class Shadow(BesideBaseline):
@@ -22,8 +22,8 @@ class Shadow(BesideBaseline):
     bit for bit, from a replay of the log. `evaluation.shadow(log)` makes a target of it, and
     `graphcb evaluate LOG --policy shadow` says what it would have gained.
 
-    >>> from graphcb import SquareCBG, graphs
-    >>> agent = Shadow(SquareCBG(), "approve")
+    >>> from graphcb import InformationDirected, graphs
+    >>> agent = Shadow(InformationDirected(), "approve")
     >>> agent.act([1.0], graphs.full_information(2), names=["approve", "review"])
     array([1., 0.])
     """

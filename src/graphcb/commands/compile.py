@@ -109,7 +109,7 @@ def _learn_and_play() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from graphcb import Limits, SquareCB, SquareCBG, graphs, oracles
+    from graphcb import InformationDirected, Limits, SquareCB, SquareCBG, graphs, oracles
     from graphcb.agents import EpsilonGreedy, Greedy
     from graphcb.environments import (
         KnownLosses,
@@ -156,12 +156,13 @@ def _learn_and_play() -> None:
     for kind in kinds:
         list(run(SquareCBG(kind(2, 3), gamma=10.0), table(graphs.bandit(2), False), seed=0))
     for sparse in (False, True):
-        list(run(SquareCBG(), table(graphs.cops_and_robbers(2), sparse), seed=0))
-    list(run(SquareCBG(oracles.OnlineRidge(2, 3)), table(graphs.bandit(2), False), seed=0))
+        list(run(InformationDirected(), table(graphs.cops_and_robbers(2), sparse), seed=0))
+    ridge = InformationDirected(oracles.OnlineRidge(2, 3))
+    list(run(ridge, table(graphs.bandit(2), False), seed=0))
     logistic, many = oracles.LogisticOGD(2, 3), RandomSelfAware(2, 0.5)
     limits = Limits(caps=0.8, linear=[{"weights": [1.0, 0.5], "at_most": 0.9}])
     EpsilonGreedy(logistic, limits=limits).act(context, graphs.bandit(2))
-    SquareCBG(limits=limits).act(context, graphs.bandit(2))
+    InformationDirected(limits=limits).act(context, graphs.bandit(2))
     for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
         list(run(agent, table(many, True), seed=0))
     for graph in (graphs.bandit(2), many):
@@ -177,7 +178,7 @@ def _learn_and_play() -> None:
 def _predict_graphs() -> None:
     import numpy as np
 
-    from graphcb import SquareCBUG, graph_oracles, graphs
+    from graphcb import InformationDirected, OnPredictedGraph, SquareCBG, graph_oracles, graphs
     from graphcb.environments import KnownLosses
     from graphcb.experiments import run
 
@@ -188,8 +189,8 @@ def _predict_graphs() -> None:
     answers = graph_oracles.Answers(prices, n_features=3)
     for oracle in (edges, bids, answers):
         oracle.update_full(row, prices)
-        for gamma in (None, 10.0):
-            list(run(SquareCBUG(graph_oracle=oracle, gamma=gamma), world, seed=0))
+        for explorer in (InformationDirected(), SquareCBG(gamma=10.0)):
+            list(run(OnPredictedGraph(explorer, oracle), world, seed=0))
     for writeable in (True, False):
         columns.setflags(write=writeable)
         edges.update(row, 0, [1], columns)

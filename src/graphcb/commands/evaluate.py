@@ -86,7 +86,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     _print(found, options, problem)
     if options.policy == "shadow":
         _print_gain(found, options, problem)
-    if found.doubly_robust is None:
+    if found.doubly_robust is None and found.unseen_share == 0.0:
         lacks = "the agent of this log has no oracle that graphcb can read"
         if is_imported:
             lacks = "this log was imported without the probabilities of all actions"
@@ -100,7 +100,7 @@ def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | Non
     """
     from graphcb.saving import from_bytes
 
-    if len(log.versions) > 1 or log.start.position is not None:
+    if len(log.versions) > 1 or log.start.position:
         return _oracle_for_all(versions)
     try:
         agent = from_bytes(log.start.agent, where=log.storage.location)
@@ -142,9 +142,11 @@ def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem |
         ],
         ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"),
     )
+    silent = f", {found.n_silent:,} that reveal nothing beside these" if found.n_silent else ""
     print(
         f"{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
         f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
+        f"{silent}"
     )
     if found.weights == "learned":
         print(
@@ -159,10 +161,13 @@ def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem |
         )
     if found.unseen_share > 0.0:
         print(
-            f"{found.unseen_share:.1%} of this policy's play is on actions whose {unit} could not "
-            "have been revealed: only the doubly robust estimate is left, which relies on the "
-            "oracle there"
+            f"not known: {found.unseen_share:.1%} of this policy's play is on actions whose {unit} "
+            "could not have been revealed"
         )
+        if found.bounds is not None:
+            print(f"anytime-valid {sure}, whatever these are: {_interval(found.bounds)}")
+        if found.guess is not None:
+            print(f"a guess, by what the oracle predicts of them: {found.guess:.4f}")
     elif found.plain is None:
         print(f"plain: {_why_not_plain(found, unit)}")
 

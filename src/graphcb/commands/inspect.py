@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.command import Commands
 from graphcb.commands.guardrail_facts import cost_of_limits
@@ -15,7 +15,6 @@ from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
 from graphcb.commands.tables import print_table
 from graphcb.exploration import solve_dec
-from graphcb.exploration.choice import explain
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.numbers import Bounds
@@ -146,7 +145,8 @@ def _facts(
         facts.append(("weak domination number", _number(domination) + caveat))
         if not known.is_deterministic:
             facts += _chance(known)
-    facts.append(("explored by", SquareCBG().explain(known) if names else explain(known)))
+    explorer = InformationDirected() if names else SquareCBG()
+    facts.append(("explored by", explorer.explain(known)))
     return facts
 
 

@@ -4,15 +4,17 @@ import argparse
 import dataclasses
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
 from graphcb.experiments.model import EARLIER, Model, Reading, features_of, upgraded
+from graphcb.exploration import Method
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.oracles import (
     DefaultOracle,
+    ForecastingOracle,
     LinearAdaGrad,
     LinearOGD,
     LogisticOGD,
@@ -52,14 +54,16 @@ def build_model(source: Source, options: argparse.Namespace) -> Model:
     return Model(learner, reading, seed=seed_of(options))
 
 
-def build_agent(options: argparse.Namespace, reading: Reading) -> SquareCBG:
-    """SquareCB.G with the oracle, gamma and method of the options."""
-    return SquareCBG(
-        _oracle(options, reading),
-        gamma=options.gamma,
-        method=options.method or "auto",
-        certify=options.gamma is not None,
-    )
+def build_agent(
+    options: argparse.Namespace, reading: Reading | None = None
+) -> InformationDirected | SquareCBG:
+    """SquareCB.G if the options ask for it or the oracle does not say how sure it is."""
+    oracle = None if reading is None else _oracle(options, reading)
+    forecasts = oracle is None or isinstance(oracle, ForecastingOracle)
+    if options.gamma is None and options.method is None and forecasts:
+        return InformationDirected(oracle)
+    certify, method = options.gamma is not None, cast(Method, options.method or "auto")
+    return SquareCBG(oracle, gamma=options.gamma, method=method, certify=certify)
 
 
 def seed_of(options: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphcb.commands.guardrail_facts import kept_facts
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
 from graphcb.commands.tables import print_table
 
@@ -76,8 +75,12 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     rate = found.answer_rate
     if rate is not None and rate < 1.0:
         rows.append(("promised outcomes that came", f"{rate:.1%} where there is feedback"))
-    rows.append((f"mean {found.unit}", _value(found.mean)))
-    rows.append((f"normal {sure}", _interval(found.interval)))
+    if found.unseen_share > 0.0:
+        why = f"not known: {found.unseen_share:.1%} of what was played could not have been revealed"
+        rows.append((f"mean {found.unit}", why))
+    else:
+        rows.append((f"mean {found.unit}", _value(found.mean)))
+        rows.append((f"normal {sure}", _interval(found.interval)))
     print_table(f"log {Path(options.log).name}", rows)
     if found.weights == "learned":
         print("reveal probabilities were learned, not known: means are as good as these")
@@ -99,8 +102,9 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     )
     if found.weights != "known":
         _print_answers(found)
-    if found.kept is not None:
-        print_table("what must hold", kept_facts(found.kept, found.unit))
+    if found.guardrails:
+        promised = [(one.name, one.says, one.stands) for one in found.guardrails]
+        print_table("what must hold", promised)
     shares = list(found.shares.items())
     shown = [(name, f"{share:.1%}") for name, share in shares[:SHOWN]]
     if len(shares) > SHOWN:

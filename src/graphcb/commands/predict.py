@@ -17,11 +17,10 @@ from graphcb.commands.command import Commands
 from graphcb.commands.learner import read_model
 from graphcb.commands.outputs import PREDICTIONS, add_force, asked, check_outputs
 from graphcb.commands.run_options import add_file
-from graphcb.decisions.transition import answer
 from graphcb.experiments.model import Model
 from graphcb.files import atomic_write
 from graphcb.graphs import FeedbackGraph
-from graphcb.sampling import action_at
+from graphcb.rounds import action_at, would_play
 from graphcb.streams import BadRows, Source, TableExamples
 from graphcb.streams.cells import as_words
 from graphcb.streams.tables import column_names, read_batches
@@ -107,7 +106,7 @@ def _write(
     count = 0
     for contexts, lines in chain(first, batches):
         for context, line in zip(contexts, lines, strict=True):
-            probabilities = answer(learner, context, graph_at(line), None)[0]
+            probabilities = would_play(learner, context, graph_at(line), None)
             values = learner.predict(context).tolist()
             if draws is None:
                 action = int(probabilities.argmax())

@@ -3,10 +3,10 @@
 import numpy as np
 
 from graphcb.checks import listed
-from graphcb.commands.guardrail_facts import guardrail_facts
 from graphcb.graph_oracles.sides import STORIES
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.problems.wording import guardrails_in_words
 
 SHOWN = 12  # actions with a line of their own
 
@@ -15,8 +15,8 @@ Facts = list[tuple[str, str]]
 
 def graph_of(problem: Problem) -> FeedbackGraph | None:
     """The graph of a problem, None if there is none before a round comes, or it is unknown."""
-    told = problem.reveals
-    is_known = problem.has_fixed_actions and not told.each_round and not told.unknown
+    is_each_round = not problem.has_fixed_actions or problem.reveals.each_round
+    is_known = not is_each_round and not problem.reveals.unknown
     return problem.graph if is_known else None
 
 
@@ -30,7 +30,7 @@ def problem_facts(problem: Problem) -> Facts:
         ("feedback", f"{problem.feedback} from {low:g} to {high:g}; {better} is better"),
         ("features", _features(problem)),
     ]
-    return facts + _reveals(problem) + guardrail_facts(problem)
+    return facts + _reveals(problem) + list[tuple[str, str]](guardrails_in_words(problem))
 
 
 def _actions(problem: Problem) -> str:
@@ -61,8 +61,8 @@ def _reveals(problem: Problem) -> Facts:
         return [("an action reveals", "nobody knows beforehand: it is learned")]
     if graph is None or not isinstance(problem.actions, tuple):
         family = problem.reveals.family
-        told = "what the graph of the round says" if family is None else f"as in {family}"
-        return [("an action reveals", told)]
+        rule = "what the graph of the round says" if family is None else f"as in {family}"
+        return [("an action reveals", rule)]
     facts: Facts = []
     if not problem.informed:
         facts.append(("feedback", "may not come: how often it does is learned"))

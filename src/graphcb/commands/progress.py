@@ -8,22 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import SquareCBG
+from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
-from graphcb.commands.guardrail_facts import (
-    cost_of_limits,
-    guardrail_facts,
-    run_facts,
-    run_results,
-)
+from graphcb.commands.guardrail_facts import cost_of_limits, run_facts, run_results
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows
 from graphcb.problems import Problem
 from graphcb.problems.guarded import innermost
+from graphcb.problems.wording import guardrails_in_words
 from graphcb.streams import BadRows, Examples, Report
 
 Floats = NDArray[np.float64]
@@ -70,11 +66,12 @@ class Progress:
             self.say(f"{len(actions)} actions: {listed(actions)}")
             self.say(f"graph: {'one per row' if player.graph is None else repr(player.graph)}")
             learns, problem = innermost(player.agent), model.learner.problem
-            facts = guardrail_facts(problem)
-            if player.graph is not None and isinstance(learns, SquareCBG):
+            facts: list[tuple[str, str]] = [*guardrails_in_words(problem)]
+            if player.graph is not None and isinstance(learns, InformationDirected | SquareCBG):
                 how = learns.explain(player.graph)
                 # What rules add to it is in columns; the facts say it in names.
-                self.say(f"SquareCB.G by {how.partition('; ')[0] if facts else how}")
+                has_rules = problem.limits is not None or problem.budgets
+                self.say(how.partition("; ")[0] if has_rules else how)
                 facts += cost_of_limits(problem)
             for name, text in facts:
                 self.say(f"{name}: {text}")

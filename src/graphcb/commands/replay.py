@@ -32,7 +32,7 @@ def _replay(options: argparse.Namespace) -> None:
         state = replay(log)
         seconds = time.perf_counter() - start
         versions = f", {state.version} versions" if state.version > 1 else ""
-        if log.start.position is not None:
+        if log.start.position:
             print(f"old decisions were removed: from event {log.start.position + 1:,} on")
         print(
             f"{state.n_decisions:,} decisions and {state.n_feedbacks:,} feedbacks{versions} in "

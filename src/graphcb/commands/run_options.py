@@ -101,12 +101,14 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
         "--learning-rate",
         type=float,
         metavar="RATE",
-        help="of the oracle, logistic if none is named",
+        help="of the oracle; without --oracle, of the logistic one",
     )
     group.add_argument(
         "--gamma",
         type=float,
-        help="a number; larger explores less (default: none, or automatic if the oracle needs one)",
+        help="explore by SquareCB.G with this gamma; larger explores less (default: "
+        "information-directed, without a gamma; SquareCB.G with an automatic one if the oracle "
+        "does not say how sure it is)",
     )
     group.add_argument(
         "--regression-regret",
@@ -115,7 +117,7 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
         help="with --gamma: a bound on the oracle's regression regret, in squared losses as shares "
         "of their range; the bound on regret is then a number",
     )
-    group.add_argument("--method", help="auto, closed-form or solver (default: auto)")
+    group.add_argument("--method", help="of SquareCB.G: auto, closed-form or solver")
     group.add_argument("--seed", type=int, metavar="N", help="seed of the draws (default: 0)")
     group.add_argument(
         "--seeds",

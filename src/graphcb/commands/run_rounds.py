@@ -7,15 +7,15 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from graphcb.agents import SquareCBG
-from graphcb.commands.guardrail_facts import guardrail_facts, run_facts, run_results
-from graphcb.commands.learner import check_runs, seed_of
+from graphcb.commands.guardrail_facts import run_facts, run_results
+from graphcb.commands.learner import build_agent, check_runs, seed_of
 from graphcb.commands.outputs import PREDICTIONS
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret, in_words, regret_bound
 from graphcb.experiments.featured import FeaturedRun
 from graphcb.files import atomic_write
 from graphcb.problems import Learner, Problem
+from graphcb.problems.wording import guardrails_in_words
 from graphcb.saving import load, save
 from graphcb.streams import BadRows, Source
 from graphcb.streams.rounds import outcome_of, read_rounds
@@ -44,7 +44,7 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
         progress.say(f"model: {options.load}, {run.sums.n_rows:,} examples so far")
     progress.say("actions: they come with each row")
     progress.say(f"graph: {problem.reveals.shortest()}")
-    for name, text in guardrail_facts(problem):
+    for name, text in guardrails_in_words(problem):
         progress.say(f"{name}: {text}")
     progress.say("")
     progress.say("average  since            example           action  actions")
@@ -87,8 +87,6 @@ def run_rounds(source: Source, options: argparse.Namespace, bad_rows: BadRows) -
 
 
 def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedRun:
-    certify = options.gamma is not None
-    agent = SquareCBG(gamma=options.gamma, method=options.method or "auto", certify=certify)
     if options.problem is not None:
         problem = Problem.read(options.problem)
         check_runs(problem, options.problem)
@@ -104,7 +102,7 @@ def _new(source: Source, outcome: str, options: argparse.Namespace) -> FeaturedR
             feedback="rewards" if outcome == "rewards" else "losses",
             range=options.loss_range or _range(source, outcome),
         )
-    return FeaturedRun(Learner(problem, agent), seed=seed_of(options))
+    return FeaturedRun(Learner(problem, build_agent(options)), seed=seed_of(options))
 
 
 def _range(source: Source, outcome: str) -> tuple[float, float]:

@@ -11,49 +11,55 @@ from typing import Any
 from graphcb.commands.command import Commands
 from graphcb.commands.packages import need
 
-CHECKPOINT_EVERY = 5000  # events: as many as half a second replays after a kill
+CHECKPOINT_EVERY = 5000  # events; replaying as many takes half a second
 
 
 def add_to(commands: Commands) -> None:
     """Add both commands to the parser."""
-    serve = commands.add_parser("serve", help="decide over HTTP, with every decision in a log")
+    serve = commands.add_parser(
+        "serve", help="serve decisions over HTTP, with every decision in a log"
+    )
     serve.add_argument(
         "problem", type=Path, metavar="PROBLEM", nargs="?", help="a problem file (TOML)"
     )
     serve.add_argument(
         "--demo", action="store_true",
-        help="a problem of our own with simulated clients, to watch in a browser",
+        help="serve an example problem with simulated clients, to watch in a browser",
     )  # fmt: skip
     serve.add_argument(
-        "--log", metavar="LOG", help="a file, or postgresql://user@host/database (PROBLEM.db)"
+        "--log",
+        metavar="LOG",
+        help="a file, or postgresql://user@host/database (PROBLEM.db)",
     )
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
     serve.add_argument("--port", type=int, default=8000, help="the port to listen on (8000)")
-    serve.add_argument("--keys", type=Path, metavar="FILE", help="keys of clients (serve-keys)")
+    serve.add_argument(
+        "--keys", type=Path, metavar="FILE", help="the clients' keys (see serve-keys)"
+    )
     serve.add_argument(
         "--durability", choices=("power-loss", "process-kill"), default="power-loss",
         help="what an acknowledged decision survives (power-loss)",
     )  # fmt: skip
     serve.add_argument("--seed", type=int, help="seed of a new log (random)")
     serve.add_argument(
-        "--rate", type=float, metavar="N", help="requests per second for each key (any number)"
+        "--rate",
+        type=float,
+        metavar="N",
+        help="requests per second for each key (no limit)",
     )
     role = serve.add_mutually_exclusive_group()
     role.add_argument(
         "--decide-only", action="store_true",
-        help="decide with what a learner publishes; needs --log postgresql://..., no PROBLEM",
+        help="decide with the model of a trainer; needs --log postgresql://..., no PROBLEM",
     )  # fmt: skip
     role.add_argument(
         "--learn-only", action="store_true",
-        help="learn from what deciders write; waits while another learner is at work",
+        help="learn from what deciders write; waits while another trainer is at work",
     )  # fmt: skip
     serve.add_argument(
         "--most-stale", type=float, default=60.0, metavar="SECONDS",
-        help="what the model of a decider may have missed; then it refuses to decide (60)",
+        help="how far a decider's model may be behind before it refuses to decide (60)",
     )  # fmt: skip
-    serve.add_argument(
-        "--echo", action="store_true", help="add /v1/echo, which benchmarks compare with"
-    )
     serve.set_defaults(command=_serve)
     _add_keys(commands)
 
@@ -61,20 +67,20 @@ def add_to(commands: Commands) -> None:
 def _add_keys(commands: Commands) -> None:
     parser = commands.add_parser("serve-keys", help="add, list or remove keys of the service")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    add = actions.add_parser("add", help="make a key and print it, once")
-    add.add_argument("file", type=Path, metavar="FILE", help="the keys of a service")
+    add = actions.add_parser("add", help="make a key and print it once")
+    add.add_argument("file", type=Path, metavar="FILE", help="the file of keys")
     add.add_argument("name", metavar="NAME", help="the client that gets the key")
     add.add_argument(
         "--scopes", default="decide,feedback", metavar="A,B",
-        help="what it may do: decide, feedback, read, admin (decide,feedback)",
+        help="what the key allows: decide, feedback, read, admin (decide,feedback)",
     )  # fmt: skip
     add.set_defaults(command=_add_key)
     for name, text, command in (
         ("list", "list the clients that have keys", _list_keys),
-        ("remove", "take a key away; a running service notices within a second", _remove_key),
+        ("remove", "remove a key; a running service notices within a second", _remove_key),
     ):
         action = actions.add_parser(name, help=text)
-        action.add_argument("file", type=Path, metavar="FILE", help="the keys of a service")
+        action.add_argument("file", type=Path, metavar="FILE", help="the file of keys")
         if name == "remove":
             action.add_argument("name", metavar="NAME", help="the client")
         action.set_defaults(command=command)
@@ -99,7 +105,7 @@ def _serve(options: argparse.Namespace) -> None:
 
 
 def _check_role(options: argparse.Namespace) -> None:
-    """Refuse options that a decider or a learner has no use for."""
+    """Refuse options that do not fit a decider or a trainer."""
     from graphcb.decisions.storage import without_password
 
     role = "--decide-only" if options.decide_only else "--learn-only"
@@ -113,18 +119,18 @@ def _check_role(options: argparse.Namespace) -> None:
         )
     if options.decide_only and (options.problem is not None or options.seed is not None):
         given = "a problem file" if options.problem is not None else "--seed"
-        raise ValueError(f"`--decide-only` must be given without {given}: the learner has it")
+        raise ValueError(f"`--decide-only` must be given without {given}: the trainer has it")
 
 
 def _serve_demo(options: argparse.Namespace) -> None:
-    """The demo's problem; its log is gone afterwards unless one was given."""
+    """Serve the demo's problem; its log is deleted afterwards unless --log names one."""
     from tempfile import TemporaryDirectory
 
     from graphcb.service.demo import PROBLEM, Simulator
 
     if options.problem is not None or options.keys is not None:
         given = "a problem file" if options.problem is not None else "--keys"
-        raise ValueError(f"`--demo` must be given without {given}: it has a problem of its own")
+        raise ValueError(f"`--demo` must be given without {given}: it brings its own problem")
     simulators: list[Simulator] = []
 
     def simulate(address: str) -> None:
@@ -147,9 +153,9 @@ def _serve_problem(
     options: argparse.Namespace,
     begin: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve until a signal; `begin` is called with the address once requests are taken."""
+    """Serve until a signal; `begin` is called with the address once requests are accepted."""
+    from graphcb.service.admission import RequestLimits
     from graphcb.service.app import Service
-    from graphcb.service.guards import RequestLimits
     from graphcb.service.keys import Keys
     from graphcb.service.server import address_of, check_address, listen, new_server, run
 
@@ -173,7 +179,7 @@ def _serve_problem(
         if may_wait:
             socket = stack.enter_context(listen(options.host, options.port))
         limits = RequestLimits(per_second=options.rate)
-        service = Service(policy, keys=keys, limits=limits, echo=options.echo)
+        service = Service(policy, keys=keys, limits=limits)
         greeting = _greeting(address_of(socket), policy)
 
         def greet() -> None:
@@ -181,12 +187,12 @@ def _serve_problem(
             begin(address_of(socket))
 
         run(new_server(service), socket, greet)
-    print("graphcb: stopped; what was answered is in the log")
+    print("graphcb: stopped; everything answered is in the log")
 
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """SIGTERM ends the command in order also while it opens a log, or waits for one."""
+    """SIGTERM also ends the command in order while it opens a log, or waits for one."""
 
     def stop(*_: object) -> None:
         raise SystemExit(0)
@@ -203,12 +209,13 @@ def _stoppable() -> Iterator[None]:
 
 
 def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
-    """What decides or learns, once it can be opened."""
+    """The policy, decider or trainer, once it can be opened."""
     from graphcb.decisions import Decider, Policy, Trainer
 
     if options.decide_only:
-        given = {"durability": options.durability, "most_stale": options.most_stale}
-        return _wait_for(lambda: Decider(log, **given))
+        return _wait_for(
+            lambda: Decider(log, durability=options.durability, most_stale=options.most_stale)
+        )
     settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
     if options.learn_only:
         return _wait_for(lambda: _open_writer(Trainer, log, problem, settings))
@@ -217,22 +224,22 @@ def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
 
 
 def _wait_for(opening: Callable[[], Any]) -> Any:
-    """What can be opened once the server, the learner, or the end of another one is there."""
+    """Try again until the server and the trainer are there, and another trainer has ended."""
     from graphcb.decisions import LogError
 
-    said = ""
+    reason = ""
     while True:
         try:
             return opening()
         except LogError as problem:
-            if str(problem) != said:
-                said = str(problem)
-                print(f"graphcb: waiting: {said}", flush=True)
+            if str(problem) != reason:
+                reason = str(problem)
+                print(f"graphcb: waiting: {reason}", flush=True)
         time.sleep(0.1)
 
 
 def _open_writer(kind: type[Any], log: str, problem: Any, settings: dict[str, Any]) -> Any:
-    """A policy for the problem; for the last version if the file has an earlier one."""
+    """A policy for the problem, or for the log's last version if the file has an earlier one."""
     from graphcb.decisions import DecisionLog
 
     try:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, listed
 from graphcb.datasets.location import find
-from graphcb.datasets.streams import read_csv
+from graphcb.datasets.tables import read_csv
 
 Floats = NDArray[np.float64]
 

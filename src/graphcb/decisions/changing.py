@@ -7,7 +7,7 @@ from typing import Any
 from graphcb.agents import Agent
 from graphcb.decisions.replaying import state_at
 from graphcb.decisions.start import first_agent
-from graphcb.decisions.tables import LogStart, VersionRow, insert
+from graphcb.decisions.tables import VersionRow, insert
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.versions import Change, Version
 from graphcb.decisions.writer import Pending
@@ -36,7 +36,6 @@ def change(
 
 def roll_back(
     pending: Pending,
-    start: LogStart,
     number: int,
     note: str,
     classes: tuple[type, ...],
@@ -44,12 +43,12 @@ def roll_back(
     check: bool,
 ) -> Change:
     """Write a version with the problem and the agent of an earlier one, as it was at its end."""
-    versions = pending.versions
+    start, versions = pending.start, pending.versions
     earlier = versions.numbered(number)
     if earlier.number == versions.last.number:
         raise ValueError(f"`version` must be an earlier one, got {number}, which decides now")
     end = versions.numbered(number + 1).position - 1
-    if end < (start.position or 0):
+    if end < start.position:
         raise ValueError(
             f"`version` must have its end in the log, got {number}, which ended at event {end}; "
             f"the events up to {start.position} were removed"
@@ -102,8 +101,8 @@ def _write(
     position, now = state.position + 1, time.time()
     text = "" if problem is None else problem.to_toml()
     insert(pending.storage, [VersionRow(position, now, text, content, note)])
-    knew = bool(getattr(agent, "informed", True))
-    version = Version(len(pending.versions) + 1, position, now, problem, note, knew)
+    informed = bool(getattr(agent, "informed", True))
+    version = Version(len(pending.versions) + 1, position, now, problem, note, informed)
     pending.versions = pending.versions.followed_by(version)
     pending.state = PolicyState(stored, position, state.n_feedbacks, version.number)
     pending.changed = True
@@ -120,7 +119,7 @@ def check_shared(problem: Problem | None) -> None:
             f"`budgets` must not be hard for a log with deciders, got {hard[0]!r}: they do not "
             "know of each other's last decisions; use one process, or a budget that is not"
         )
-    if problem.baseline is not None and problem.baseline["mode"] != "shadow":
+    if problem.baseline is not None and not problem.baseline.is_shadow:
         raise ValueError(
             "`baseline` must be left out for a log with deciders, or have the mode shadow: they "
             "do not know of each other's last decisions; use one process"

@@ -2,15 +2,12 @@
 
 import os
 import threading
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from graphcb.agents import Agent
 from graphcb.checks import as_positive
-from graphcb.decisions.calls import Calls
 from graphcb.decisions.decision import read_decision_id
 from graphcb.decisions.inbox import (
     STALENESS,
@@ -20,14 +17,14 @@ from graphcb.decisions.inbox import (
     put_decisions,
     put_feedbacks,
 )
-from graphcb.decisions.incoming import NewFeedback
 from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.policy import Calls
 from graphcb.decisions.records import read_start
 from graphcb.decisions.storage import (
     Durability,
     LogError,
     Storage,
-    check_process,
+    another_process,
     new_storage,
     without_password,
 )
@@ -39,25 +36,26 @@ from graphcb.decisions.tables import (
     SnapshotRow,
     select,
 )
-from graphcb.decisions.together import Together
+from graphcb.decisions.together import Call, Together
 from graphcb.decisions.transition import Drawn, PolicyState, uniform_of
 from graphcb.decisions.versions import Versions
 from graphcb.decisions.writer import Pending
 from graphcb.files import FileError
 from graphcb.problems import Problem
+from graphcb.rounds import Agent
 from graphcb.saving import from_bytes
 
 
 class StaleSnapshot(LogError):  # noqa: N818 - what is wrong
-    """The newest snapshot has missed too much: the learner is behind, or there is none."""
+    """The newest snapshot has missed too much: the trainer is behind, or there is none."""
 
 
 class Decider(Calls):
     """Decides with the newest snapshot of a log's agent; another process learns.
 
-    `log` is a URL postgresql://user@host/database, whose learner is a `Trainer` (`graphcb serve
+    `log` is a URL postgresql://user@host/database for which a `Trainer` learns (`graphcb serve
     --learn-only`). Any number of deciders may work at the same time, on any machine. Decisions and
-    feedback are durable in the database when they are returned, and the learner takes them into
+    feedback are durable in the database when they are returned, and the trainer takes them into
     the log in the order in which they came. Each decision names the snapshot that made it, so
     that it is replayed bit for bit.
 
@@ -87,13 +85,17 @@ class Decider(Calls):
     @contextmanager
     def together(self) -> Iterator[Together]:
         """A transaction for decisions and feedback that come at the same time, as in `Policy`."""
-        check_process(self._process, self._shown)
+        if self._process != os.getpid():
+            raise another_process(self._process, self._shown)
         with self._guard:
             storage, graphs = self._open()
             try:
                 state, versions, start = self._newest(storage, storage.begin(STALENESS) or [])
-                given = storage, graphs, PartCounts(), state, versions, start
-                together = _Deciding(Pending(*given, has_deciders=True), self, self._classes)
+                pending = Pending(
+                    storage, graphs, PartCounts(), state, versions, start, has_deciders=True
+                )
+                place = _InInbox(pending, self.staleness, self.most_stale)
+                together = Together(pending, place, classes=self._classes)
                 yield together
                 together.finish()
                 storage.execute("COMMIT")
@@ -148,13 +150,12 @@ class Decider(Calls):
             raise LogError(f"{self._shown}: this decider is closed; open another")
         if self._opened is not None:
             return self._opened
-        given: Any = {"durability": self._durability, "shares": True}
-        storage = new_storage(self.location, writes=True, **given)
+        storage = new_storage(self.location, writes=True, durability=self._durability, shares=True)
         try:
             storage.open()
             if not storage.has_log() or not has_inbox(storage):
                 raise LogError(
-                    f"{self._shown}: must be a log with a learner; start one with graphcb serve "
+                    f"{self._shown}: must be a log with a trainer; start one with graphcb serve "
                     "PROBLEM --log URL --learn-only"
                 )
             start = read_start(storage)
@@ -169,14 +170,14 @@ class Decider(Calls):
     def _newest(self, storage: Storage, answer: list[Any]) -> "_Snapshot":
         """The newest snapshot, by the answer to the question which it is and how old."""
         if len(answer) != 1:
-            raise FileError(f"{self._shown}: damaged: graphcb_learner must have one row")
+            raise FileError(f"{self._shown}: damaged: graphcb_trainer must have one row")
         position, self.staleness = int(answer[0][0]), float(answer[0][1])
         known = self._snapshot
         if known is not None and known.state.position == position:
             return known
         rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
         if not rows:
-            raise LogError(f"{self._shown}: the learner has not published a snapshot; try again")
+            raise LogError(f"{self._shown}: the trainer has not published a snapshot; try again")
         row: SnapshotRow = rows[0]
         start = read_start(storage)
         versions = Versions.read(storage, start).until(row.position)
@@ -206,73 +207,46 @@ class _Snapshot(NamedTuple):
     start: LogStart
 
 
-class _Deciding(Together):
-    """A transaction of a decider: the agent stays as it is, and rows go into the inbox."""
+class _InInbox:
+    """The inbox of the trainer: the snapshot decides as it is, and nothing is learned here."""
 
-    def __init__(self, pending: Pending, decider: Decider, classes: tuple[type, ...]) -> None:
-        super().__init__(pending, pending.start, classes=classes)
-        self._staleness, self._most_stale = decider.staleness, decider.most_stale
+    learns = False
 
-    def decide(self, context: Any, graph: Any = None, actions: Any = None) -> Any:
-        """Draw an action with the snapshot, unless it is too old."""
-        if self._staleness > self._most_stale:
+    def __init__(self, pending: Pending, staleness: float, most_stale: float) -> None:
+        self._pending, self._storage = pending, pending.storage
+        self._staleness, self._most_stale = staleness, most_stale
+
+    def check(self, call: Call) -> None:
+        """Refuse to decide with an old snapshot, and all that only the trainer does."""
+        if call == "upkeep":
+            raise ValueError(
+                f"{self._storage.location}: a decider only decides and takes feedback; ask the "
+                "trainer (graphcb serve --learn-only)"
+            )
+        if call == "decide" and self._staleness > self._most_stale:
             raise StaleSnapshot(
-                f"{self.storage.location}: the newest snapshot may have missed "
-                f"{self._staleness:.0f} seconds, and {self._most_stale:g} are allowed: the learner "
+                f"{self._storage.location}: the newest snapshot may have missed "
+                f"{self._staleness:.0f} seconds, and {self._most_stale:g} are allowed: the trainer "
                 "is behind, or there is none; try again"
             )
-        return super().decide(context, graph, actions)
 
-    def _uniform(self, token: str) -> float:
-        return uniform_of(self._start.seed, token)
+    def uniform(self, token: str) -> float:
+        """By the token, as the decision has no number yet."""
+        return uniform_of(self._pending.start.seed, token)
 
-    def _decided(self, one: Drawn, row: DecisionRow) -> DecisionRow:
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """A row without a number, which names its snapshot."""
         return row._replace(position=0, snapshot=self._pending.state.position)
 
-    def _check_place(self) -> None:
-        """This is where decisions are made."""
+    def lock(self, names: Sequence[str]) -> None:
+        """Keep others from answering these decisions until the commit."""
+        log_name, location = self._pending.start.name, self._storage.location
+        tokens = [read_decision_id(name, log_name, location)[1] for name in names]
+        lock_tokens(self._storage, tokens)
 
-    def _read(self, names: list[str]) -> None:
-        """Read decisions, in the inbox or in the log, and keep others from answering them."""
-        location = self.storage.location
-        tokens = [read_decision_id(name, self.log_name, location)[1] for name in names]
-        if names:
-            lock_tokens(self.storage, [str(token) for token in tokens])
-        super()._read(names)
-
-    def _learn(self, new: NewFeedback) -> None:
-        """Leave it to the learner."""
-        told = new.indices.tobytes(), new.losses.tobytes()
-        row = FeedbackRow(0, time.time(), 0, *told, new.row.token)
-        self._feedbacks.append(row)
-        new.parts.append(row._replace(source=None))
-
-    def _store(self) -> None:
-        if self._decisions:
-            put_decisions(self.storage, self._decisions)
-            self._decisions.clear()
-        if self._feedbacks:
-            put_feedbacks(self.storage, self._feedbacks)
-            self._feedbacks.clear()
-
-    def fill_in(self, now: float) -> Any:
-        """Only the learner does."""
-        raise self._not_here()
-
-    def prune(self, before: float) -> Any:
-        """Only the learner does."""
-        raise self._not_here()
-
-    def change(self, problem: Any = None, agent: Any = None, note: str = "") -> Any:
-        """Only the learner does."""
-        raise self._not_here()
-
-    def roll_back(self, version: int, note: str = "") -> Any:
-        """Only the learner does."""
-        raise self._not_here()
-
-    def _not_here(self) -> ValueError:
-        return ValueError(
-            f"{self.storage.location}: a decider only decides and takes feedback; ask the learner "
-            "(graphcb serve --learn-only)"
-        )
+    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
+        """Put rows where the trainer finds them."""
+        if decisions:
+            put_decisions(self._storage, decisions)
+        if feedbacks:
+            put_feedbacks(self._storage, feedbacks)

@@ -5,10 +5,10 @@ import os
 import re
 from dataclasses import asdict, dataclass, fields
 
-from graphcb.decisions.identifiers import Identifier, as_identifier
 from graphcb.decisions.tables import DecisionRow
+from graphcb.rounds.identifiers import Identifier, as_identifier
 
-_IDENTIFIER = re.compile(r"([0-9a-f]{8})-(0|[1-9][0-9]{0,17})(?:-([0-9a-f]{16}))?")
+_IDENTIFIER = re.compile(r"([0-9a-f]{8})-(0|[1-9][0-9]{0,17})-([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,9 @@ def name_of(log_name: str, row: DecisionRow) -> str:
     return decision_id(log_name, row.position if row.snapshot is None else 0, row.token)
 
 
-def decision_id(log_name: str, position: int, token: str | None) -> str:
-    """The identifier of a decision: the log's name, the event's number, and its token.
-
-    Decisions that were made with graphcb 0.2 or earlier have no token.
-    """
-    return f"{log_name}-{position}" if token is None else f"{log_name}-{position}-{token}"
+def decision_id(log_name: str, position: int, token: str) -> str:
+    """The identifier of a decision: the log's name, the event's number, and its token."""
+    return f"{log_name}-{position}-{token}"
 
 
 def is_decision_id(text: str, log_name: str) -> bool:
@@ -91,7 +88,7 @@ def is_decision_id(text: str, log_name: str) -> bool:
     return parts is not None and parts[1] == log_name
 
 
-def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, str | None]:
+def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, str]:
     """The number of the event that an identifier of this log names, and its token."""
     parts = _IDENTIFIER.fullmatch(str(decision))
     if parts is None:
@@ -109,7 +106,7 @@ def read_decision_id(decision: str, log_name: str, location: str) -> tuple[int, 
 
 def check_decision_id(
     decision: str,
-    token: str | None,
+    token: str,
     row: DecisionRow | None,
     until: int,
     location: str,
@@ -133,10 +130,6 @@ def check_decision_id(
         )
     elif row is None and position <= removed:
         reason = "from which old decisions were removed, this one among them"
-    elif row is not None and token is None:
-        reason = "where the names have 16 more digits; give the whole name"
-    elif token is None:
-        reason = f"where event {position} is no decision"
     else:
         reason = (
             f"where event {position} is another one: the log was continued from a copy, such as a "

@@ -8,13 +8,24 @@ it gets the same when the log is replayed.
 
 import json
 import sys
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.contexts.values import flat, is_missing, passes
+from graphcb.rounds.identifiers import Identifiers
+
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
+
+
+_READY = (str, int, float, bool, type(None))
 
 
 class Encoded(NamedTuple):
@@ -67,6 +78,12 @@ def decode(content: bytes) -> Any:
         except (ValueError, RecursionError) as reason:
             raise ValueError(f"damaged: a value must be JSON: {reason}") from None
     raise ValueError(f"damaged: a value must begin with one of n, f, i, p, s, j, got {kind!r}")
+
+
+@lru_cache(maxsize=16)
+def read_identifiers(actions: bytes, n_actions: int) -> Identifiers:
+    """The identifiers of a round from the bytes that a log holds."""
+    return Identifiers(decode(actions), n_actions)
 
 
 def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) -> NDArray[Any]:
@@ -148,3 +165,35 @@ def _json_bytes(value: Any, name: str) -> bytes:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def plain_context(context: Any) -> Any:
+    """A context that can be logged: rows and texts as they are, anything else as a dict.
+
+    >>> plain_context({"user": {"age": np.int64(31)}, "seen": date(2024, 5, 1), "tags": ("a", "b")})
+    {'user.age': 31, 'seen': '2024-05-01', 'tags': ['a', 'b']}
+    """
+    if context is None or isinstance(context, str) or passes(context):
+        return context
+    return {name: _plain(value) for name, value in flat(context).items()}
+
+
+def plain_actions(actions: Mapping[str, Any]) -> dict[str, Any]:
+    """Features of actions by name, each like a context."""
+    return {name: plain_context(features) for name, features in actions.items()}
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in _READY:
+        return value
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, list | tuple | np.ndarray):
+        return list(map(str, value))
+    if is_missing(value):
+        return None
+    if isinstance(value, Decimal | Fraction):
+        return float(value)
+    return str(value) if isinstance(value, date | datetime | time) else value

@@ -33,11 +33,11 @@ def find_due(pending: Pending, now: float) -> Due:
     for position, made_at, snapshot in found:
         problem = versions.at(position if snapshot is None else snapshot).problem
         defaults = None if problem is None else problem.defaults
-        if problem is not None and defaults is not None and "waiting" in defaults:
-            if made_at + defaults["waiting"] > now:
+        if defaults and defaults.waiting is not None and defaults.value is not None:
+            if made_at + defaults.waiting > now:
                 break
             if pending.counts.of(position) == 0 and position not in answered:
-                due[position] = defaults[problem.unit]
+                due[position] = defaults.value
         waited = position
     is_done = len(found) < AT_A_TIME or waited < found[-1][0]
     rows = [

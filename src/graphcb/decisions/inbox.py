@@ -1,4 +1,4 @@
-"""What deciders have written and the learner has not taken into the log yet, in PostgreSQL.
+"""What deciders have written and the trainer has not taken into the log yet, in PostgreSQL.
 
 A row stays here until it is an event of the log: both happen in one transaction. A decision here is
 a row of the log without its number, a feedback has the token of its decision.
@@ -20,7 +20,7 @@ _TABLES = (
     """CREATE TABLE graphcb_snapshots (
         position BIGINT PRIMARY KEY, n_feedbacks BIGINT NOT NULL,
         published_at DOUBLE PRECISION NOT NULL, agent BYTEA NOT NULL, checksum BIGINT NOT NULL)""",
-    "CREATE TABLE graphcb_learner (snapshot BIGINT NOT NULL, known_at DOUBLE PRECISION NOT NULL)",
+    "CREATE TABLE graphcb_trainer (snapshot BIGINT NOT NULL, known_at DOUBLE PRECISION NOT NULL)",
     f"""CREATE TABLE graphcb_inbox ({_ARRIVAL} UNIQUE,
         made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL, context BYTEA NOT NULL,
         actions BYTEA NOT NULL, action BIGINT NOT NULL, probabilities BYTEA NOT NULL,
@@ -34,7 +34,7 @@ _TABLES = (
 )
 _HAS_INBOX = "SELECT to_regclass(quote_ident(current_schema()) || '.graphcb_inbox') IS NOT NULL"
 # Which snapshot is the newest, and for how many seconds it may have missed something.
-STALENESS = f"SELECT snapshot, {_NOW} - known_at FROM graphcb_learner"
+STALENESS = f"SELECT snapshot, {_NOW} - known_at FROM graphcb_trainer"
 
 _DECISION = DecisionRow._fields[1:]  # without its number
 _INSERT_DECISION = (
@@ -88,7 +88,7 @@ def create_inbox(storage: Storage) -> None:
     """Open a log to deciders; call it inside a transaction."""
     for statement in _TABLES:
         storage.execute(statement)
-    storage.execute("INSERT INTO graphcb_learner (snapshot, known_at) VALUES (-1, 0)")
+    storage.execute("INSERT INTO graphcb_trainer (snapshot, known_at) VALUES (-1, 0)")
 
 
 def server_time(storage: Storage) -> float:
@@ -124,7 +124,7 @@ def put_feedbacks(storage: Storage, rows: Sequence[FeedbackRow]) -> None:
 def find_decisions(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
     """Decisions by token, in the log or here; those here have number 0."""
     found = storage.execute(_FIND_DECISIONS, (list(tokens), list(tokens)))
-    return {str(row.token): row for row in _checked(storage, map(DecisionRow._make, found))}
+    return {row.token: row for row in _checked(storage, map(DecisionRow._make, found))}
 
 
 def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[FeedbackRow]]:

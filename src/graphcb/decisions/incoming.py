@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
-from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.encoding import read_identifiers
 from graphcb.decisions.inbox import find_decisions, find_parts
 from graphcb.decisions.parts import check_whole, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
@@ -22,7 +22,7 @@ Losses = Mapping[Any, float]
 class Asked(NamedTuple):
     """A decision that somebody names: its row, if the log holds one, and its feedback so far."""
 
-    token: str | None
+    token: str
     row: DecisionRow | None
     parts: list[FeedbackRow]
 
@@ -57,10 +57,9 @@ def read_asked(pending: Pending, log_name: str, names: Iterable[str]) -> dict[st
     location = pending.storage.location
     places = {name: read_decision_id(name, log_name, location) for name in names}
     if pending.has_deciders:
-        tokens = {name: token for name, (_, token) in places.items() if token is not None}
-        found = _read_by_token(pending.storage, tokens)
-        return {**found, **_read_by_position(pending, places, places.keys() - tokens.keys())}
-    return _read_by_position(pending, places, places.keys())
+        tokens = {name: token for name, (_, token) in places.items()}
+        return _read_by_token(pending.storage, tokens)
+    return _read_by_position(pending, places)
 
 
 def _read_by_token(storage: Storage, tokens: dict[str, str]) -> dict[str, Asked]:
@@ -72,10 +71,7 @@ def _read_by_token(storage: Storage, tokens: dict[str, str]) -> dict[str, Asked]
     }
 
 
-def _read_by_position(
-    pending: Pending, places: dict[str, tuple[int, str | None]], names: Iterable[str]
-) -> dict[str, Asked]:
-    places = {name: places[name] for name in names}
+def _read_by_position(pending: Pending, places: dict[str, tuple[int, str]]) -> dict[str, Asked]:
     positions = [position for position, _ in places.values()]
     rows = {row.position: row for row in _read_lightly(pending, positions)}
     parts = records.read_parts(pending.storage, positions)
@@ -89,7 +85,7 @@ def _read_by_position(
 
 def check_asked(pending: Pending, name: str, asked: Asked) -> Found:
     """The decision with a name; one that this log does not hold is refused."""
-    where = pending.state.position, pending.storage.location, pending.start.position or 0
+    where = pending.state.position, pending.storage.location, pending.start.position
     return Found(check_decision_id(name, asked.token, asked.row, *where), asked.parts)
 
 

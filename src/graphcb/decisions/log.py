@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
-from graphcb.decisions.identifiers import Identifier, identifier_at, pick
 from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
@@ -19,6 +18,7 @@ from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.versions import Version, Versions
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import Identifier, identifier_at, pick
 
 
 class LoggedFeedback(NamedTuple):
@@ -138,12 +138,12 @@ class DecisionLog:
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
         until, versions = records.read_end(self.storage), self.versions
-        removed = self.start.position or 0
+        removed = self.start.position
         for decision, parts in records.read_pairs(self.storage, until, removed):
             yield self.read_row(decision, parts, versions.of(decision))
 
     def refresh(self) -> None:
-        """Look again how the log began: a policy may have brought its tables up to date."""
+        """Look again how the log began: a policy may have removed old decisions."""
         self.start = records.read_start(self.storage)
 
     def read_row(
@@ -189,16 +189,21 @@ def _logged_feedback(
     parts = []
     for row in rows:
         indices, losses = read_part(row, graph, location)
-        chosen = pick(actions, indices)
-        came = row.position, row.received_at, chosen, indices, losses
-        parts.append(LoggedFeedback(*came, is_default=row.source is not None))
+        part = LoggedFeedback(
+            row.position, row.received_at, pick(actions, indices), indices, losses
+        )
+        parts.append(part._replace(is_default=row.source is not None))
     if len(parts) == 1:
         return parts[0]._replace(parts=(parts[0],))
     ordered = sorted(known)
     indices = np.array(ordered, dtype=WHOLE)
     losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)
-    last = rows[-1]
-    chosen = pick(actions, indices)
-    waits = any(one.is_default for one in known.values())
-    came = last.position, last.received_at, chosen, indices, losses
-    return LoggedFeedback(*came, tuple(parts), waits)
+    return LoggedFeedback(
+        position=rows[-1].position,
+        received_at=rows[-1].received_at,
+        actions=pick(actions, indices),
+        action_indices=indices,
+        losses=losses,
+        parts=tuple(parts),
+        is_default=any(one.is_default for one in known.values()),
+    )

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.decisions.encoding import FLOAT, WHOLE, decode, numbers
-from graphcb.decisions.identifiers import Identifiers
 from graphcb.decisions.revealed import words_of
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import Identifiers
 
 Indices = NDArray[np.int64]
 Losses = NDArray[np.float64]

@@ -5,18 +5,78 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from graphcb.agents import Agent
-from graphcb.decisions.calls import Calls
+from graphcb.decisions.decision import Acknowledgement, Decision
+from graphcb.decisions.incoming import Losses
 from graphcb.decisions.pruning import DAY, Pruned
 from graphcb.decisions.storage import Durability, LogError, without_password
-from graphcb.decisions.together import Together
+from graphcb.decisions.together import NewRound, Together
 from graphcb.decisions.versions import Change, Versions
-from graphcb.decisions.writer import LogWriter, Pending
+from graphcb.decisions.writer import LogWriter
+from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.rounds import Agent
+
+
+class Calls(ABC):
+    """How a policy and a decider are asked: each call is a transaction of its own."""
+
+    @abstractmethod
+    def together(self) -> AbstractContextManager[Together]:
+        """A transaction for decisions and feedback that come at the same time."""
+
+    def decide(
+        self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
+    ) -> Decision:
+        """Draw an action; the decision is in the log when it is returned.
+
+        `actions` are today's identifiers in the oracle's terms, as in `agent.act`; they must be
+        distinct, because feedback is keyed by them. With a problem they are names, or a mapping
+        from names to features; the problem gives what is left out. Without one, `graph` is needed.
+        """
+        with self.together() as together:
+            return together.decide(context, graph, actions)
+
+    def decide_many(
+        self, contexts: Iterable[Any], graph: FeedbackGraph | None = None, actions: Any = None
+    ) -> list[Decision]:
+        """One decision per context, as by `decide` in turn, but in one transaction."""
+        return self.decide_rounds((context, graph, actions) for context in contexts)
+
+    def decide_rounds(
+        self, rounds: Iterable[tuple[Any, FeedbackGraph | None, Any]]
+    ) -> list[Decision]:
+        """As `decide_many` for rounds (context, graph, actions) that differ in all of these."""
+        asked = [NewRound(*one) for one in rounds]
+        if not asked:
+            return []
+        with self.together() as together:
+            return together.decide_rounds(asked)
+
+    def feedback(self, decision_id: str, losses: Losses) -> Acknowledgement:
+        """Learn what a decision revealed: {action: loss, ...}, keyed by identifiers.
+
+        The keys are elements of `decision.actions`, or their texts as in JSON ("2" for 2). If the
+        policy has a problem, its values are losses or rewards as the problem says, within its
+        range. The feedback is durable when this returns. It may come in parts: each action
+        counts once. A part that was received before changes nothing, and the receipt says so; one
+        that gives an action another loss is refused. {} means that nothing was seen.
+
+        Where the graph is not known beforehand, all other actions count as not revealed. So the
+        feedback of a decision must come in one part, and {} teaches that nothing was revealed.
+        """
+        return self.feedback_many({decision_id: losses})[0]
+
+    def feedback_many(self, losses: Mapping[str, Losses]) -> list[Acknowledgement]:
+        """Feedback for many decisions, as by `feedback` in turn, but in one transaction."""
+        if not losses:
+            return []
+        with self.together() as together:
+            return together.feedback_many(losses)
 
 
 class Policy(Calls):
@@ -90,13 +150,10 @@ class Policy(Calls):
         refused on its own: catch its error inside the block, and the others stay.
         """
         with self._alone(), self._log.transaction() as pending:
-            together = self._new_together(pending)
+            classes, check = self._settings["classes"], self._settings["check_replay"]
+            together = Together(pending, classes=classes, check_replay=check)
             yield together
             together.finish()
-
-    def _new_together(self, pending: Pending) -> Together:
-        classes, check = self._settings["classes"], self._settings["check_replay"]
-        return Together(pending, self._log.start, classes=classes, check_replay=check)
 
     def fill_in(self, now: float | None = None) -> int:
         """Give decisions that have waited long enough the default of their problem; how many.
@@ -121,7 +178,7 @@ class Policy(Calls):
         Left out, it is `keep_days` of the problem's defaults ago. The model stays as it is: the
         log then starts from the agent after the last event that was removed, and is replayed
         from there. Feedback for a removed decision is refused with a LookupError. The agent
-        has to be made again up to that event, which takes as long as the decisions did.
+        has to be rebuilt up to that event, which takes as long as the decisions did.
         """
         if before is None:
             before = self._keep_from(time.time())
@@ -130,16 +187,16 @@ class Policy(Calls):
 
     def _keep_from(self, now: float) -> float:
         defaults = None if self.problem is None else self.problem.defaults
-        if defaults is None or "keep_days" not in defaults:
+        if defaults is None or defaults.keep_days is None:
             raise ValueError(
                 "`before` must be given, as the problem does not say [defaults] keep_days"
             )
-        return now - DAY * defaults["keep_days"]
+        return now - DAY * defaults.keep_days
 
     def change(
         self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""
     ) -> Change:
-        """Decide on with another problem or agent; the change is an event of the log.
+        """Go on with another problem or agent; the change is an event of the log.
 
         What was learned is kept where it keeps its meaning, as `problems.succeed` says, and the
         result has sentences on that. With an `agent`, which may be trained, that one decides. Late
@@ -151,9 +208,9 @@ class Policy(Calls):
             return together.change(problem, agent, note)
 
     def roll_back(self, version: int, *, note: str = "") -> Change:
-        """Decide on with the problem and the agent of an earlier version, as they were at its end.
+        """Go back to the problem and the agent of an earlier version, as they were at its end.
 
-        This is a change like any other: nothing is removed from the log. The agent is made again
+        This is a change like any other: nothing is removed from the log. The agent is rebuilt
         from the log. Budgets go on with what was spent since then.
         """
         with self.together() as together:

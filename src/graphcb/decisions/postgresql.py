@@ -13,7 +13,7 @@ from graphcb.decisions.storage import (
     ColumnTypes,
     Durability,
     LogError,
-    check_process,
+    another_process,
     is_well_formed,
     scrubbed,
     without_password,
@@ -49,7 +49,7 @@ class PostgreSQLStorage:
     def __init__(
         self, location: str, *, writes: bool, durability: Durability, shares: bool = False
     ) -> None:
-        self.location, self.format = without_password(location), 0
+        self.location = without_password(location)
         self._address, self._writes, self._durability = location, writes, durability
         self._shares = shares
         self._connection: psycopg.Connection[Any] | None = None
@@ -113,7 +113,8 @@ class PostgreSQLStorage:
         self._connection.close()
 
     def _usable(self) -> "psycopg.Connection[Any]":
-        check_process(self._process, self.location)
+        if self._process != os.getpid():
+            raise another_process(self._process, self.location)
         if self._connection is None:
             raise LogError(f"{self.location}: this log is closed")
         return self._connection

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from graphcb.decisions import records
 from graphcb.decisions.replaying import state_at
-from graphcb.decisions.tables import LogStart, VersionRow, insert
+from graphcb.decisions.tables import VersionRow, insert
 from graphcb.decisions.writer import Pending
 from graphcb.saving import to_bytes
 
@@ -19,31 +19,30 @@ class Pruned(NamedTuple):
     position: int
 
 
-def prune(
-    pending: Pending, start: LogStart, before: float, classes: tuple[type, ...], *, check: bool
-) -> Pruned:
+def prune(pending: Pending, before: float, classes: tuple[type, ...], *, check: bool) -> Pruned:
     """Remove the decisions made before a time, with their feedback; call it in a transaction.
 
     Events that are kept may still stand before the last feedback for a removed decision. They
     are read as before, but no longer replayed.
     """
-    storage, versions = pending.storage, pending.versions
+    storage, start, versions = pending.storage, pending.start, pending.versions
     last = _last_before(pending, before)
     old = "WHERE position <= ?"
     ((n_decisions, newest),) = storage.execute(
         f"SELECT count(*), coalesce(max(position), 0) FROM graphcb_decisions {old}", (last,)
     )
     if not n_decisions:
-        return Pruned(0, 0, start.position or 0)
+        return Pruned(0, 0, start.position)
     ((n_feedbacks, answered),) = storage.execute(
         "SELECT count(*), coalesce(max(position), 0) FROM graphcb_feedbacks WHERE decision <= ?",
         (newest,),
     )
-    position = max(newest, answered, start.position or 0)
-    given = storage, start, pending.graphs, versions, position
-    state = state_at(*given, classes=classes, check=check)
+    position = max(newest, answered, start.position)
+    state = state_at(
+        storage, start, pending.graphs, versions, position, classes=classes, check=check
+    )
     first = versions.numbered(1)
-    if start.position is None:
+    if start.position == 0:
         problem = "" if first.problem is None else first.problem.to_toml()
         insert(storage, [VersionRow(0, first.made_at, problem, b"", first.note)])
     storage.execute("DELETE FROM graphcb_feedbacks WHERE decision <= ?", (newest,))

@@ -30,17 +30,13 @@ BYTES_AT_ONCE = 8_000_000
 
 Event = DecisionRow | FeedbackRow | VersionRow
 
-_LAST = (
-    "(SELECT coalesce(max(position), 0) FROM graphcb_decisions), "
-    "(SELECT coalesce(max(position), 0) FROM graphcb_feedbacks)"
-)
-# Where versions end, and where the log starts if old events were removed.
-_ALSO = (
-    "(SELECT coalesce(max(position), 0) FROM graphcb_versions), "
-    "(SELECT coalesce(max(position), 0) FROM graphcb_log)"
+# The last position in each table, and where the log starts if old events were removed.
+_LAST = ", ".join(
+    f"(SELECT coalesce(max(position), 0) FROM graphcb_{table})"
+    for table in ("decisions", "feedbacks", "versions", "log")
 )
 # The writer's epoch, and the last position in each table.
-STANDING = f"SELECT epoch, {_LAST}, {_ALSO} FROM graphcb_writer"
+STANDING = f"SELECT epoch, {_LAST} FROM graphcb_writer"
 _SIZE = {
     DecisionRow: "length(context) + length(actions) + length(probabilities)",
     FeedbackRow: "length(actions) + length(losses)",
@@ -57,7 +53,7 @@ class LogEnd(NamedTuple):
 
 
 def read_start(storage: Storage) -> LogStart:
-    """How the log began; refuses anything but a log of this format or an earlier one."""
+    """How the log began; refuses anything but a log of this format."""
     if not storage.has_log():
         raise FileError(f"{storage.location}: holds no decision log")
     formats = storage.execute("SELECT format FROM graphcb_log")
@@ -66,12 +62,11 @@ def read_start(storage: Storage) -> LogStart:
             f"{storage.location}: damaged: graphcb_log must have one row, got {len(formats)}"
         )
     (found,) = formats[0]
-    if found not in range(1, FORMAT + 1):
+    if found != FORMAT:
         raise FileError(
-            f"{storage.location}: must have a format from 1 to {FORMAT}, got {found}; it was "
-            "written by another version of graphcb"
+            f"{storage.location}: must have format {FORMAT}, got {found}; it was written by "
+            "another version of graphcb, which has to read it"
         )
-    storage.format = int(found)
     start: LogStart = select(storage, LogStart)[0]
     return start
 
@@ -86,8 +81,7 @@ def as_standing(rows: Sequence[Any], location: str) -> LogEnd:
 
 def last_position(storage: Storage) -> int:
     """The number of the last event, 0 if there is none."""
-    last = _LAST if storage.format < 3 else f"{_LAST}, {_ALSO}"
-    return max(map(int, storage.execute(f"SELECT {last}")[0]))
+    return max(map(int, storage.execute(f"SELECT {_LAST}")[0]))
 
 
 def read_end(storage: Storage) -> int:
@@ -128,8 +122,6 @@ def first_decision(storage: Storage) -> int | None:
 
 def read_versions(storage: Storage) -> list[VersionRow]:
     """All versions but the first, in order."""
-    if storage.format < 3:
-        return []
     return select(storage, VersionRow, "ORDER BY position")
 
 
@@ -192,7 +184,7 @@ def read_events(storage: Storage, after: int, until: int, removed: int = 0) -> I
 
     Of the first `removed` events, some may be gone.
     """
-    kinds = (DecisionRow, FeedbackRow, VersionRow)[: 2 if storage.format < 3 else 3]
+    kinds = (DecisionRow, FeedbackRow, VersionRow)
     for begin in range(after, until, PAGE):
         end = min(begin + PAGE, until)
         sizes: dict[int, int] = {}
@@ -254,8 +246,6 @@ def read_pairs(
 
 
 def _version_positions(storage: Storage, until: int) -> list[int]:
-    if storage.format < 3:
-        return []
     sql = "SELECT position, checksum FROM graphcb_versions WHERE position > 0 AND position <= ?"
     return [position for position, _ in storage.execute(sql, (until,))]
 

@@ -159,16 +159,15 @@ def _decide(
     """The state after a decision, and the agent that made it."""
     storage, start = source.storage, source.start
     played = _read_played(row, source.graphs.read(row.graph), storage.location)
+    round_ = row.made_at, played.context, played.graph, played.actions
     if row.snapshot is None:
-        uniform, logged = uniform_at(start.seed, row.position), played[3:5]
-        drawn = draw(state, uniform, row.made_at, *played[:3], logged=logged)
+        drawn = draw(state, uniform_at(start.seed, row.position), *round_, logged=played)
         if check:
             _check(drawn, row, start, storage.location)
         return drawn.after, state.agent
     then = snapshots.of(row)
     if check and then is not None:
-        uniform = uniform_of(start.seed, str(row.token))
-        drawn = draw(then, uniform, row.made_at, *played[:3])
+        drawn = draw(then, uniform_of(start.seed, row.token), *round_)
         _check(drawn, row, start, storage.location)
     version = source.versions.of(row).number
     after = pass_by(state, row.made_at, played, version)
@@ -208,7 +207,7 @@ def _learn(
     indices, losses = read_part(row, graph, storage.location)
     then, now = source.versions.of(decision), source.versions.numbered(state.version)
     if then.number != now.number:
-        return learn_earlier(state, played, indices, losses, then.problem, now.problem)
+        return learn_earlier(state, played, indices, losses, then=then.problem, now=now.problem)
     return learn(state, played, indices, losses)
 
 
@@ -222,17 +221,14 @@ def _first_state(source: _Source, until: int) -> tuple[PolicyState, PartCounts]:
 
     A checkpoint that cannot be read for any reason is passed over.
     """
-    storage, removed = source.storage, source.start.position or 0
+    storage, removed = source.storage, source.start.position
     for row in records.read_checkpoints(storage) if until else []:
         if not 0 <= row.n_feedbacks <= row.position or not removed <= row.position <= until:
             continue
         try:
             where = f"{storage.location}, checkpoint {row.position}"
             agent = from_bytes(row.agent, where=where, classes=source.classes)
-            if row.n_parts is None:  # written by an earlier version
-                counts = records.count_parts(storage, row.position)
-            else:
-                counts = PartCounts.from_bytes(row.n_parts, row.position)
+            counts = PartCounts.from_bytes(row.n_parts, row.position)
         except Exception:
             continue
         version = source.versions.at(row.position).number
@@ -240,31 +236,32 @@ def _first_state(source: _Source, until: int) -> tuple[PolicyState, PartCounts]:
     agent = from_bytes(source.start.agent, where=storage.location, classes=source.classes)
     if not removed:
         return PolicyState(agent), PartCounts()
-    version, n_feedbacks = source.versions.at(removed).number, source.start.n_feedbacks or 0
+    version, n_feedbacks = source.versions.at(removed).number, source.start.n_feedbacks
     state = PolicyState(agent, removed, n_feedbacks, version)
     return state, records.count_parts(storage, removed)
 
 
 def _state_of_version(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:
     """The start of the version to which an event belongs, or of the log if that is later."""
-    storage, removed = source.storage, source.start.position or 0
+    storage, removed = source.storage, source.start.position
     version = source.versions.at(position)
     if version.position <= removed:
         return _first_state(source, 0)
     row = next(row for row in records.read_versions(storage) if row.position == version.position)
     earlier = records.count(storage, FeedbackRow, removed)
     later = records.count(storage, FeedbackRow, row.position) - earlier
-    n_feedbacks = (source.start.n_feedbacks or 0) + later
+    n_feedbacks = source.start.n_feedbacks + later
     state = PolicyState(_agent_of(row, source), row.position, n_feedbacks, version.number)
     return state, records.count_parts(storage, row.position)
 
 
 def _check(drawn: Drawn, row: DecisionRow, start: LogStart, location: str) -> None:
-    same = drawn.probabilities.astype(FLOAT).tobytes() == row.probabilities
-    if same and drawn.action_index == row.action:
+    probabilities = drawn.played.probabilities
+    same = probabilities.astype(FLOAT).tobytes() == row.probabilities
+    if same and drawn.played.action == row.action:
         return
     logged = numbers(row.probabilities, FLOAT)
-    difference = 0.0 if same else np.abs(drawn.probabilities - logged).max()
+    difference = 0.0 if same else np.abs(probabilities - logged).max()
     raise ReplayError(
         f"{location}: decision {row.position} differs from the log when replayed "
         f"(probabilities differ by up to {difference:.3g}); the log was written with graphcb "

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.decisions.encoding import FLOAT, WHOLE
-from graphcb.decisions.identifiers import Identifier, Identifiers
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import Identifier, Identifiers
 
 
 def read_losses(

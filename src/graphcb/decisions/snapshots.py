@@ -19,7 +19,7 @@ class Snapshots:
         self, storage: Storage, first: PolicyState, until: int, classes: tuple[type, ...]
     ) -> None:
         self._classes, self._location = classes, storage.location
-        used = storage.execute(_USED, (first.position, until)) if storage.format >= 3 else []
+        used = storage.execute(_USED, (first.position, until))
         self._last_use = {int(snapshot): int(last) for snapshot, last in used}
         self._kept: dict[int, PolicyState] = {}
         self.pass_by(first)

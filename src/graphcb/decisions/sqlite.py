@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcb.checks import listed
-from graphcb.decisions.storage import ColumnTypes, Durability, LogError, check_process
+from graphcb.decisions.storage import ColumnTypes, Durability, LogError, another_process
 from graphcb.files import FileError
 
 # SQLite's names for its errors, and what to tell the user.
@@ -23,6 +23,8 @@ _REMEDIES = {
     "SQLITE_IOERR": "the disk failed; what was acknowledged before is in the log",
 }
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA", "SQLITE_TOOBIG")
+# A damaged name in a message of SQLite itself cannot be decoded.
+_FAILED = (sqlite3.Error, UnicodeDecodeError)
 _ALSO_DAMAGED = ("no such table", "no such column", "Could not decode", "malformed")
 
 
@@ -40,7 +42,7 @@ class SQLiteStorage:
     types = ColumnTypes(whole="INTEGER", real="REAL", bytes="BLOB")
 
     def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
-        self.location, self.format = location, 0
+        self.location = location
         self._path = Path(location).resolve()
         self._wal = f"{self._path}-wal"
         self._writes, self._durability = writes, durability
@@ -60,7 +62,7 @@ class SQLiteStorage:
                 self._connect_to_read()
         except BaseException as problem:
             self.close()
-            if isinstance(problem, sqlite3.Error):
+            if isinstance(problem, _FAILED):
                 raise _explain(problem, self.location) from problem
             raise
 
@@ -84,13 +86,13 @@ class SQLiteStorage:
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         try:
             return self._usable().execute(sql, parameters).fetchall()
-        except sqlite3.Error as problem:
+        except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self._usable().executemany(sql, rows)
-        except sqlite3.Error as problem:
+        except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
     def has_log(self) -> bool:
@@ -105,7 +107,7 @@ class SQLiteStorage:
         try:
             with closing(sqlite3.connect(path)) as target:
                 self._usable().backup(target)
-        except sqlite3.Error as problem:
+        except _FAILED as problem:
             raise _explain(problem, f"{self.location} to {path}") from problem
 
     def close(self) -> None:
@@ -127,7 +129,8 @@ class SQLiteStorage:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
     def _usable(self) -> sqlite3.Connection:
-        check_process(self._process, self.location)
+        if self._process != os.getpid():
+            raise another_process(self._process, self.location)
         if self._connection is None:
             raise LogError(f"{self.location}: this log is closed")
         return self._connection
@@ -207,9 +210,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leak_in_child)
 
 
-def _explain(problem: sqlite3.Error, location: str) -> Exception:
+def _explain(problem: Exception, location: str) -> Exception:
     name = getattr(problem, "sqlite_errorname", "")
-    if name.startswith(_DAMAGED):
+    if name.startswith(_DAMAGED) or isinstance(problem, UnicodeDecodeError):
         return FileError(f"{location}: not a decision log, or damaged: {problem}")
     if any(text in str(problem) for text in _ALSO_DAMAGED):
         return FileError(f"{location}: damaged: {problem}")

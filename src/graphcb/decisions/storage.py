@@ -34,14 +34,12 @@ class Storage(Protocol):
     """A connection to the database of one log. SQL is written with `?` for parameters.
 
     It is made first and opened later, so that its maker can close it whenever the opening is
-    interrupted. `format` is that of the tables, once it is known. If `is_shared`, processes on any
-    machine may write at the same time.
+    interrupted. If `is_shared`, processes on any machine may write at the same time.
     """
 
     is_shared: bool
     location: str
     types: ColumnTypes
-    format: int
 
     def open(self, previous: Any = None) -> None:
         """Connect, and take the writer's lock if it is to be written.
@@ -127,13 +125,12 @@ def open_storage(location: str, *, writes: bool, durability: Durability = "power
     return storage
 
 
-def check_process(process: int, location: str) -> None:
-    """Refuse what was opened before a fork: parent and child would answer for each other."""
-    if process != os.getpid():
-        raise LogError(
-            f"{location}: this was opened by and belongs to process {process}, not to this one, "
-            f"{os.getpid()}; a log has one writer: open it after the fork"
-        )
+def another_process(process: int, location: str) -> LogError:
+    """The error after a fork: parent and child would answer for each other."""
+    return LogError(
+        f"{location}: this was opened by and belongs to process {process}, not to this one, "
+        f"{os.getpid()}; a log has one writer: open it after the fork"
+    )
 
 
 def is_well_formed(location: str) -> bool:

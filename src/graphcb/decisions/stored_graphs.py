@@ -3,7 +3,7 @@
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import GraphRow, insert, select
@@ -37,6 +37,8 @@ class StoredGraphs:
         self._kept: OrderedDict[int, Kept] = OrderedDict()
         self._number_of: dict[FeedbackGraph, int] = {}
         self.n_bytes = 0
+        # The number of a version and the frame of its problem's own rounds; see `Together`.
+        self.whole: tuple[int, Any] | None = None
 
     def read(self, number: int) -> FeedbackGraph:
         """The graph with this number."""
@@ -72,7 +74,7 @@ class StoredGraphs:
         """Drop what is in memory: a graph that was written may have been rolled back."""
         self._kept.clear()
         self._number_of.clear()
-        self.n_bytes = 0
+        self.n_bytes, self.whole = 0, None
 
     def _find(self, description: str) -> int | None:
         digest = zlib.crc32(description.encode())

@@ -1,14 +1,13 @@
 """Decisions and feedback in one transaction, each accepted or refused on its own."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from graphcb.agents import Agent, Played, hook
 from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import (
     Acknowledgement,
@@ -17,9 +16,17 @@ from graphcb.decisions.decision import (
     name_of,
     new_token,
 )
-from graphcb.decisions.encoding import FLOAT, WHOLE, Encoded, decode, encode, numbers
+from graphcb.decisions.encoding import (
+    FLOAT,
+    WHOLE,
+    Encoded,
+    decode,
+    encode,
+    numbers,
+    plain_context,
+)
 from graphcb.decisions.filling import find_due
-from graphcb.decisions.identifiers import Identifiers, as_list, read_identifiers
+from graphcb.decisions.frames import Frame, new_frame
 from graphcb.decisions.incoming import (
     Asked,
     Found,
@@ -32,15 +39,17 @@ from graphcb.decisions.incoming import (
 )
 from graphcb.decisions.pruning import Pruned, prune
 from graphcb.decisions.records import read_decisions
-from graphcb.decisions.storage import LogError, Storage
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, insert
-from graphcb.decisions.transition import Drawn, draw, learn, uniform_at
+from graphcb.decisions.storage import LogError
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
+from graphcb.decisions.transition import Drawn, draw, learn, pass_by, uniform_at
 from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
-from graphcb.graphs import FeedbackGraph, as_graph
-from graphcb.problems import Problem, plain_actions, plain_context
+from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem
+from graphcb.rounds import Agent, Played, hook
 
 WAITING = "waiting"  # the source of a default
+Call = Literal["decide", "feedback", "upkeep"]
 
 
 class NewRound(NamedTuple):
@@ -51,13 +60,69 @@ class NewRound(NamedTuple):
     actions: Any = None
 
 
-class _Frame(NamedTuple):
-    """The graph and the actions of a round, as they are logged and as they are read back."""
+class Place(Protocol):
+    """Where a transaction writes: into the log, or where the trainer of the log finds it.
 
-    number: int
-    graph: FeedbackGraph
-    actions: bytes
-    identifiers: Identifiers
+    `learns` says whether the agent learns feedback here and now.
+    """
+
+    learns: bool
+
+    def check(self, call: Call) -> None:
+        """Refuse a call for which this is not the place, or not the time."""
+        ...
+
+    def uniform(self, token: str) -> float:
+        """The number by which the decision with this token is drawn."""
+        ...
+
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """The row of a decision as it is written."""
+        ...
+
+    def lock(self, names: Sequence[str]) -> None:
+        """Keep others from answering these decisions until the commit."""
+        ...
+
+    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
+        """Write rows; the commit follows."""
+        ...
+
+
+class InLog:
+    """The log, by its one writer: rows are its next events, and the agent goes on with each."""
+
+    learns = True
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    def check(self, call: Call) -> None:
+        """Refuse what only deciders may write."""
+        if self._pending.has_deciders and call != "upkeep":
+            raise ValueError(
+                f"{self._pending.storage.location}: this log has deciders, which decide and take "
+                "feedback; ask one of them (graphcb serve --decide-only, or "
+                "graphcb.decisions.Decider)"
+            )
+
+    def uniform(self, token: str) -> float:
+        """By the number of the event."""
+        return uniform_at(self._pending.start.seed, self._pending.state.position + 1)
+
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """The next event."""
+        self._pending.state = drawn.after
+        return row
+
+    def lock(self, names: Sequence[str]) -> None:
+        """Nobody else writes."""
+
+    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
+        """Write rows; the commit follows."""
+        for rows in (decisions, feedbacks):
+            if rows:
+                insert(self._pending.storage, rows)
 
 
 class Together:
@@ -71,89 +136,104 @@ class Together:
     def __init__(
         self,
         pending: Pending,
-        start: LogStart,
+        place: Place | None = None,
         *,
         classes: tuple[type, ...] = (),
         check_replay: bool = True,
     ) -> None:
-        self.storage: Storage = pending.storage
+        self.pending, self.storage = pending, pending.storage
         self.is_spoilt = False
-        self._pending, self._start, self._problem = pending, start, pending.versions.last.problem
+        self._place: Place = InLog(pending) if place is None else place
         self._classes, self._check = classes, check_replay
-        self._trusts_agent = not classes
         self._decisions: list[DecisionRow] = []
         self._feedbacks: list[FeedbackRow] = []
         self._asked: dict[str, Asked] = {}
-        self._whole: _Frame | None = None
 
     @property
     def log_name(self) -> str:
         """The first part of the names of this log's decisions."""
-        return self._start.name
+        return self.pending.start.name
 
     @property
     def position(self) -> int:
         """The number of the last event."""
-        return self._pending.state.position
+        return self.pending.state.position
 
     @property
     def model_version(self) -> int:
         """The number of feedbacks that the model has learned from."""
-        return self._pending.state.n_feedbacks
+        return self.pending.state.n_feedbacks
 
     @property
     def version(self) -> Version:
         """The version that decides."""
-        return self._pending.versions.last
+        return self.pending.versions.last
 
     @property
     def versions(self) -> Versions:
         """All versions of the log."""
-        return self._pending.versions
+        return self.pending.versions
 
     def graph(self, number: int) -> FeedbackGraph:
         """A graph of the log by its number."""
-        return self._pending.graphs.read(number)
+        return self.pending.graphs.read(number)
 
     def decide(
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
-        self._check_place()
+        self._place.check("decide")
+        pending = self.pending
         frame = self._frame(graph, actions)
         if not isinstance(context, Encoded):
-            plain = context if self._problem is None else plain_context(context)
-            content = encode(plain, "context")
+            is_free = pending.versions.last.problem is None
+            content = encode(context if is_free else plain_context(context), "context")
             context = Encoded(content, decode(content))
-        pending = self._pending
-        given = context.value, frame.graph, self._decoded(frame.actions)
+        offered = self._decoded(frame.actions)
         pending.asked = True
         made_at, token = time.time(), new_token()
+        uniform = self._place.uniform(token)
         try:
-            one = draw(pending.state, self._uniform(token), made_at, *given)
+            drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, offered)
         except BaseException as problem:
             self._note(problem)
             raise
-        row = self._decided(one, _as_row(one, made_at, context.content, frame, token))
+        played, after = drawn.played, drawn.after
+        row = DecisionRow(
+            position=after.position,
+            made_at=made_at,
+            graph=frame.number,
+            context=context.content,
+            actions=frame.actions,
+            action=played.action,
+            probabilities=played.probabilities.astype(FLOAT).tobytes(),
+            gamma=drawn.gamma,
+            model_version=after.n_feedbacks,
+            token=token,
+        )
+        row = self._place.decided(drawn, row)
         self._decisions.append(row)
-        return self._as_decision(one, row, frame.identifiers)
+        probabilities, names = tuple(played.probabilities.tolist()), frame.identifiers.values
+        return Decision(
+            decision_id=name_of(pending.start.name, row),
+            action=names[played.action],
+            action_index=played.action,
+            probability=probabilities[played.action],
+            actions=names,
+            probabilities=probabilities,
+            gamma=drawn.gamma,
+            model_version=after.n_feedbacks,
+        )
 
-    def _check_place(self) -> None:
-        """Refuse what only deciders may write."""
-        if self._pending.has_deciders:
-            raise ValueError(
-                f"{self.storage.location}: this log has deciders, which decide and take feedback; "
-                "ask one of them (graphcb serve --decide-only, or graphcb.decisions.Decider)"
-            )
-
-    def _uniform(self, token: str) -> float:
-        """The number by which the next action is drawn."""
-        return uniform_at(self._start.seed, self._pending.state.position + 1)
-
-    def _decided(self, one: Drawn, row: DecisionRow) -> DecisionRow:
-        """The decision as it is logged; the agent goes on."""
-        self._pending.state = one.after
-        return row
+    def _frame(self, graph: FeedbackGraph | None, actions: Any) -> Frame:
+        """The graph and actions of a round; those of a problem's own rounds are kept."""
+        graphs, version = self.pending.graphs, self.pending.versions.last
+        if graph is not None or actions is not None:
+            return new_frame(graphs, version.problem, graph, actions)
+        if graphs.whole is None or graphs.whole[0] != version.number:
+            graphs.whole = version.number, new_frame(graphs, version.problem, None, None)
+        frame: Frame = graphs.whole[1]
+        return frame
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
@@ -163,23 +243,23 @@ class Together:
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
         """Forget the decisions of a block that raises."""
-        before, n_rows = self._pending.state, len(self._decisions)
+        before, n_rows = self.pending.state, len(self._decisions)
         try:
             yield
         except BaseException:
-            self._pending.state = before  # a decision changes a copy of the agent
+            self.pending.state = before  # a decision changes a copy of the agent
             del self._decisions[n_rows:]
             raise
 
     def look_up(self, names: Iterable[str]) -> None:
         """Read many decisions at once that feedback will be for; those of no log are left out."""
-        self._read([name for name in names if is_decision_id(name, self._start.name)])
+        self._read([name for name in names if is_decision_id(name, self.log_name)])
 
     def find(self, name: str) -> Found:
         """A decision of the log, with the parts of its feedback."""
         if name not in self._asked:
             self._read([name])
-        return check_asked(self._pending, name, self._asked[name])
+        return check_asked(self.pending, name, self._asked[name])
 
     def feedback(self, name: str, losses: Losses) -> Acknowledgement:
         """Learn what a decision revealed, as `Policy.feedback` does."""
@@ -187,15 +267,15 @@ class Together:
 
     def feedback_many(self, losses: Mapping[str, Losses]) -> list[Acknowledgement]:
         """Feedback for many decisions; all of it is checked before any of it is learned."""
-        self._check_place()
+        self._place.check("feedback")
         self._read([name for name in losses if name not in self._asked])
         checked = [
-            check_feedback(self._pending, name, self.find(name), part)
+            check_feedback(self.pending, name, self.find(name), part)
             for name, part in losses.items()
         ]
         for new in checked:
             if new.receipt.counted:
-                self._learn(new)
+                self.add(new)
         return [new.receipt for new in checked]
 
     def fill_in(self, now: float) -> tuple[int, bool]:
@@ -203,23 +283,27 @@ class Together:
 
         Returns how many got it, and whether no other has to be looked at.
         """
-        self._store()
-        due = find_due(self._pending, now)
+        self._begin_upkeep()
+        due = find_due(self.pending, now)
         for row, value in due.rows:
-            name = name_of(self._start.name, row)
+            name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))
-            told = np.array([row.action], dtype=WHOLE), np.array([value], dtype=FLOAT)
-            receipt = Acknowledgement(name, True, "by default")
-            self._learn(NewFeedback(row, asked.parts, *told, receipt, source=WAITING))
-        self._pending.waited = due.waited
+            new = NewFeedback(
+                row,
+                asked.parts,
+                indices=np.array([row.action], dtype=WHOLE),
+                losses=np.array([value], dtype=FLOAT),
+                receipt=Acknowledgement(name, True, "by default"),
+                source=WAITING,
+            )
+            self.add(new)
+        self.pending.waited = due.waited
         return len(due.rows), due.is_done
 
     def prune(self, before: float) -> Pruned:
         """Remove old decisions, as `Policy.prune` does."""
-        self._store()
-        given = self._pending, self._start, before, self._classes
-        pruned = prune(*given, check=self._check)
-        self._start = self._pending.start
+        self._begin_upkeep()
+        pruned = prune(self.pending, before, self._classes, check=self._check)
         known = [asked.row.position for asked in self._asked.values() if asked.row is not None]
         left = {row.position for row in read_decisions(self.storage, known)}
         for name, asked in self._asked.items():
@@ -231,18 +315,17 @@ class Together:
         self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""
     ) -> Change:
         """Begin another version, as `Policy.change` does."""
-        self._store()
-        return self._changed(change(self._pending, problem, agent, note, self._classes))
+        self._begin_upkeep()
+        return change(self.pending, problem, agent, note, self._classes)
 
     def roll_back(self, version: int, note: str = "") -> Change:
         """Begin a version that is an earlier one again, as `Policy.roll_back` does."""
-        self._store()
-        given = self._pending, self._start, version, note, self._classes
-        return self._changed(roll_back(*given, check=self._check))
+        self._begin_upkeep()
+        return roll_back(self.pending, version, note, self._classes, check=self._check)
 
-    def _changed(self, made: Change) -> Change:
-        self._problem, self._whole = made.version.problem, None
-        return made
+    def _begin_upkeep(self) -> None:
+        self._place.check("upkeep")
+        self.store()
 
     def finish(self) -> None:
         """Write what was decided and learned; the commit follows."""
@@ -251,49 +334,76 @@ class Together:
                 f"{self.storage.location}: a call failed in a way that may have changed the "
                 "agent, so that nothing of this transaction was written; call again"
             )
-        self._store()
+        self.store()
 
     def _read(self, names: list[str]) -> None:
         if names:
-            self._store()
-            self._asked.update(read_asked(self._pending, self._start.name, names))
+            self.store()
+            self._place.lock(names)
+            self._asked.update(read_asked(self.pending, self.log_name, names))
 
-    def _store(self) -> None:
-        for rows in (self._decisions, self._feedbacks):
-            if rows:
-                insert(self.storage, rows)
-                rows.clear()
+    def store(self) -> None:
+        """Write the rows that were added."""
+        self._place.store(self._decisions, self._feedbacks)
+        self._decisions.clear()
+        self._feedbacks.clear()
+
+    def pass_by(self, row: DecisionRow) -> None:
+        """Add a decision that was made elsewhere as the next event."""
+        pending = self.pending
+        played = self._played(row)
+        pending.asked = True
+        version = pending.versions.of(row).number
+        pending.state = pass_by(pending.state, row.made_at, played, version)
+        self._decisions.append(row._replace(position=pending.state.position, checksum=0))
+
+    def add(self, new: NewFeedback) -> None:
+        """Add a feedback, which the agent learns here and now if this is the place for that."""
+        if self._place.learns:
+            self._learn(new)
+        received_at = time.time() if new.received_at is None else new.received_at
+        row = FeedbackRow(
+            position=self.pending.state.position if self._place.learns else 0,
+            received_at=received_at,
+            decision=new.row.position if self._place.learns else 0,
+            actions=new.indices.tobytes(),
+            losses=new.losses.tobytes(),
+            source=new.source if self._place.learns else new.row.token,
+        )
+        self._feedbacks.append(row)
+        new.parts.append(row if self._place.learns else row._replace(source=None))
 
     def _learn(self, new: NewFeedback) -> None:
         """Teach the agent, which learns in place."""
-        pending = self._pending
+        pending = self.pending
         decision = read_whole(pending, new.row)
         played = self._played(decision)._replace(known=new.known)
         pending.asked = True
         judges = hook(pending.state.agent, "judge") is not None
         then, now = pending.versions.of(decision), pending.versions.last
-        told = pending.state, played, new.indices, new.losses
         try:
             if then.number == now.number:
-                pending.state = learn(*told)
+                pending.state = learn(pending.state, played, new.indices, new.losses)
             else:
-                pending.state = learn_earlier(*told, then.problem, now.problem)
+                pending.state = learn_earlier(
+                    pending.state,
+                    played,
+                    new.indices,
+                    new.losses,
+                    then=then.problem,
+                    now=now.problem,
+                )
         except BaseException as problem:
             self._note(problem)
             self.is_spoilt = self.is_spoilt or judges  # it has judged what it did not learn
             raise
         pending.learned = True
         pending.answered.append(decision.position)
-        content = decision.position, new.indices.tobytes(), new.losses.tobytes()
-        received_at = time.time() if new.received_at is None else new.received_at
-        row = FeedbackRow(pending.state.position, received_at, *content, new.source)
-        self._feedbacks.append(row)
-        new.parts.append(row)
 
     def _played(self, row: DecisionRow) -> Played:
         return Played(
             decode(row.context),
-            self._pending.graphs.read(row.graph),
+            self.pending.graphs.read(row.graph),
             self._decoded(row.actions),
             numbers(row.probabilities, FLOAT),
             row.action,
@@ -301,68 +411,12 @@ class Together:
 
     def _decoded(self, actions: bytes) -> Any:
         """The actions of a round; an agent of graphcb's own classes does not write to them."""
-        return _read_once(actions) if self._trusts_agent else decode(actions)
+        return _read_once(actions) if not self._classes else decode(actions)
 
     def _note(self, problem: BaseException) -> None:
         """A refused call leaves an agent of graphcb's own classes as it was, no other."""
         refused = isinstance(problem, ValueError | TypeError)
-        self.is_spoilt = self.is_spoilt or not (refused and self._trusts_agent)
-
-    def _frame(self, graph: FeedbackGraph | None, actions: Any) -> _Frame:
-        if graph is None and actions is None:
-            if self._whole is None:
-                self._whole = self._new_frame(None, None)
-            return self._whole
-        return self._new_frame(graph, actions)
-
-    def _new_frame(self, graph: FeedbackGraph | None, actions: Any) -> _Frame:
-        graph, actions = self._round(graph, actions)
-        encoded = encode(actions, "actions")
-        identifiers = read_identifiers(encoded, graph.n_actions)
-        number, known = self._pending.graphs.write(graph)
-        return _Frame(number, known, encoded, identifiers)
-
-    def _round(self, graph: FeedbackGraph | None, actions: Any) -> tuple[FeedbackGraph, Any]:
-        """The graph of a round and its actions, as they are logged."""
-        if self._problem is None:
-            if graph is None:
-                raise TypeError(
-                    "`graph` must be given, as this log was created without a problem that says "
-                    "what actions reveal"
-                )
-            return as_graph(graph), as_list(actions)
-        names = self._problem.names_of(actions)
-        is_mapping = isinstance(actions, Mapping)
-        listed = plain_actions(actions) if is_mapping else list(names)
-        return self._problem.graph_for(names, graph), listed
-
-    def _as_decision(self, one: Drawn, row: DecisionRow, identifiers: Identifiers) -> Decision:
-        probabilities = tuple(one.probabilities.tolist())
-        return Decision(
-            name_of(self._start.name, row),
-            identifiers.values[one.action_index],
-            one.action_index,
-            probabilities[one.action_index],
-            identifiers.values,
-            probabilities,
-            one.gamma,
-            one.after.n_feedbacks,
-        )
+        self.is_spoilt = self.is_spoilt or not refused or bool(self._classes)
 
 
 _read_once = lru_cache(maxsize=16)(decode)
-
-
-def _as_row(one: Drawn, made_at: float, context: bytes, frame: _Frame, token: str) -> DecisionRow:
-    return DecisionRow(
-        one.after.position,
-        made_at,
-        frame.number,
-        context,
-        frame.actions,
-        one.action_index,
-        one.probabilities.astype(FLOAT).tobytes(),
-        one.gamma,
-        one.after.n_feedbacks,
-        token,
-    )

@@ -1,11 +1,11 @@
-"""The learner of a log with deciders: takes in what they wrote, learns, publishes snapshots."""
+"""The trainer of a log with deciders: takes in what they wrote, learns, publishes snapshots."""
 
 import os
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager
+from typing import NamedTuple
 
-from graphcb.agents import Agent
 from graphcb.checks import as_positive
 from graphcb.decisions.changing import check_shared
 from graphcb.decisions.decision import Acknowledgement, name_of
@@ -19,13 +19,14 @@ from graphcb.decisions.inbox import (
 from graphcb.decisions.incoming import NewFeedback
 from graphcb.decisions.parts import merge, read_part
 from graphcb.decisions.policy import Policy
+from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.records import check_count, read_parts
 from graphcb.decisions.storage import Durability, without_password
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, SnapshotRow, insert
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, SnapshotRow, insert
 from graphcb.decisions.together import Together
-from graphcb.decisions.transition import pass_by
-from graphcb.decisions.writer import Pending
+from graphcb.decisions.versions import Change, Versions
 from graphcb.problems import Problem
+from graphcb.rounds import Agent
 from graphcb.saving import to_bytes
 
 AT_ONCE = 1000  # decisions, and feedbacks, in one transaction
@@ -36,7 +37,7 @@ _FORGET = (
     f"(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT {KEPT})"
 )
 _HAS_SNAPSHOT = "SELECT count(*) FROM graphcb_snapshots WHERE position = ?"
-_CONFIRM = "UPDATE graphcb_learner SET snapshot = ?, known_at = ?"
+_CONFIRM = "UPDATE graphcb_trainer SET snapshot = ?, known_at = ?"
 
 
 class Taken(NamedTuple):
@@ -51,13 +52,14 @@ class Taken(NamedTuple):
     is_all: bool
 
 
-class Trainer(Policy):
-    """The one learner of a log in PostgreSQL for which any number of `Decider` processes decide.
+class Trainer:
+    """Learns for the `Decider` processes that decide for one log in PostgreSQL.
 
-    It is a policy that neither decides nor takes feedback itself: `step` takes what deciders wrote
-    into the log, learns it in that order, and publishes a snapshot of the agent every
-    `publish_every` seconds, or less often if that takes long. Call it again and again. While
-    another learner is at work, opening a second one raises a `LogError`.
+    `step` takes what deciders wrote into the log, learns it in that order, and publishes a
+    snapshot of the agent every `publish_every` seconds, or less often if that takes long. Call it
+    again and again. Other arguments and methods are as in `Policy`, but a trainer neither
+    decides nor takes feedback itself. While another one is at work, opening a second one raises a
+    `LogError`.
 
     A hard budget, or a baseline with a proven bound, is refused: many deciders that do not know of
     each other's last decisions cannot keep them.
@@ -76,16 +78,17 @@ class Trainer(Policy):
         classes: Iterable[type] = (),
         check_replay: bool = True,
     ) -> None:
+        self.location = os.fspath(log)
         self.publish_every = as_positive("publish_every", publish_every)
-        if not os.fspath(log).startswith(("postgresql://", "postgres://")):
+        if not self.location.startswith(("postgresql://", "postgres://")):
             raise ValueError(
                 f"`log` must be a URL postgresql://user@host/database, got "
-                f"{without_password(os.fspath(log))!r}: a file has one "
+                f"{without_password(self.location)!r}: a file has one "
                 "process that decides and learns"
             )
         check_shared(problem)
         self._publishing = Publishing(self.publish_every)
-        super().__init__(
+        self._policy = Policy(
             log,
             agent,
             problem=problem,
@@ -105,19 +108,86 @@ class Trainer(Policy):
     def step(self) -> Taken:
         """Take in what has come, learn it, and publish what follows if it is time."""
         with self.together() as together:
-            return take_in(together)
+            return self.take_in(together)
 
-    def _new_together(self, pending: Pending) -> Together:
-        classes, check = self._settings["classes"], self._settings["check_replay"]
-        given = pending, self._log.start, self._publishing
-        return _Training(*given, classes=classes, check_replay=check)
+    def take_in(self, together: Together) -> Taken:
+        """`step` in an open transaction of this trainer."""
+        pending, storage = together.pending, together.storage
+        if not pending.has_deciders:
+            create_inbox(storage)
+            pending.has_deciders = True
+        now = server_time(storage)
+        decisions = take_decisions(storage, AT_ONCE)
+        for one in decisions:
+            together.pass_by(one.row)
+        together.store()
+        feedbacks = take_feedbacks(storage, AT_ONCE)
+        n_learned = _learn_all(together, [one.row for one in feedbacks])
+        together.store()
+        left = [rows[-1].arrived_at for rows in (decisions, feedbacks) if len(rows) == AT_ONCE]
+        self._publishing.publish(together, min(left, default=now))
+        n_ignored = len(feedbacks) - n_learned
+        return Taken(len(decisions), n_learned, n_ignored, not left)
 
+    def together(self) -> AbstractContextManager[Together]:
+        """A transaction, as `Policy.together`."""
+        return self._policy.together()
 
-def take_in(together: Together) -> Taken:
-    """`Trainer.step` in an open transaction of a trainer."""
-    if not isinstance(together, _Training):
-        raise TypeError(f"`together` must be that of a Trainer, got {type(together).__name__}")
-    return together.step()
+    def fill_in(self, now: float | None = None) -> int:
+        """As `Policy.fill_in`."""
+        return self._policy.fill_in(now)
+
+    def prune(self, before: float | None = None) -> Pruned:
+        """As `Policy.prune`."""
+        return self._policy.prune(before)
+
+    def change(
+        self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""
+    ) -> Change:
+        """As `Policy.change`."""
+        return self._policy.change(problem, agent=agent, note=note)
+
+    def roll_back(self, version: int, *, note: str = "") -> Change:
+        """As `Policy.roll_back`."""
+        return self._policy.roll_back(version, note=note)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem that is decided now, if there is one."""
+        return self._policy.problem
+
+    @property
+    def versions(self) -> Versions:
+        """All versions of the log in order; the last one decides."""
+        return self._policy.versions
+
+    @property
+    def n_events(self) -> int:
+        """The number of the last event in the log."""
+        return self._policy.n_events
+
+    @property
+    def model_version(self) -> int:
+        """The number of feedbacks that the model has learned from."""
+        return self._policy.model_version
+
+    @property
+    def agent(self) -> Agent:
+        """A copy of the agent as it is now."""
+        return self._policy.agent
+
+    def close(self) -> None:
+        """Store a checkpoint and release the log to the next trainer; may be called again."""
+        self._policy.close()
+
+    def __enter__(self) -> "Trainer":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Trainer({without_password(self.location)!r})"
 
 
 class Publishing:
@@ -136,101 +206,65 @@ class Publishing:
         """Whether it is time."""
         return time.monotonic() >= self._next
 
+    def publish(self, together: Together, known_at: float) -> None:
+        """A snapshot of the agent as it is now, which knows all that came before this time."""
+        state, storage = together.pending.state, together.storage
+        if not self.is_due and self.version == state.version:
+            return
+        began = time.monotonic()
+        if not storage.execute(_HAS_SNAPSHOT, (state.position,))[0][0]:
+            agent = to_bytes(state.agent)
+            insert(storage, [SnapshotRow(state.position, state.n_feedbacks, known_at, agent)])
+            storage.execute(_FORGET)
+        storage.execute(_CONFIRM, (state.position, known_at))
+        self.done(state.version, time.monotonic() - began)
+
     def done(self, version: int, took: float) -> None:
         """One was published, which took so many seconds."""
         pause = min(10.0 * took, max(MOST_RARELY, took))
         self.version, self._next = version, time.monotonic() + max(self._every, pause)
 
 
-class _Training(Together):
-    """A transaction of a trainer."""
+def _learn_all(together: Together, rows: Sequence[FeedbackRow]) -> int:
+    """Learn what is new in these feedbacks; a decision that was removed has none."""
+    if not rows:
+        return 0
+    storage, counts = together.storage, together.pending.counts
+    tokens = [str(row.source) for row in rows]
+    decisions = find_decisions(storage, tokens)
+    positions = [decision.position for decision in decisions.values()]
+    parts = read_parts(storage, positions)
+    for position in positions:
+        check_count(storage, position, counts, parts.setdefault(position, []))
+    n_learned = 0
+    for row, token in zip(rows, tokens, strict=True):
+        decision = decisions.get(token)
+        if decision is None:
+            continue
+        new = _what_is_new(together, row, decision, parts[decision.position])
+        if new is not None:
+            together.add(new)
+            n_learned += 1
+    return n_learned
 
-    def __init__(
-        self, pending: Pending, start: LogStart, publishing: Publishing, **settings: Any
-    ) -> None:
-        super().__init__(pending, start, **settings)
-        self._publishing = publishing
 
-    def step(self) -> Taken:
-        """Take in what has come, and publish what follows if it is time."""
-        pending = self._pending
-        self._store()
-        if not pending.has_deciders:
-            create_inbox(self.storage)
-            pending.has_deciders = True
-        now = server_time(self.storage)
-        decisions = take_decisions(self.storage, AT_ONCE)
-        for one in decisions:
-            self._pass_by(one.row)
-        self._store()
-        feedbacks = take_feedbacks(self.storage, AT_ONCE)
-        n_learned = self._learn_all([one.row for one in feedbacks])
-        self._store()
-        left = [rows[-1].arrived_at for rows in (decisions, feedbacks) if len(rows) == AT_ONCE]
-        self._publish(min(left, default=now))
-        n_ignored = len(feedbacks) - n_learned
-        return Taken(len(decisions), n_learned, n_ignored, not left)
-
-    def _pass_by(self, row: DecisionRow) -> None:
-        """Give a decision its number, and take the agent through its round."""
-        pending = self._pending
-        played = self._played(row)
-        pending.asked = True
-        version = pending.versions.of(row).number
-        pending.state = pass_by(pending.state, row.made_at, played, version)
-        self._decisions.append(row._replace(position=pending.state.position, checksum=0))
-
-    def _learn_all(self, rows: Sequence[FeedbackRow]) -> int:
-        """Learn what is new in these feedbacks; a decision that was removed has none."""
-        tokens = [str(row.source) for row in rows]
-        if not tokens:
-            return 0
-        decisions = find_decisions(self.storage, tokens)
-        positions = [decision.position for decision in decisions.values()]
-        parts = read_parts(self.storage, positions)
-        for position in positions:
-            counts, found = self._pending.counts, parts.setdefault(position, [])
-            check_count(self.storage, position, counts, found)
-        n_learned = 0
-        for row, token in zip(rows, tokens, strict=True):
-            decision = decisions.get(token)
-            if decision is None:
-                continue
-            new = self._new(row, decision, parts[decision.position])
-            if new is not None:
-                self._learn(new)
-                n_learned += 1
-        return n_learned
-
-    def _new(
-        self, row: FeedbackRow, decision: DecisionRow, parts: list[FeedbackRow]
-    ) -> NewFeedback | None:
-        """What a feedback adds to the log; None if that is nothing."""
-        location, graph = self.storage.location, self.graph(decision.graph)
-        told = row._replace(decision=decision.position, source=None)
-        indices, losses = read_part(told, graph, location)
-        receipt = Acknowledgement(name_of(self.log_name, decision), True, "counted")
-        if not parts:
-            told_first = decision, parts, indices, losses, receipt
-            return NewFeedback(*told_first, received_at=row.received_at)
-        known = merge(parts, graph, location)
-        new = [i for i, k in enumerate(indices.tolist()) if k not in known or known[k].is_default]
-        if not new:
-            return None
-        earlier = {index: one.loss for index, one in known.items()}
-        told_now = decision, parts, indices[new], losses[new], receipt, earlier
-        return NewFeedback(*told_now, received_at=row.received_at)
-
-    def _publish(self, known_at: float) -> None:
-        """A snapshot of the agent as it is now, which knows all that came before this time."""
-        pending, storage = self._pending, self.storage
-        if not self._publishing.is_due and self._publishing.version == pending.state.version:
-            return
-        began, state = time.monotonic(), pending.state
-        if not storage.execute(_HAS_SNAPSHOT, (state.position,))[0][0]:
-            agent = to_bytes(state.agent)
-            given = state.position, state.n_feedbacks, known_at, agent
-            insert(storage, [SnapshotRow(*given)])
-            storage.execute(_FORGET)
-        storage.execute(_CONFIRM, (state.position, known_at))
-        self._publishing.done(state.version, time.monotonic() - began)
+def _what_is_new(
+    together: Together, row: FeedbackRow, decision: DecisionRow, parts: list[FeedbackRow]
+) -> NewFeedback | None:
+    """What a feedback adds to the log; None if that is nothing."""
+    location, graph = together.storage.location, together.graph(decision.graph)
+    part = row._replace(decision=decision.position, source=None)
+    indices, losses = read_part(part, graph, location)
+    known = merge(parts, graph, location)
+    new = [i for i, k in enumerate(indices.tolist()) if k not in known or known[k].is_default]
+    if parts and not new:
+        return None
+    return NewFeedback(
+        decision,
+        parts,
+        indices=indices[new] if parts else indices,
+        losses=losses[new] if parts else losses,
+        receipt=Acknowledgement(name_of(together.log_name, decision), True, "counted"),
+        known={index: one.loss for index, one in known.items()} if parts else None,
+        received_at=row.received_at,
+    )

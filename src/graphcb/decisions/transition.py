@@ -1,4 +1,4 @@
-"""One step of a policy: from a state and a round to a decision, from feedback to the next state.
+"""One step of a policy: a round or its feedback, and the state that follows.
 
 Live decisions and replayed ones go through the same functions, so they agree bit for bit.
 """
@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Played, act_on, gamma_of, hook, learn_from
-from graphcb.checks import as_numbers
-from graphcb.decisions.identifiers import pick
 from graphcb.graphs import FeedbackGraph
-from graphcb.sampling import action_at
+from graphcb.rounds import Agent, Played, gamma_of, learn_revealed, play_round
+from graphcb.rounds.identifiers import pick
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,9 @@ class PolicyState:
 
 
 class Drawn(NamedTuple):
-    """The probabilities of a round, the index drawn from them, and the state afterwards."""
+    """A round that was played, its gamma if there is one, and the state afterwards."""
 
-    probabilities: NDArray[np.float64]
-    action_index: int
+    played: Played
     gamma: float | None
     after: PolicyState
 
@@ -51,21 +48,17 @@ def draw(
     graph: FeedbackGraph,
     actions: Any,
     *,
-    logged: tuple[NDArray[np.float64], int] | None = None,
+    logged: Played | None = None,
 ) -> Drawn:
     """The next decision, made at this time by a number in [0, 1); `state` itself does not change.
 
-    `logged` are the probabilities and the index that the log has: the agent settles what was
-    played, even where a replay comes out differently.
+    A round changes an agent's counters and its schedule. Its oracle, which may be large, is only
+    read, and so it is shared. `logged` as in `play_round`.
     """
-    probabilities, gamma, agent = answer(state.agent, context, graph, actions, seconds=seconds)
-    position = state.position + 1
-    index = action_at(uniform, probabilities, graph.n_actions)
-    settle = hook(agent, "settle")
-    if settle is not None:
-        settle(Played(context, graph, actions, *(logged or (probabilities, index))))
-    after = PolicyState(agent, position, state.n_feedbacks, state.version)
-    return Drawn(probabilities, index, gamma, after)
+    agent: Agent = copy.copy(state.agent)
+    played = play_round(agent, context, graph, actions, uniform, seconds=seconds, logged=logged)
+    after = PolicyState(agent, state.position + 1, state.n_feedbacks, state.version)
+    return Drawn(played, gamma_of(agent), after)
 
 
 def pass_by(state: PolicyState, seconds: float, played: Played, version: int) -> PolicyState:
@@ -76,9 +69,9 @@ def pass_by(state: PolicyState, seconds: float, played: Played, version: int) ->
     """
     after = replace(state, position=state.position + 1)
     if version == state.version:
-        logged = played.probabilities, played.action
+        context, graph, actions = played.context, played.graph, played.actions
         with suppress(ValueError, TypeError, LookupError):
-            after = draw(state, 0.0, seconds, *played[:3], logged=logged).after
+            after = draw(state, 0.0, seconds, context, graph, actions, logged=played).after
     return after
 
 
@@ -86,37 +79,14 @@ def learn(
     state: PolicyState, played: Played, indices: NDArray[np.int64], losses: NDArray[np.float64]
 ) -> PolicyState:
     """The state after one more feedback; its agent learns in place."""
-    judge = hook(state.agent, "judge")
-    if judge is not None:
-        judge(played, indices, losses)
-    learn_from(state.agent, played, pick(played.actions, indices), losses)
+    revealed = pick(played.actions, indices)
+    learn_revealed(state.agent, played, revealed, losses, indices=indices)
     return after_feedback(state)
 
 
 def after_feedback(state: PolicyState) -> PolicyState:
     """The counts of the state after one more feedback."""
     return PolicyState(state.agent, state.position + 1, state.n_feedbacks + 1, state.version)
-
-
-def answer(
-    agent: Agent,
-    context: Any,
-    graph: FeedbackGraph,
-    actions: Any,
-    *,
-    seconds: float | None = None,
-) -> tuple[NDArray[np.float64], float | None, Agent]:
-    """Probabilities of a round, their gamma, and the agent after it; `agent` does not change.
-
-    A round changes an agent's counters and its schedule. Its oracle, which may be large, is only
-    read, and so it is shared. Without `seconds`, it is as late as in the agent's last round.
-    """
-    after: Agent = copy.copy(agent)
-    at_time = hook(after, "at_time")
-    if at_time is not None and seconds is not None:
-        at_time(seconds)
-    probabilities = as_numbers("probabilities", act_on(after, context, graph, actions))
-    return probabilities, gamma_of(after), after
 
 
 def uniform_at(seed: int, position: int) -> float:

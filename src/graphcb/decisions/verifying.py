@@ -62,12 +62,7 @@ def verify(
 
 
 def differs(state: PolicyState, checkpoint: CheckpointRow, agent: Any) -> bool:
-    """Whether a checkpoint's agent is another one than that which the log leads to.
-
-    An older version may have stored fewer attributes: those that it has must agree.
-    """
-    newer = vars(state.agent).keys() - vars(agent).keys()
-    vars(agent).update((name, v) for name, v in vars(state.agent).items() if name in newer)
+    """Whether a checkpoint's agent is another one than that which the log leads to."""
     same = checkpoint.n_feedbacks == state.n_feedbacks
     return not same or to_bytes(agent) != to_bytes(state.agent)
 
@@ -109,8 +104,8 @@ def _damaged_file(log: DecisionLog) -> list[str]:
 
 def _damaged_rows(log: DecisionLog) -> Iterator[str]:
     """Every row whose checksum does not match; one row at a time, as one may be large."""
-    kinds: list[type[Any]] = [DecisionRow, FeedbackRow, CheckpointRow, GraphRow]
-    for kind in [*kinds, VersionRow] if log.storage.format >= 3 else kinds:
+    kinds: list[type[Any]] = [DecisionRow, FeedbackRow, CheckpointRow, GraphRow, VersionRow]
+    for kind in kinds:
         fields: tuple[str, ...] = vars(kind)["_fields"]
         number, begin = fields[0], -(2**63)
         sql = f"SELECT {number} FROM {TABLE_OF[kind]} WHERE {number} > ? ORDER BY {number} LIMIT"

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Played, learn_from
 from graphcb.decisions import records
-from graphcb.decisions.identifiers import pick
 from graphcb.decisions.start import stored_problem, was_informed
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, LogStart, VersionRow
 from graphcb.decisions.transition import PolicyState, after_feedback
 from graphcb.files import FileError
 from graphcb.problems import Problem
+from graphcb.rounds.identifiers import pick
 
 
 class Version(NamedTuple):
@@ -42,11 +42,15 @@ class Change(NamedTuple):
 
 
 class Versions:
-    """The versions of a log in their order; a value that never changes."""
+    """The versions of a log in their order; the `last` one decides. A value that never changes."""
+
+    last: Version
 
     def __init__(self, versions: Sequence[Version]) -> None:
         self._versions = tuple(versions)
         self._positions = [version.position for version in versions]
+        if versions:
+            self.last = self._versions[-1]
 
     @classmethod
     def read(cls, storage: Storage, start: LogStart) -> "Versions":
@@ -56,12 +60,12 @@ class Versions:
             first, note = _read(rows[0], location), rows.pop(0).note
         else:
             first, note = stored_problem(start.agent, location), ""
-        knew = _knew(first, start.agent, location)
-        found = [Version(1, 0, start.created_at, first, note, knew)]
+        informed = _is_informed(first, start.agent, location)
+        found = [Version(1, 0, start.created_at, first, note, informed)]
         for number, row in enumerate(rows, start=2):
             problem = _read(row, location)
-            knew = _knew(problem, row.agent, location)
-            found.append(Version(number, row.position, row.made_at, problem, row.note, knew))
+            informed = _is_informed(problem, row.agent, location)
+            found.append(Version(number, row.position, row.made_at, problem, row.note, informed))
         return cls(found)
 
     def __iter__(self) -> Iterator[Version]:
@@ -69,11 +73,6 @@ class Versions:
 
     def __len__(self) -> int:
         return len(self._versions)
-
-    @property
-    def last(self) -> Version:
-        """The version that decides now."""
-        return self._versions[-1]
 
     def at(self, position: int) -> Version:
         """The version of the event at this position."""
@@ -120,7 +119,8 @@ def learn_earlier(
     state: PolicyState,
     played: Played,
     indices: NDArray[np.int64],
-    values: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    *,
     then: Problem | None,
     now: Problem | None,
 ) -> PolicyState:
@@ -132,17 +132,17 @@ def learn_earlier(
     another version is judged against the baseline: it stays as uncertain as it was.
     """
     if now is None or then is None:
-        learn_from(state.agent, played, pick(played.actions, indices), values)
+        learn_from(state.agent, played, pick(played.actions, indices), losses)
         return after_feedback(state)
     if not now.informed and (then.actions, then.reveals) != (now.actions, now.reveals):
         return after_feedback(state)  # its silence means something else
     names = list(played.actions) if played.actions is not None else list(then.actions)
-    known = _understood([names[index] for index in indices], values, then, now)
+    known = _understood([names[index] for index in indices], losses, then, now)
     if known.any() or indices.size == 0:
-        told = indices[known]
-        revealed = pick(names if now.has_fixed_actions else played.actions, told)
+        offered = names if now.has_fixed_actions else played.actions
+        revealed = pick(offered, indices[known])
         with suppress(ValueError, TypeError, LookupError):  # such as a feature that is now needed
-            learn_from(state.agent, played, revealed, values[known])
+            learn_from(state.agent, played, revealed, losses[known])
     return after_feedback(state)
 
 
@@ -156,7 +156,7 @@ def _understood(
     return np.array(exists, dtype=bool) & (values >= low) & (values <= high)
 
 
-def _knew(problem: Problem | None, agent: bytes, location: str) -> bool:
+def _is_informed(problem: Problem | None, agent: bytes, location: str) -> bool:
     return was_informed(agent, location) if problem is None else problem.informed
 
 

@@ -19,7 +19,7 @@ from graphcb.decisions.storage import (
     Durability,
     LogError,
     Storage,
-    check_process,
+    another_process,
     new_storage,
     transaction,
     without_password,
@@ -31,7 +31,6 @@ from graphcb.decisions.tables import (
     LogStart,
     create_tables,
     insert,
-    upgrade_tables,
 )
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.versions import Versions
@@ -118,7 +117,8 @@ class LogWriter:
 
     def check_process(self) -> None:
         """Refuse a forked child; this needs no lock, which another thread may have held."""
-        check_process(self._process, self.shown)
+        if self._process != os.getpid():
+            raise another_process(self._process, self.shown)
 
     def state(self) -> PolicyState:
         """The state that the log leads to, rebuilt from the log if it is not in memory."""
@@ -133,8 +133,16 @@ class LogWriter:
     def transaction(self) -> Iterator[Pending]:
         """Write events and the state that follows from them, all or nothing."""
         state = self.state()  # first, as it may open the log again
-        known = self._counts, state, self.versions, self.start, self._waited
-        pending = Pending(self.storage, self.graphs, *known, has_deciders=self._has_deciders)
+        pending = Pending(
+            self.storage,
+            self.graphs,
+            self._counts,
+            state,
+            self.versions,
+            self.start,
+            self._waited,
+            has_deciders=self._has_deciders,
+        )
         self._state = None
         try:
             self._begin(pending.storage, state.position)
@@ -240,17 +248,13 @@ class LogWriter:
                 raise FileError(f"{self.shown}: the log is no longer there")
             self._create()
         start = records.read_start(self.storage)
-        if start.format < FORMAT:
-            with transaction(self.storage):
-                upgrade_tables(self.storage, start, self._mine)
-            start = records.read_start(self.storage)
         if self._start is not None and _identity(start) != _identity(self._start):
             raise FileError(f"{self.shown}: another log has taken the place of this one")
         return start
 
     def _check_given(self, start: LogStart) -> None:
         """Refuse arguments that are not those of the log; once it is open, nothing is compared."""
-        changed = len(self.versions) > 1 or start.position is not None
+        changed = len(self.versions) > 1 or start.position > 0
         if self._agent is not None and (changed or self._agent != start.agent):
             check_same_problem(self._agent, self.versions.last.problem, self.shown)
         if self._compares_agent and changed:

@@ -1,8 +1,6 @@
 """Where rounds come from, one file for each problem."""
 
-from graphcb.environments.auctions import FirstPriceAuctions
 from graphcb.environments.costly_looks import CostlyLooks
-from graphcb.environments.hidden_graphs import HiddenGraphs
 from graphcb.environments.inventory import SyntheticInventory
 from graphcb.environments.known_losses import KnownLosses, RandomSelfAware
 from graphcb.environments.linear import LinearLosses
@@ -14,9 +12,7 @@ from graphcb.environments.stock import GrowingGrid
 __all__ = [
     "CostlyLooks",
     "Environment",
-    "FirstPriceAuctions",
     "GrowingGrid",
-    "HiddenGraphs",
     "KnownLosses",
     "LinearLosses",
     "Observation",

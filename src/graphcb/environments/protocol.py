@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from graphcb.graphs import FeedbackGraph
 
-SHOWN = ("row", "full")  # how much of a hidden graph is seen afterwards
-
 
 class Round(NamedTuple):
     """What a round brings.

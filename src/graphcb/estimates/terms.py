@@ -1,15 +1,68 @@
 """Importance-weighted terms: what each logged decision says about the loss of another policy.
 
 Arrays have the actions on their last axis, and any axes before it. `target` are the probabilities
-of the policy that is evaluated. There is one term per decision, and their mean is the estimate.
-All three kinds are unbiased if every action that `target` plays could have been revealed.
+of the policy that is evaluated. There is one term per decision. All kinds are unbiased if every
+action that `target` plays could have been revealed.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+# Terms around a guess are at least -FLOOR, as the confidence sequence requires. Of 1, 2, 5, 10
+# and 20, this one has the narrowest intervals (`make bench-evaluation`, decision note 0015).
+FLOOR = 10.0
+
+
+class Terms(NamedTuple):
+    """What decisions say about actions (..., K), or about policies. Losses are scaled to [0, 1].
+
+    `below` are importance-weighted losses, `above` those of 1 - loss, for upper ends; together
+    they are the weight of a decision, which is 1 on average. `centred_below` and `centred_above`
+    are the same around a guess. `unseen` is the share that could not have been revealed: it
+    counts as loss 0 below, and as loss 1 above.
+    """
+
+    below: Floats
+    above: Floats
+    centred_below: Floats
+    centred_above: Floats
+    unseen: Floats
+
+    def of(self, target: Floats) -> "Terms":
+        """Terms of a policy from those of the actions."""
+        return Terms(*((target * part).sum(axis=-1) for part in self))
+
+
+def terms_by_action(
+    reveal_probabilities: Floats,
+    revealed: Flags,
+    losses: Floats,
+    guess: Floats,
+    *,
+    floor: float = FLOOR,
+) -> Terms:
+    """The terms of each action, played in every round.
+
+    A guess, made before the losses were seen, is cut at `floor` times the probability of seeing
+    the loss: no term around it is then below -floor, nor is a mean of such terms.
+    """
+    weights = np.zeros(losses.shape)
+    could = reveal_probabilities > 0.0
+    np.divide(1.0, reveal_probabilities, out=weights, where=revealed & could)
+    most = floor * reveal_probabilities
+    below, above = np.minimum(guess, most), np.minimum(1.0 - guess, most)
+    return Terms(
+        weights * losses,
+        weights * (1.0 - losses),
+        below + weights * (losses - below),
+        above + weights * (1.0 - losses - above),
+        (~could).astype(np.float64),
+    )
 
 
 def graph_terms(

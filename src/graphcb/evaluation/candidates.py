@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Played, hook
+from graphcb.agents import Agent
 from graphcb.decisions import LoggedDecision
-from graphcb.decisions.transition import answer, uniform_at
+from graphcb.decisions.transition import uniform_at
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation.shadowing import without_baseline
 from graphcb.evaluation.targets import Target
 from graphcb.problems import Learner, Problem
-from graphcb.sampling import action_at
+from graphcb.rounds import play_round
 
 
 def candidate(problem: Problem, agent: Agent | None = None) -> Target:
@@ -39,7 +39,6 @@ def candidate(problem: Problem, agent: Agent | None = None) -> Target:
         learner = without_baseline(learner)
 
     def target(row: LoggedDecision) -> Floats:
-        nonlocal learner
         names = [str(name) for name in (problem.actions if row.actions is None else row.actions)]
         places = [i for i, name in enumerate(names) if _has(problem, name)]
         if not places:
@@ -50,14 +49,11 @@ def candidate(problem: Problem, agent: Agent | None = None) -> Target:
         actions = _chosen(row.actions, [names[i] for i in places], problem)
         own = row.graph.subgraph(places) if problem.reveals.each_round else None
         graph = problem.graph_for([names[i] for i in places], own)
-        given = row.context, graph, actions
-        p, _, learner = answer(learner, *given, seconds=row.made_at)
-        settle = hook(learner, "settle")
-        if settle is not None:
-            settle(Played(*given, p, action_at(uniform_at(0, row.position), p, p.size)))
+        uniform = uniform_at(0, row.position)
+        played = play_round(learner, row.context, graph, actions, uniform, seconds=row.made_at)
         _learn(learner, row, names)
         probabilities = np.zeros(len(names))
-        probabilities[places] = p
+        probabilities[places] = played.probabilities
         return probabilities
 
     return target

@@ -1,21 +1,23 @@
 """Whether a log kept what its problem promises: limits, budgets, and the baseline."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from graphcb.agents import Budget
 from graphcb.agents.pacing import Account
 from graphcb.contexts.values import flat, passes
 from graphcb.decisions import DecisionLog, LoggedDecision, Versions, replay
+from graphcb.estimates.terms import Floats
 from graphcb.evaluation.judging import evaluate
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.targets import logged
+from graphcb.exploration import BoxAndRows
+from graphcb.exploration.cheapest import obeys
 from graphcb.problems import Problem
 from graphcb.problems.guarded import proven_gain
 
-SLACK = 1e-9  # of linear limits and of sums
+SLACK = 1e-9  # of linear limits and of probabilities
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class BudgetKept:
 
     `rate` is per round or per period, as `at_most` is, None if no time has passed. At some
     decision, spending was `most_over` ahead of the allowance, and `band` is how far a
-    budget without a hard stop lets it run.
+    budget without a hard stop lets it run. If `is_whole` is False, decisions before the first
+    that was counted may have left something, or spent it.
     """
 
     name: str
@@ -36,6 +39,7 @@ class BudgetKept:
     rate: float | None
     most_over: float
     band: float
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,15 @@ class BaselineKept:
 
 @dataclass(frozen=True)
 class GuardrailsKept:
-    """What a log kept; `n_broken` decisions were outside the limits, None if there are none."""
+    """What a log kept.
+
+    `n_broken` of `n_checked` decisions were outside the limits, None if the problem has none.
+    """
 
     n_broken: int | None
     budgets: tuple[BudgetKept, ...]
     baseline: BaselineKept | None
+    n_checked: int = 0
 
 
 class Keeping:
@@ -75,7 +83,7 @@ class Keeping:
 
     def __init__(self, versions: Versions) -> None:
         self.versions, self.problem = versions, versions.last.problem
-        self.n = self.n_broken = self.n_deviations = 0
+        self.n = self.n_broken = self.n_checked = self.n_deviations = 0
         self.number, self.spending = 0, list[_Spending]()
 
     def add(self, row: LoggedDecision) -> None:
@@ -87,14 +95,15 @@ class Keeping:
             return
         names = tuple(map(str, problem.actions if row.actions is None else row.actions))
         if problem.limits is not None:
-            self.n_broken += not obeys(problem, names, row.probabilities)
+            self.n_checked += 1
+            self.n_broken += not _is_within(problem.limits.on(names), row.probabilities)
         if row.version < self.number:  # by a decider that did not know of the change yet
             return
         self.n += 1
         for spending in self.spending:
             spending.add(row, names)
         if problem.baseline is not None:
-            baseline = names.index(problem.baseline["action"])
+            baseline = names.index(problem.baseline.action)
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
     def followed_by(self, versions: Versions) -> "Keeping":
@@ -110,23 +119,34 @@ class Keeping:
         self.spending = [known.get(repr(budget)) or _Spending(budget) for budget in budgets]
         self.number, self.n, self.n_deviations = number, 0, 0
 
-    def result(self, log: DecisionLog, confidence: float) -> GuardrailsKept | None:
-        """What was kept; None if the problem promises nothing."""
+    def kept(self, whole: Collection[str] | None = None) -> GuardrailsKept:
+        """What was kept so far.
+
+        `whole` are the texts of budgets whose whole account was seen, None for all of them.
+        """
         problem = self.problem
         if self.number != self.versions.last.number:  # which has decided nothing yet
             self._begin(self.versions.last.number, problem)
+        rule = None if problem is None else problem.baseline
+        share = self.n_deviations / max(self.n, 1)
+        return GuardrailsKept(
+            None if problem is None or problem.limits is None else self.n_broken,
+            tuple(one.result(whole is None or repr(one.budget) in whole) for one in self.spending),
+            None if rule is None else BaselineKept(rule.action, rule.mode, share),
+            self.n_checked,
+        )
+
+    def result(self, log: DecisionLog, confidence: float) -> GuardrailsKept | None:
+        """What was kept, with what a replay of the log proves; None if nothing was promised."""
+        found, problem = self.kept(), self.problem
         if problem is None or (
-            problem.limits is None and not problem.budgets and problem.baseline is None
+            problem.limits is None and not problem.budgets and found.baseline is None
         ):
             return None
-        baseline = None
-        if problem.baseline is not None:
-            share = self.n_deviations / max(self.n, 1)
-            gains = _gains(log, problem, problem.baseline["mode"], confidence)
-            told = problem.baseline["action"], problem.baseline["mode"]
-            baseline = BaselineKept(*told, share, **gains)
-        broken = None if problem.limits is None else self.n_broken
-        return GuardrailsKept(broken, tuple(one.result() for one in self.spending), baseline)
+        if found.baseline is not None:
+            gains = _gains(log, problem, found.baseline.mode, confidence)
+            found = replace(found, baseline=replace(found.baseline, **gains))
+        return found
 
 
 def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> dict[str, Any]:
@@ -149,13 +169,12 @@ def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> 
     return {"gain": sign * found.value, "gain_interval": (lower, upper)}
 
 
-def obeys(problem: Problem, names: tuple[str, ...], probabilities: np.ndarray) -> bool:
-    """Whether the probabilities of a round are within the limits of the problem."""
-    box = None if problem.limits is None else problem.limits.on(names)
+def _is_within(box: BoxAndRows | None, probabilities: Floats) -> bool:
+    """Whether a round obeys its limits; linear ones up to what the solver leaves them."""
     if box is None:
         return True
-    inside = (box.lower <= probabilities).all() and (probabilities <= box.upper).all()
-    return bool(inside and (box.rows @ probabilities <= box.most + SLACK).all())
+    lower, upper, rows, most = box
+    return bool(obeys(probabilities.copy(), lower, upper, rows, most + SLACK))
 
 
 class _Spending:
@@ -174,7 +193,7 @@ class _Spending:
         self.account = account.settled(0.0, float(costs[row.action_index]), held=False)
         self.most_over = max(self.most_over, -self.account.balance)
 
-    def result(self) -> BudgetKept:
+    def result(self, is_whole: bool) -> BudgetKept:
         budget, account = self.budget, self.account
         periods = account.accrued / budget.at_most
         return BudgetKept(
@@ -187,4 +206,5 @@ class _Spending:
             account.spent / periods if periods > 0.0 else None,
             self.most_over,
             0.0 if budget.hard and budget.per == "round" else self.band,
+            is_whole,
         )

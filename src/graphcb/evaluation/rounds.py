@@ -1,107 +1,195 @@
-"""The terms of logged rounds, worked out for all rounds on one graph together.
+"""Settled decisions of a log go in one by one; what they say about some targets comes out.
 
 Losses and predictions are scaled so that all losses lie in [0, 1].
 """
 
+import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphcb.estimates.terms import Flags, Floats, doubly_robust_terms, graph_terms, plain_terms
+from graphcb.checks import as_losses, as_probabilities
+from graphcb.decisions import LoggedDecision
+from graphcb.estimates.terms import (
+    Floats,
+    Terms,
+    doubly_robust_terms,
+    plain_terms,
+    terms_by_action,
+)
+from graphcb.evaluation.guesses import Guesses
+from graphcb.evaluation.settling import Settled
+from graphcb.evaluation.targets import Target
 from graphcb.graphs import FeedbackGraph
+from graphcb.oracles import Oracle
 
-# The doubly robust terms of the confidence sequence are at least -FLOOR: predictions are shrunk
-# until none can be smaller.
-FLOOR = 2.0
-# Up to this number of actions the smallest term is found from what can be revealed together;
-# above it, all actions are taken together, which is a bound.
-LOOKED_AT = 512
+# Rounds that are held in memory; of earlier ones only the terms are kept.
+AT_A_TIME = 1000
 
 
-class JudgedRound(NamedTuple):
-    """One logged round; arrays over its actions. `predicted` is None without an oracle.
+class LoggedRound(NamedTuple):
+    """A settled decision, what its losses were guessed to be, and what each target plays.
 
-    If `informed` is False, the probabilities of the graph were learned and are not the true ones.
+    `predicted` is None without an oracle. If `informed` is False, the probabilities of the graph
+    were learned and are not the true ones.
     """
 
-    graph: FeedbackGraph
-    target: Floats
-    probabilities: Floats
+    settled: Settled
     action: int
-    revealed: Flags
-    losses: Floats
+    guess: Floats
     predicted: Floats | None
+    targets: tuple[Floats, ...]
     informed: bool = True
 
 
 class RoundTerms(NamedTuple):
-    """One number per round. `above` are terms of 1 - loss, for the upper ends of intervals.
+    """What each round says about a target, (n,) each; the first five are `Terms`.
 
-    `unseen` is the share of the target's play whose loss could not have been revealed. Of
-    `plain_unseen`, the share that could not have been played and revealed, `silent` is the part
-    on actions that never reveal their own loss. Where probabilities were learned, all actions
-    that do not always reveal it count as silent: plain terms never have learned weights.
+    `plain` is weighted by the probability of playing. Of `plain_unseen`, the share that could not
+    have been played and revealed, `silent` is the part on actions that never reveal their own
+    loss. Where probabilities were learned, all actions that do not always reveal it count as
+    silent: plain terms never have learned weights. `robust` are terms around an oracle's
+    prediction, `robust_below` and `robust_above` those for intervals, 0 without an oracle.
     """
 
-    graph: Floats
-    graph_above: Floats
+    below: Floats
+    above: Floats
+    centred_below: Floats
+    centred_above: Floats
+    unseen: Floats
     plain: Floats
     plain_above: Floats
+    plain_unseen: Floats
+    silent: Floats
     robust: Floats
     robust_below: Floats
     robust_above: Floats
-    unseen: Floats
-    plain_unseen: Floats
-    silent: Floats
+
+    @property
+    def terms(self) -> Terms:
+        """Those with the graph."""
+        return Terms(*self[:5])
 
 
-def terms_of(rounds: Sequence[JudgedRound]) -> RoundTerms:
-    """The terms of rounds, in their order."""
-    terms = np.zeros((len(RoundTerms._fields), len(rounds)))
+class Rounds:
+    """Rounds of a log, added in the order in which their decisions were made.
+
+    A copy of the `oracle` predicts each round before it learns from it. `loss_range` scales the
+    losses, which must lie in it; None leaves them as they are.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        oracle: Oracle | None = None,
+        loss_range: tuple[float, float] | None = None,
+    ) -> None:
+        self.targets, self.oracle = tuple(targets), copy.deepcopy(oracle)
+        self.loss_range = loss_range
+        self.low, self.width = (0.0, 1.0) if loss_range is None else _scale(loss_range)
+        self._guesses = Guesses()
+        self._rounds: list[LoggedRound] = []
+        self._parts: list[Floats] = []
+
+    def add(self, row: LoggedDecision) -> None:
+        """One decision that is settled, with the graph by which it is weighed."""
+        n_actions = row.graph.n_actions
+        revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
+        if row.feedback is not None:
+            revealed[row.feedback.action_indices] = True
+            losses[row.feedback.action_indices] = self._scaled(row.feedback.losses, row.decision_id)
+        names = tuple(map(str, range(n_actions) if row.actions is None else row.actions))
+        settled = Settled(row.graph, names, row.probabilities, revealed, losses)
+        self._rounds.append(
+            LoggedRound(
+                settled,
+                row.action_index,
+                self._guesses.add(settled),
+                self._predict_then_learn(row),
+                tuple(as_probabilities(target(row), n_actions) for target in self.targets),
+                row.informed,
+            )
+        )
+        if len(self._rounds) == AT_A_TIME:
+            self._work_out()
+
+    def terms(self) -> list[RoundTerms]:
+        """The terms of all rounds so far, in order, for each target."""
+        self._work_out()
+        together = np.concatenate(self._parts, axis=-1)
+        return [RoundTerms(*one) for one in together]
+
+    def _work_out(self) -> None:
+        self._parts.append(terms_of(self._rounds, len(self.targets)))
+        self._rounds = []
+
+    def _scaled(self, losses: Floats, decision_id: str) -> Floats:
+        scaled: Floats = (losses - self.low) / self.width
+        wrong = np.flatnonzero((scaled < 0.0) | (scaled > 1.0))
+        if wrong.size and self.loss_range is not None:
+            raise ValueError(
+                f"losses must lie in loss_range ({self.low:g}, {self.low + self.width:g}), got "
+                f"{losses[wrong[0]]:g} in the feedback for decision {decision_id}; "
+                "give a range that contains all losses"
+            )
+        return scaled
+
+    def _predict_then_learn(self, row: LoggedDecision) -> Floats | None:
+        if self.oracle is None:
+            return None
+        answered = as_losses(self.oracle.predict(row.context, row.actions), row.graph.n_actions)
+        if row.feedback is not None:
+            self.oracle.update(row.context, row.feedback.actions, row.feedback.losses)
+        return np.clip((answered - self.low) / self.width, 0.0, 1.0)
+
+
+def terms_of(rounds: Sequence[LoggedRound], n_targets: int) -> Floats:
+    """The `RoundTerms` of rounds in their order, (n_targets, fields, n)."""
+    terms = np.zeros((n_targets, len(RoundTerms._fields), len(rounds)))
     places: dict[FeedbackGraph, list[int]] = {}
-    for place, judged in enumerate(rounds):
-        places.setdefault(judged.graph, []).append(place)
+    for place, one in enumerate(rounds):
+        places.setdefault(one.settled.graph, []).append(place)
     for graph, chosen in places.items():
-        terms[:, chosen] = _terms_on_one_graph(graph, [rounds[place] for place in chosen])
-    return RoundTerms(*terms)
+        terms[:, :, chosen] = _on_one_graph(graph, [rounds[place] for place in chosen])
+    return terms
 
 
-def _terms_on_one_graph(graph: FeedbackGraph, rounds: Sequence[JudgedRound]) -> RoundTerms:
-    target, p = _stack(rounds, "target"), _stack(rounds, "probabilities")
-    revealed, losses = _stack(rounds, "revealed"), _stack(rounds, "losses")
+def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats:
+    p = np.array([one.settled.probabilities for one in rounds])
+    revealed = np.array([one.settled.revealed for one in rounds])
+    losses = np.array([one.settled.losses for one in rounds])
     reveal = np.array([graph.reveal_probabilities(row) for row in p])
+    by_action = terms_by_action(reveal, revealed, losses, np.array([one.guess for one in rounds]))
     own = graph.remember("self reveal", _self_reveal)
     if not rounds[0].informed:
         own = (own == 1.0).astype(np.float64)
     alone = p * own
+    played = np.arange(graph.n_actions) == np.array([one.action for one in rounds])[:, None]
     shown = revealed & (alone > 0.0)
-    played = np.arange(graph.n_actions) == np.array([judged.action for judged in rounds])[:, None]
-    robust = below = above = np.zeros(len(rounds))
+    predicted = around = None
     if rounds[0].predicted is not None:
-        predicted = _stack(rounds, "predicted")
-        robust = doubly_robust_terms(target, reveal, revealed, losses, predicted)
-        shrunk = _shrunk(graph, p, target, reveal, predicted)
-        below = doubly_robust_terms(target, reveal, revealed, losses, shrunk)
-        shrunk = _shrunk(graph, p, target, reveal, 1.0 - predicted)
-        above = doubly_robust_terms(target, reveal, revealed, 1.0 - losses, shrunk)
-    return RoundTerms(
-        graph_terms(target, reveal, revealed, losses),
-        graph_terms(target, reveal, revealed, 1.0 - losses),
-        plain_terms(target, alone, played, shown, losses),
-        plain_terms(target, alone, played, shown, 1.0 - losses),
-        robust,
-        below,
-        above,
-        np.where(reveal > 0.0, 0.0, target).sum(axis=1),
-        np.where(alone > 0.0, 0.0, target).sum(axis=1),
-        np.where(own > 0.0, 0.0, target).sum(axis=1),
-    )
-
-
-def _stack(rounds: Sequence[JudgedRound], name: str) -> NDArray[Any]:
-    return np.array([getattr(judged, name) for judged in rounds])
+        predicted = np.array([one.predicted for one in rounds])
+        around = terms_by_action(reveal, revealed, losses, predicted)
+    found = []
+    for place in range(len(rounds[0].targets)):
+        target = np.array([one.targets[place] for one in rounds])
+        robust = [np.zeros(len(rounds))] * 3
+        if predicted is not None and around is not None:
+            mean = doubly_robust_terms(target, reveal, revealed, losses, predicted)
+            centred = around.of(target)
+            robust = [mean, centred.centred_below, centred.centred_above]
+        found.append(
+            [
+                *by_action.of(target),
+                plain_terms(target, alone, played, shown, losses),
+                plain_terms(target, alone, played, shown, 1.0 - losses),
+                np.where(alone > 0.0, 0.0, target).sum(axis=1),
+                np.where(own > 0.0, 0.0, target).sum(axis=1),
+                *robust,
+            ]
+        )
+    return np.array(found)
 
 
 def _self_reveal(graph: FeedbackGraph) -> Floats:
@@ -111,19 +199,6 @@ def _self_reveal(graph: FeedbackGraph) -> Floats:
     return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
 
 
-def _shrunk(
-    graph: FeedbackGraph, p: Floats, target: Floats, reveal: Floats, guess: Floats
-) -> Floats:
-    """The guesses, scaled down where a term could be smaller than -FLOOR.
-
-    A term is smallest when all losses that are revealed together are 0. The factor is known
-    before any loss is seen, so the terms stay unbiased.
-    """
-    weights = np.zeros(guess.shape)
-    np.divide(target * guess, reveal, out=weights, where=reveal > 0.0)
-    if graph.n_actions <= LOOKED_AT:
-        possible = graph.remember("possible", lambda graph: (graph.matrix > 0.0).astype(float))
-        worst = np.where(p > 0.0, weights @ possible.T, 0.0).max(axis=1)
-    else:
-        worst = weights.sum(axis=1)
-    return np.asarray(guess * (FLOOR / np.maximum(worst, FLOOR))[:, None])
+def _scale(loss_range: tuple[float, float]) -> tuple[float, float]:
+    low, high = loss_range
+    return low, high - low

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 
 from graphcb.agents import Agent, Conservative, Shadow
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.decisions.transition import answer
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation.replayed import agents_before
 from graphcb.problems import Learner
+from graphcb.rounds import would_play
 
 
 def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[LoggedDecision], Floats]:
@@ -19,7 +19,7 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
 
     >>> import pathlib, tempfile, graphcb
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "decisions.db"
-    >>> agent = graphcb.Shadow(graphcb.SquareCBG(), 0)
+    >>> agent = graphcb.Shadow(graphcb.InformationDirected(), 0)
     >>> with graphcb.Policy(file, agent, seed=0) as policy:
     ...     for _ in range(100):
     ...         made = policy.decide([1.0], graphcb.graphs.full_information(2))
@@ -33,7 +33,7 @@ def shadow(log: DecisionLog, *, classes: Iterable[type] = ()) -> Callable[[Logge
 
     def target(row: LoggedDecision) -> Floats:
         agent = without_baseline(before(row))
-        return answer(agent, row.context, row.graph, row.actions, seconds=row.made_at)[0]
+        return would_play(agent, row.context, row.graph, row.actions, seconds=row.made_at)
 
     return target
 

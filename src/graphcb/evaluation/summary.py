@@ -1,30 +1,34 @@
 """What happened in a log: decisions, feedback and its delay, the loss over time, the actions."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
 from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
+from graphcb.estimates.means import deviations, normalised_mean
+from graphcb.estimates.terms import Floats
 from graphcb.evaluation.answering import Answered, Answering
-from graphcb.evaluation.judging import is_incomplete
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
-from graphcb.evaluation.rounds import JudgedRound, terms_of
+from graphcb.evaluation.rounds import Rounds
+from graphcb.evaluation.settling import Settling
+from graphcb.evaluation.standing import Standing, standings
+from graphcb.evaluation.targets import logged
 from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
 from graphcb.problems import Problem
 
-AT_A_TIME = 1000
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
 class Window:
-    """Some decisions that follow each other; `mean` is None if no outcome of them is known."""
+    """Some decisions that follow each other; `mean` is None if it is not known."""
 
     first: int  # decisions are counted from 1
     last: int
@@ -42,15 +46,15 @@ class LogSummary:
     """What a log holds, in the units of its problem.
 
     `delays` are seconds from a decision to its first feedback at each of `QUANTILES`, and
-    `last_delays` those to the last part of it. A mean is that of the policy which wrote the log:
-    each revealed outcome counts by how likely it was to be played, divided by how likely it was
-    to be revealed. `n_used` decisions have all the feedback that takes, in the unit of the last
-    version. `kept` says whether the limits, budgets and baseline of the problem were kept, if it
-    has any; each decision is held against the limits of its version. `answers` says how much
-    feedback came. `weights` says where the reveal probabilities of means come from, as in
-    `Evaluation`; where they are learned and the log cannot be replayed, there are no means.
-    `n_by_default` decisions have the default after waiting, which counts in the means but not as
-    feedback.
+    `last_delays` those to the last part of it. A mean is that of the policy which wrote the log,
+    as `evaluate(log, logged)` estimates it with the graph, from `n_used` decisions in the unit of
+    the last version. It is None if a share of what was played, `unseen_share`, could not have
+    been revealed. `kept` says whether the limits, budgets and baseline of the problem were kept,
+    if it has any; each decision is held against the limits of its version. `guardrails` has the
+    same in words, and the defaults of the problem. `answers` says how much feedback came.
+    `weights` says where the reveal probabilities of means come from, as in `Evaluation`; where
+    they are learned and the log cannot be replayed, there are no means. `n_by_default` decisions
+    have the default after waiting, which counts in the means but not as feedback.
     """
 
     unit: str
@@ -68,6 +72,8 @@ class LogSummary:
     answers: tuple[Answered, ...] = ()
     weights: Weights = "known"
     n_by_default: int = 0
+    guardrails: tuple[Standing, ...] = ()
+    unseen_share: float = 0.0
 
     @property
     def answer_rate(self) -> float | None:
@@ -87,8 +93,11 @@ class LogSummary:
         plain["feedback_share"] = self.feedback_share
         plain["quantiles"] = QUANTILES
         plain["answer_rate"] = self.answer_rate
+        plain["guardrails"] = [one._asdict() for one in self.guardrails]
         if self.kept is None:
             del plain["kept"]
+        if not self.guardrails:
+            del plain["guardrails"]
         if not self.n_by_default:
             del plain["n_by_default"]
         for part in (plain, *plain["windows"]):
@@ -127,25 +136,30 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
     rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
     weighing = _Weighing(log, versions, replays=replays)
+    estimating = _OwnMeans()
     for end in ends:
-        part = _Part(unlike)
+        part = _Part()
         while position < end and (row := next(rows, None)) is not None:
-            part.add(row, weighing.of(row))
+            part.add(row)
             keeping.add(row)
+            judged = weighing.of(row)
+            if judged is not None and row.version not in unlike:
+                estimating.add(row, judged)
             position += 1
         parts.append(part)
     begins = [1, *(end + 1 for end in ends)]
+    means = estimating.of_windows([part.position for part in parts], confidence)
     windows = [
-        part.window(begin, end, confidence)
-        for part, begin, end in zip(parts, begins, ends, strict=False)
+        part.window(begin, end, mean)
+        for part, begin, end, mean in zip(parts, begins, ends, means, strict=False)
     ]
-    terms = np.concatenate([part.terms() for part in parts])
-    mean, interval = _mean(terms, confidence)
+    whole = estimating.of_all(confidence)
     first = [delay for part in parts for delay in part.first_delays]
     last = [delay for part in parts for delay in part.last_delays]
     total: Counter[str] = Counter()
     for part in parts:
         total.update(part.played)
+    kept = keeping.result(log, confidence)
     return LogSummary(
         "loss" if problem is None else problem.unit,
         n,
@@ -153,16 +167,64 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         sum(part.n_parts for part in parts),
         _quantiles(first),
         _quantiles(last),
-        terms.size,
-        mean,
-        interval,
+        whole.n_used,
+        whole.mean,
+        whole.interval,
         _shares(total),
         tuple(windows),
-        keeping.result(log, confidence),
+        kept,
         weighing.answering.result(),
         weighing.weights,
         sum(part.n_by_default for part in parts),
+        () if problem is None else tuple(standings(problem, kept or keeping.kept())),
+        whole.unseen_share,
     )
+
+
+class _OwnMean(NamedTuple):
+    """The mean of the policy that wrote some decisions, as `Evaluation.graph` has it."""
+
+    n_used: int
+    mean: float | None
+    interval: Interval | None
+    unseen_share: float
+
+
+class _OwnMeans:
+    """Settled decisions of a log, and where they stand in it."""
+
+    def __init__(self) -> None:
+        self._settling, self._rounds = Settling(), Rounds([logged])
+        self._positions: list[int] = []
+
+    def add(self, row: LoggedDecision, judged: LoggedDecision) -> None:
+        """One decision, and the same as it is weighed."""
+        for settled in self._settling.add(row, judged):
+            self._rounds.add(settled)
+            self._positions.append(settled.position)
+
+    def of_all(self, confidence: float) -> _OwnMean:
+        (terms,) = self._rounds.terms()
+        return _own_mean(terms.below, terms.above, terms.unseen, confidence)
+
+    def of_windows(self, begins: list[int], confidence: float) -> list[_OwnMean]:
+        """Those of windows that begin at these positions."""
+        (terms,) = self._rounds.terms()
+        windows = np.array([bisect_right(begins, place) - 1 for place in self._positions], int)
+        chosen = (windows == k for k in range(len(begins)))
+        return [
+            _own_mean(terms.below[one], terms.above[one], terms.unseen[one], confidence)
+            for one in chosen
+        ]
+
+
+def _own_mean(below: Floats, above: Floats, unseen: Floats, confidence: float) -> _OwnMean:
+    n, share = below.size, float(unseen.mean()) if below.size else 0.0
+    mean = float(normalised_mean(below.sum(), above.sum()))
+    if share > 0.0 or np.isnan(mean):
+        return _OwnMean(n, None, None, share)
+    interval = normal_interval(mean + deviations(below, above), confidence) if n > 1 else None
+    return _OwnMean(n, mean, interval, share)
 
 
 class _Weighing:
@@ -198,18 +260,18 @@ class _Weighing:
 class _Part:
     """Decisions of one window, as they are added."""
 
-    def __init__(self, unlike: set[int]) -> None:
-        self.unlike = unlike  # versions in another unit
+    def __init__(self) -> None:
         self.n = self.n_parts = self.n_by_default = 0
+        self.position = 0  # of the first
         self.times: list[float] = []
         self.played: Counter[str] = Counter()
         self.first_delays: list[float] = []
         self.last_delays: list[float] = []
-        self.rounds: list[JudgedRound] = []
-        self.found: list[Any] = []
 
-    def add(self, row: LoggedDecision, judged: LoggedDecision | None) -> None:
-        """One decision, and how it is weighed for the mean, if it can be."""
+    def add(self, row: LoggedDecision) -> None:
+        """One decision."""
+        if self.n == 0:
+            self.position = row.position
         self.n += 1
         self.times = [*self.times[:1], row.made_at]
         self.played[str(row.action)] += 1
@@ -221,52 +283,23 @@ class _Part:
             if parts:
                 self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
                 self.last_delays.append(max(parts[-1].received_at - row.made_at, 0.0))
-        if judged is not None:
-            self._judge(judged)
 
-    def _judge(self, row: LoggedDecision) -> None:
-        seen = row.feedback
-        if (seen is None and row.graph.row(row.action_index).any()) or is_incomplete(row):
-            return
-        if row.version in self.unlike:
-            return
-        n_actions = row.graph.n_actions
-        revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
-        if seen is not None:
-            revealed[seen.action_indices] = True
-            losses[seen.action_indices] = seen.losses
-        p = row.probabilities
-        self.rounds.append(JudgedRound(row.graph, p, p, row.action_index, revealed, losses, None))
-        if len(self.rounds) == AT_A_TIME:
-            self._work_out()
-
-    def terms(self) -> Any:
-        """One estimate of the policy's value per decision."""
-        if self.rounds:
-            self._work_out()
-        return np.concatenate([np.zeros(0), *self.found])
-
-    def window(self, first: int, last: int, confidence: float) -> Window:
-        terms = self.terms()
-        mean, interval = _mean(terms, confidence)
-        share = len(self.first_delays) / self.n
-        begins, ends = self.times[0], self.times[-1]
-        shares = _shares(self.played)
-        return Window(first, last, begins, ends, share, terms.size, mean, interval, shares)
-
-    def _work_out(self) -> None:
-        self.found.append(terms_of(self.rounds).graph)
-        self.rounds = []
+    def window(self, first: int, last: int, own: _OwnMean) -> Window:
+        return Window(
+            first,
+            last,
+            self.times[0],
+            self.times[-1],
+            len(self.first_delays) / self.n,
+            own.n_used,
+            own.mean,
+            own.interval,
+            _shares(self.played),
+        )
 
 
 def _same_unit(one: Problem | None, other: Problem | None) -> bool:
     return (None if one is None else one.feedback) == (None if other is None else other.feedback)
-
-
-def _mean(terms: Any, confidence: float) -> tuple[float | None, Interval | None]:
-    if terms.size == 0:
-        return None, None
-    return float(terms.mean()), normal_interval(terms, confidence) if terms.size > 1 else None
 
 
 def _quantiles(delays: list[float]) -> tuple[float, ...] | None:

@@ -8,11 +8,11 @@ import numpy as np
 
 from graphcb.agents import Agent, Greedy
 from graphcb.decisions import LoggedDecision
-from graphcb.decisions.identifiers import Identifiers, as_identifier
-from graphcb.decisions.transition import answer
 from graphcb.estimates.terms import Floats
 from graphcb.oracles import Oracle
 from graphcb.problems import Learner
+from graphcb.rounds import would_play
+from graphcb.rounds.identifiers import Identifiers, as_identifier
 from graphcb.saving import load
 
 Target = Callable[[LoggedDecision], Floats]
@@ -45,7 +45,7 @@ def as_saved(agent: Agent) -> Target:
     """An agent as it is: it neither learns nor counts rounds while it is evaluated."""
 
     def target(row: LoggedDecision) -> Floats:
-        return answer(agent, row.context, row.graph, row.actions)[0]
+        return would_play(agent, row.context, row.graph, row.actions)
 
     return target
 

@@ -21,9 +21,9 @@ from graphcb.experiments.lines import CONSTANT, Grid, Line
 from graphcb.experiments.trace import trace
 
 FOLDER = "settings"
+STUDIES = ("bakeoff", "limits", "unknown-graphs", "auctions")  # in benchmarks/studies
 GRID = ("learning_rate", "c", "epsilon")
 MEASURES = ("loss", "regret", "misspecification")
-NOT_PANELS = ("bakeoff.toml", "limits.toml")  # modules of their own read them
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def names() -> tuple[str, ...]:
     """
     files = resources.files(__package__).joinpath(FOLDER).iterdir()
     panels = [file.name for file in files if file.name.endswith(".toml")]
-    found = [read(file.removesuffix(".toml")) for file in panels if file not in NOT_PANELS]
+    found = [read(file.removesuffix(".toml")) for file in panels]
     return tuple(
         e.name for e in sorted(found, key=lambda e: (e.in_paper or "none", not e.in_all, e.name))
     )
@@ -160,9 +160,10 @@ def read(name: str) -> Experiment:
         return parse(Path(name).stem, Path(name).read_text(encoding="utf-8"), name)
     file = resources.files(__package__).joinpath(FOLDER, f"{name}.toml")
     if not file.is_file():
+        here = f". In the repository, `make study-{name}` runs it" if name in STUDIES else ""
         raise ValueError(
-            f"`FIGURE` must be one of {listed(names())}, bakeoff, limits, all, or your own "
-            f"settings file (.toml); got {name!r}"
+            f"`FIGURE` must be one of {listed(names())}, all, or your own settings file (.toml); "
+            f"got {name!r}{here}"
         )
     return parse(name, file.read_text(encoding="utf-8"), f"{name}.toml")
 

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.decisions.identifiers import pick
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import Row, play, streams
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Learner
+from graphcb.rounds.identifiers import pick
 from graphcb.streams.rounds import RoundRow
 
 

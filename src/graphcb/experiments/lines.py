@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-from graphcb.agents import Agent, EpsilonGreedy, Greedy, SquareCB, SquareCBG, SquareCBUG
+from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, SquareCB, SquareCBG
 from graphcb.checks import as_one_of
 from graphcb.experiments.problems import ExperimentProblem
-from graphcb.experiments.uninformed import Guess, Uninformed
 from graphcb.exploration import Method, SquareRoot, TwoThirds
-from graphcb.graph_oracles import GraphOracle
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import Oracle
 
@@ -94,62 +91,23 @@ def _squarecb(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) 
     return SquareCB(oracle, gamma=_root(line, problem, c))
 
 
-def _told(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
-    gamma = _uninformed(line, problem).schedule(c, cast(float, line.alpha))
-    return SquareCBG(oracle, gamma=gamma, method=cast(Method, line.method))
-
-
-def _learned(choose: Callable[[Uninformed], GraphOracle]) -> Callable[..., Agent]:
-    """SquareCB.UG with one of the graph oracles of the problem."""
-
-    def build(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
-        uninformed = _uninformed(line, problem)
-        gamma = uninformed.schedule(c, cast(float, line.alpha))
-        agent = SquareCBUG(
-            oracle, choose(uninformed), gamma=gamma, method=cast(Method, line.method)
-        )
-        return cast(Agent, agent)
-
-    return build
-
-
-def _default_uninformed(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
-    """No gamma, and the default oracle of losses."""
-    graph_oracle = _uninformed(line, problem).graph_oracle("log")
-    return cast(Agent, SquareCBUG(graph_oracle=graph_oracle))
-
-
-def _uninformed(line: Line, problem: ExperimentProblem) -> Uninformed:
-    if problem.uninformed is None:
-        raise ValueError(f"{line.agent!r} needs a problem whose graph is not known beforehand")
-    return problem.uninformed
-
-
 def _no_agent(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
     raise ValueError(f"{line.agent!r} is found in hindsight and plays no rounds")
 
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "SquareCB.G": Kind(_squarecbg, "c"),
-        "SquareCB": Kind(_squarecb, "c", "n_actions"),
-        "SquareCB.G, TwoThirds": Kind(_two_thirds, "c", "weak_domination_number"),
-        "SquareCB.G, SquareRoot": Kind(_squarecbg, "c", "independence_number"),
-        "SquareCBG()": Kind(lambda *_: SquareCBG(), "none", has_oracle=False),
-        "greedy": Kind(lambda line, problem, oracle, c: Greedy(oracle), "none"),
-        "epsilon-greedy": Kind(
-            lambda line, problem, oracle, c: EpsilonGreedy(oracle, epsilon=c), "epsilon"
-        ),
-        "SquareCB.G, told": Kind(_told, "c", 1.0),
-        "SquareCB.UG, log loss": Kind(_learned(lambda it: it.graph_oracle("log")), "c", 1.0),
-        "SquareCB.UG, squared loss": Kind(
-            _learned(lambda it: it.graph_oracle("squared")), "c", 1.0
-        ),
-        "SquareCB.UG, a guess": Kind(_learned(lambda it: Guess(it.guess)), "c", 1.0),
-        "SquareCBUG()": Kind(_default_uninformed, "none", has_oracle=False),
-        CONSTANT: Kind(_no_agent, "none", has_oracle=False),
-    }
-)
+# Whoever has an agent of their own adds it here under its name.
+KINDS: dict[str, Kind] = {
+    "SquareCB.G": Kind(_squarecbg, "c"),
+    "SquareCB": Kind(_squarecb, "c", "n_actions"),
+    "SquareCB.G, TwoThirds": Kind(_two_thirds, "c", "weak_domination_number"),
+    "SquareCB.G, SquareRoot": Kind(_squarecbg, "c", "independence_number"),
+    "information-directed": Kind(lambda *_: InformationDirected(), "none", has_oracle=False),
+    "greedy": Kind(lambda line, problem, oracle, c: Greedy(oracle), "none"),
+    "epsilon-greedy": Kind(
+        lambda line, problem, oracle, c: EpsilonGreedy(oracle, epsilon=c), "epsilon"
+    ),
+    CONSTANT: Kind(_no_agent, "none", has_oracle=False),
+}
 
 
 def _root(line: Line, problem: ExperimentProblem, c: float) -> SquareRoot:

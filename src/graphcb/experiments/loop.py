@@ -1,15 +1,12 @@
-"""The run loop: the one place where an agent acts, a draw is made, and the agent learns."""
+"""The run loop: rounds of an environment, each answered at once."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Played, UninformedAgent, act_on, hook, learn_from
-from graphcb.decisions.identifiers import as_identifier
 from graphcb.environments import Environment, Round, Truth
-from graphcb.sampling import action_at
+from graphcb.rounds import Agent, UninformedAgent, learn_revealed, play_round
 
 
 class Row(NamedTuple):
@@ -53,33 +50,13 @@ def play(
     rounds: Iterable[Round],
     draws: np.random.Generator,
 ) -> Iterator[Row]:
-    """Play these rounds: act, draw, reveal, learn. `draws` also decides what is revealed by chance.
-
-    Everything in graphcb that plays rounds goes through here. The kernels of compiled runs
-    mirror this function, and the tests compare them with it bit for bit.
-    """
-    settle, judge = hook(agent, "settle"), hook(agent, "judge")
+    """Play these rounds; `draws` also decides what is revealed by chance."""
     total = 0.0
     for t, round in enumerate(rounds, start=1):
-        probabilities = act_on(agent, *round[:3])
-        action = action_at(draws.random(), probabilities, round.graph.n_actions)
-        played = Played(*round[:3], probabilities, action)
-        if settle is not None:
-            settle(played)
-        seen = truth.reveal(round, action, draws)
-        if judge is not None:
-            indices = _indices(seen.actions, round.actions)
-            judge(played, indices, seen.losses)
-        learn_from(agent, played, seen.actions, seen.losses, shown=seen.graph)
-        loss = truth.loss(round, action)
+        played = play_round(agent, round.context, round.graph, round.actions, draws.random())
+        seen = truth.reveal(round, played.action, draws)
+        learn_revealed(agent, played, seen.actions, seen.losses, shown=seen.graph)
+        loss = truth.loss(round, played.action)
         total += loss
-        yield Row(t, action, float(probabilities[action]), loss, total / t, len(seen.losses))
-
-
-def _indices(identifiers: Any, actions: Any) -> NDArray[np.int64]:
-    """Where the identifiers of revealed actions stand among those of the round."""
-    if actions is None:
-        return np.asarray(identifiers, dtype=np.int64)
-    places = {as_identifier(action): place for place, action in enumerate(actions)}
-    found = [places[as_identifier(identifier)] for identifier in identifiers]
-    return np.array(found, dtype=np.int64)
+        probability = float(played.probabilities[played.action])
+        yield Row(t, played.action, probability, loss, total / t, len(seen.losses))

@@ -14,6 +14,7 @@ from graphcb.experiments.loop import play
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
 from graphcb.streams import Examples
+from graphcb.thinning import Thinned
 
 Floats = NDArray[np.float64]
 
@@ -163,17 +164,19 @@ class Points:
     """
 
     def __init__(self) -> None:
-        self.every = 1
-        self.rounds: list[int] = []
-        self.values: list[Floats] = []
+        self._kept: Thinned[Floats] = Thinned(512)
+
+    @property
+    def rounds(self) -> list[int]:
+        """The round of each point."""
+        return self._kept.counts
+
+    @property
+    def values(self) -> list[Floats]:
+        """The values (m,) at each point."""
+        return self._kept.values
 
     def add(self, counts: NDArray[np.intp], values: Floats) -> None:
         """The values (n, m) after each of these rounds, which continue the earlier ones."""
-        while (counts[-1] if len(counts) else 0) // self.every > 512:
-            self.every *= 2
-            kept = [i for i, r in enumerate(self.rounds) if r % self.every == 0]
-            self.rounds = [self.rounds[i] for i in kept]
-            self.values = [self.values[i] for i in kept]
-        for i in np.flatnonzero(counts % self.every == 0).tolist():
-            self.rounds.append(int(counts[i]))
-            self.values.append(values[i].copy())
+        for i in np.flatnonzero(counts % self._kept.every == 0).tolist():
+            self._kept.add(int(counts[i]), values[i].copy())

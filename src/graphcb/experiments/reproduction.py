@@ -9,10 +9,19 @@ from graphcb.experiments.sweep import Engine, sweep
 
 
 class Runs(Protocol):
-    """What can be finished: a panel, or a bake-off."""
+    """Runs that can be finished: those of a panel, or of a study. They are kept under its name."""
+
+    @property
+    def name(self) -> str:
+        """The file of results has it."""
+        ...
 
     def settings(self) -> list[Setting]:
         """Every run."""
+        ...
+
+    def n_rounds_of(self, setting: Setting) -> int:
+        """How long a run is."""
         ...
 
     def identity(self, setting: Setting) -> dict[str, Any]:

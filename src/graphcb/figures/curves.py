@@ -17,12 +17,7 @@ from graphcb.files import atomic_write
 COLOURS = {
     "SquareCB.G": ("#08519c", "#3182bd", "#6baed6"),
     "SquareCB": ("#a63603", "#e6550d", "#fd8d3c"),
-    "SquareCB.G, told": ("#08519c", "#3182bd", "#6baed6"),
-    "SquareCB.UG, log loss": ("#a50f15", "#de2d26", "#fb6a4a"),
-    "SquareCB.UG, squared loss": ("#dd1c77", "#df65b0", "#d4b9da"),
-    "SquareCB.UG, a guess": ("#8c6d31", "#bd9e39", "#e7ba52"),
-    "SquareCBUG()": ("#0099c6", "#41b6c4", "#a1dab4"),
-    "SquareCBG()": ("#01665e", "#35978f", "#80cdc1"),
+    "information-directed": ("#01665e", "#35978f", "#80cdc1"),
     "greedy": ("#54278f", "#756bb1", "#9e9ac8"),
     "best constant action": ("#252525", "#636363", "#969696"),
 }

@@ -1,5 +1,6 @@
 """Feedback graphs: which actions' losses each action reveals (row = played, column = revealed)."""
 
+from graphcb.graphs.facts import require_observable
 from graphcb.graphs.families import (
     apple_tasting,
     bandit,
@@ -14,7 +15,6 @@ from graphcb.graphs.families import (
 )
 from graphcb.graphs.graph import FeedbackGraph, as_graph
 from graphcb.graphs.numbers import Bounds
-from graphcb.graphs.observability import require_observable
 from graphcb.graphs.registry import Family, register
 from graphcb.graphs.structure import Numbers, Structure
 

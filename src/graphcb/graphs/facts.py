@@ -9,7 +9,6 @@ from graphcb.graphs.matrices import DenseMatrix, build_dense
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.observability import (
     Observability,
-    require_observable,
     unobservable,
     weakly_observable,
 )
@@ -196,3 +195,15 @@ class GraphFacts:
             self._memory[measure] = bounds.lower
         found: int = self._memory[measure]
         return found
+
+
+def require_observable(graph: GraphFacts, purpose: str) -> None:
+    """Refuse a graph with actions that nothing reveals, and say which and what to do."""
+    unseen = graph.unobservable_actions
+    if unseen.size:
+        first = unseen[0]
+        raise ValueError(
+            f"`graph` must be observable {purpose}, but no action reveals action {first} "
+            f"({unseen.size} such of {graph.n_actions}); give column {first} of the matrix "
+            "a positive entry, or leave such actions out with graph.subgraph(...)"
+        )

@@ -1,13 +1,10 @@
 """Whether what happens can be seen: an edge is a positive probability of being revealed."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from graphcb.graphs.structure import Indices, Structure
-
-if TYPE_CHECKING:
-    from graphcb.graphs.facts import GraphFacts
 
 Observability = Literal["strong", "weak", "unobservable"]
 
@@ -28,15 +25,3 @@ def weakly_observable(structure: Structure) -> Indices:
 def _frozen(actions: Indices) -> Indices:
     actions.setflags(write=False)
     return actions
-
-
-def require_observable(graph: "GraphFacts", purpose: str) -> None:
-    """Refuse a graph with actions that nothing reveals, and say which and what to do."""
-    unseen = graph.unobservable_actions
-    if unseen.size:
-        first = unseen[0]
-        raise ValueError(
-            f"`graph` must be observable {purpose}, but no action reveals action {first} "
-            f"({unseen.size} such of {graph.n_actions}); give column {first} of the matrix "
-            "a positive entry, or leave such actions out with graph.subgraph(...)"
-        )

@@ -1,4 +1,4 @@
-"""The oracle that nobody has to choose."""
+"""The default oracle: no settings, dense or sparse contexts of any scale."""
 
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ from graphcb.oracles.rows import Floats, dense_width
 
 
 class DefaultOracle:
-    """Predicts losses from any context without a setting; `SquareCBG()` uses it.
+    """Predicts losses from any context without a setting; agents without an oracle make one.
 
     Contexts are dense or sparse and of any scale: dense features are standardised as they come,
     sparse rows are brought to norm 1. The first context that is learned from says which, and

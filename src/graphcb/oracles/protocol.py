@@ -37,7 +37,7 @@ class Forecast(NamedTuple):
 
 @runtime_checkable
 class ForecastingOracle(Protocol):
-    """An oracle that says how sure it is. `SquareCBG` then needs no gamma."""
+    """An oracle that says how sure it is, as `InformationDirected` needs."""
 
     def predict(self, context: Any, actions: Any) -> NDArray[np.float64]:
         """As in `Oracle`."""

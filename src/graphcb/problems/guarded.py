@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Budget, Conservative, Rules, Shadow, SquareCBUG
+from graphcb.agents import Agent, Budget, Conservative, OnPredictedGraph, Rules, Shadow
 from graphcb.contexts.values import flat, passes
 from graphcb.exploration import Limits
+from graphcb.problems.baselines import Baseline
 from graphcb.problems.guardrails import with_costs, with_names
 from graphcb.problems.names import EACH_ROUND
 from graphcb.problems.problem import Problem
@@ -29,10 +30,10 @@ def guarded(agent: Any, problem: Problem) -> Any:
     if not problem.has_fixed_actions and not hasattr(inner, "rules"):
         raise TypeError(
             "`agent` must take names in `act`, as the baseline is one of the actions that come "
-            f"with each round, got {type(inner).__name__}; use SquareCBG, SquareCB, Greedy or "
-            "EpsilonGreedy"
+            f"with each round, got {type(inner).__name__}; use InformationDirected, SquareCBG, "
+            "SquareCB, Greedy or EpsilonGreedy"
         )
-    expected = _with_baseline(inner, problem)
+    expected = _with_baseline(inner, problem, problem.baseline)
     if whole is inner:
         return expected
     if type(whole) is not type(expected) or _settings(whole) != _settings(expected):
@@ -51,7 +52,7 @@ def innermost(agent: Any) -> Any:
 def explorer_of(agent: Any) -> Any:
     """The agent whose oracle predicts the losses; it may explore a graph that another predicts."""
     inner = innermost(agent)
-    return inner.explorer if isinstance(inner, SquareCBUG) else inner
+    return inner.explorer if isinstance(inner, OnPredictedGraph) else inner
 
 
 def around(outer: Any, inner: Any) -> Any:
@@ -92,7 +93,8 @@ def _with_rules(agent: Any, problem: Problem) -> Any:
     if not hasattr(agent, "rules"):
         raise TypeError(
             "`agent` must take limits and budgets, as the problem has them, got "
-            f"{type(agent).__name__}; use SquareCBG, SquareCB, Greedy or EpsilonGreedy"
+            f"{type(agent).__name__}; use InformationDirected, SquareCBG, SquareCB, Greedy or "
+            "EpsilonGreedy"
         )
     if agent.rules is not None:
         if agent.limits == limits and agent.budgets == budgets:
@@ -127,15 +129,13 @@ def _budgets(problem: Problem) -> tuple[Budget, ...]:
     return tuple(made)
 
 
-def _with_baseline(agent: Agent, problem: Problem) -> Conservative | Shadow:
-    table = dict(problem.baseline or {})
-    (action,) = called(problem, [table["action"]])
-    if table["mode"] == "shadow":
+def _with_baseline(agent: Agent, problem: Problem, rule: Baseline) -> Conservative | Shadow:
+    (action,) = called(problem, [rule.action])
+    if rule.is_shadow:
         return Shadow(agent, action)
-    known = table.get(problem.unit)
+    known = rule.value
     loss = None if known is None else float(problem.as_losses(np.array([known]))[0])
-    chances = {"epsilon": table["epsilon"], "confidence": table["confidence"]}
-    return Conservative(agent, action, loss=loss, **chances)
+    return Conservative(agent, action, loss=loss, epsilon=rule.epsilon, confidence=rule.confidence)
 
 
 def _settings(outer: Any) -> tuple[Any, ...]:

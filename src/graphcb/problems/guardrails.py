@@ -1,23 +1,16 @@
-"""What a problem promises: limits in every round, budgets over time, no worse than a baseline."""
+"""The limits and budgets of a problem, read from what a person wrote and checked."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphcb.agents import Budget, Spending
-from graphcb.agents.baselines import check_budgets
 from graphcb.checks import as_one_of, listed
 from graphcb.exploration import Limits
-from graphcb.exploration.clashing import SLACK
 from graphcb.problems.names import as_name
 
 Actions = tuple[str, ...] | str
-Table = dict[str, Any]
 
 BUDGET_KEYS = ("costs", "at_most", "per", "hard")
-CONSERVATIVE = {"epsilon": 0.1, "confidence": 0.95}  # unless the problem says otherwise
-MODES = ("conservative", "shadow")
 
 
 # Limits ---------------------------------------------------------------------------------------
@@ -152,90 +145,3 @@ def check_spending(budgets: Sequence[Budget], limits: Limits | None, actions: Ac
 def with_costs(budget: Budget, costs: Any) -> Budget:
     """The same budget with other costs."""
     return Budget(budget.name, costs, budget.at_most, per=budget.per, hard=budget.hard)
-
-
-# The baseline ---------------------------------------------------------------------------------
-
-
-def read_baseline(baseline: Any, actions: Actions, unit: str, check: Any) -> Table | None:
-    """A table as in TOML, or the name of the action that today's rule plays.
-
-    `unit` is "loss" or "reward", the key of what the baseline is known to lose or earn per
-    round; `check` refuses values that are outside the problem's range.
-    """
-    if baseline is None:
-        return None
-    if isinstance(baseline, str):
-        baseline = {"action": baseline}
-    if not isinstance(baseline, Mapping):
-        raise TypeError(
-            "`baseline` must be the name of an action or a table with action and mode, "
-            f"got {type(baseline).__name__}"
-        )
-    keys = ("action", "mode", "epsilon", unit, "confidence")
-    for key in baseline:
-        as_one_of("baseline", key, keys)
-    if "action" not in baseline:
-        raise ValueError(f"`baseline` must have an action, got {listed(baseline)}")
-    action = _known_action("baseline.action", baseline["action"], actions)
-    mode = as_one_of("baseline.mode", baseline.get("mode", "conservative"), MODES)
-    read: Table = {"action": action, "mode": mode}
-    settings = {key: baseline[key] for key in keys[2:] if key in baseline}
-    if mode == "shadow" and settings:
-        raise ValueError(
-            f"`baseline.{next(iter(settings))}` must be left out with mode = 'shadow', which "
-            "always plays the baseline"
-        )
-    if mode == "conservative":
-        settings = CONSERVATIVE | settings
-    for key, value in settings.items():
-        read[key] = (_signed if key == unit else _number)(f"baseline.{key}", value)
-    if unit in read:
-        check([read[unit]], [action])
-    if read.get("epsilon") == 0.0:
-        raise ValueError("`baseline.epsilon` must be above 0, got 0")
-    if not 0.0 < read.get("confidence", 0.5) < 1.0:
-        raise ValueError(f"`baseline.confidence` must be in (0, 1), got {read['confidence']!r}")
-    return read
-
-
-def check_obeys(
-    action: str,
-    actions: tuple[str, ...],
-    limits: Limits | None,
-    budgets: Sequence[Budget],
-) -> None:
-    """Refuse a baseline that cannot be played in every round as the problem is."""
-    start = f"`baseline.action` must be one that can always be played, got {action!r}, but"
-    box = None if limits is None else limits.on(actions)
-    if box is not None:
-        index = actions.index(action)
-        for other in np.flatnonzero(box.lower > (np.arange(len(actions)) == index)).tolist():
-            raise ValueError(f"{start} the floor of {actions[other]!r} is {box.lower[other]:g}")
-        if box.upper[index] < 1.0:
-            raise ValueError(f"{start} its cap is {box.upper[index]:g}")
-        if (box.rows[:, index] > box.most + SLACK).any():
-            raise ValueError(f"{start} a linear limit does not allow that")
-    check_budgets(budgets, action, "baseline.action")
-
-
-def _known_action(name: str, action: Any, actions: Actions) -> str:
-    if isinstance(actions, str):
-        return as_name(name, action)
-    return as_one_of(name, action, actions)
-
-
-def _number(name: str, value: Any) -> float:
-    """A finite number that is not negative."""
-    number = _signed(name, value)
-    if number < 0.0:
-        raise ValueError(f"`{name}` must not be negative, got {value!r}")
-    return number
-
-
-def _signed(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"`{name}` must be a number, got {value!r}")
-    if not abs(value) < float("inf"):
-        raise ValueError(f"`{name}` must be finite, got {value!r}")
-    return float(value)

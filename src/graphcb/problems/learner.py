@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Greedy, SquareCBG, UninformedAgent
-from graphcb.agents.protocol import Played, act_on, gamma_of, hook, learn_from
+from graphcb.agents import Agent, Greedy, InformationDirected, UninformedAgent
+from graphcb.agents.prediction import Predicts
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
@@ -20,6 +20,7 @@ from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, inn
 from graphcb.problems.problem import Problem
 from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 from graphcb.problems.units import Floats
+from graphcb.rounds import Entered, Played, act_on, gamma_of, hook, learn_from
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -35,10 +36,10 @@ class Learner:
 
     Contexts are dicts, rows or texts, which an `Encoder` turns into what an oracle takes.
     Actions are names. What is learned are losses or rewards within the problem's range. The
-    `agent` inside, `SquareCBG()` if left out, gets rows, column numbers and losses between 0
-    and 1. Where the problem's graph is not known beforehand, it is a `SquareCBUG`, whose graph
-    oracle the problem chooses; edges then depend on the context if all features are declared to
-    be numbers.
+    `agent` inside, `InformationDirected()` if left out, gets rows, column numbers and losses
+    between 0 and 1. Where the problem's graph is not known beforehand, it is an
+    `OnPredictedGraph` whose graph oracle the problem chooses; edges then depend on the context if
+    all features are declared to be numbers.
 
     Where actions come with each round, `actions` is a list of names or a mapping from names to
     features, and the agent inside has an `oracles.ActionFeatureOracle`. What it knows of an
@@ -86,7 +87,7 @@ class Learner:
             check_features(features)
             self.agent: Any = guarded(uninformed(agent, problem, self.encoder), problem)
         else:
-            agent = SquareCBG() if agent is None else agent
+            agent = InformationDirected() if agent is None else agent
             self.agent = guarded(self._with_oracle(agent), problem)
 
     __repr__ = describe
@@ -95,11 +96,17 @@ class Learner:
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> NDArray[np.float64]:
         """Probabilities of this round's actions; the problem gives what is left out."""
+        agent, row, whole, inner, _, given = self.enter(context, graph, actions)
+        return act_on(agent, row, whole, inner, **given)
+
+    def enter(self, context: Any, graph: FeedbackGraph | None, actions: Any) -> Entered:
+        """The round in the terms of the agent inside, which plays it."""
         names = self._names(actions)
         graph = self.problem.graph_for(names, graph)
         given = self._guardrails(context, names)
         inner = self._inner(actions, names, self._described(context, actions, names))
-        return act_on(self.agent, self.encoder.encode(context), graph, inner, **given)
+        called = None if self.problem.has_fixed_actions else names
+        return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
 
     @property
     def informed(self) -> bool:
@@ -285,11 +292,12 @@ class Learner:
     def _with_oracle(self, agent: Any) -> Any:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
         inner = innermost(agent)
-        if isinstance(inner, SquareCBG) and inner.oracle is None:
+        if isinstance(inner, Predicts) and inner.oracle is None:
             inner = copy.copy(inner)
-            inner.oracle = DefaultOracle(len(self.problem.actions))
-            if self.action_encoder is not None:
-                inner.oracle, inner.makes_oracle = ActionFeatureOracle(), False
+            if self.action_encoder is None:
+                inner.oracle = DefaultOracle(len(self.problem.actions))
+            else:
+                inner.use_oracle(ActionFeatureOracle())
             agent = around(agent, inner)
         return agent
 

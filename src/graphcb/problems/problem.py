@@ -15,18 +15,13 @@ from graphcb.exploration import Limits
 from graphcb.files import FileError, atomic_write
 from graphcb.graph_oracles.sides import as_kind, certain_graph
 from graphcb.graphs import FeedbackGraph, as_graph
-from graphcb.problems.guardrails import (
-    check_obeys,
-    check_spending,
-    read_baseline,
-    read_budgets,
-    read_limits,
-)
+from graphcb.problems.baselines import Baseline, check_obeys, read_baseline
+from graphcb.problems.defaults import Defaults, read_defaults
+from graphcb.problems.guardrails import check_spending, read_budgets, read_limits
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
 from graphcb.problems.reveals import LATER, Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
 from graphcb.problems.units import InUnits
-from graphcb.problems.waiting import read_defaults
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -40,7 +35,7 @@ class Problem(InUnits):
     show their own, {"edges": [("a", "b", 0.5)]} for single ones. "unknown" stands for a graph
     that nobody knows beforehand, {"unknown": "bids"} (or "prices", "stock") for one that a hidden
     price decides, and "answers": "learned" beside a known one for feedback that may not come;
-    what is revealed is then learned, by `SquareCBUG`. `feedback` is "losses" or
+    what is revealed is then learned, by an `OnPredictedGraph`. `feedback` is "losses" or
     "rewards", between the two numbers of `range`. `features` are kinds by name, such as
     {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
 
@@ -75,8 +70,8 @@ class Problem(InUnits):
     name: str
     limits: Limits | None = dataclasses.field(default=None, metadata=LATER)
     budgets: tuple[Budget, ...] = dataclasses.field(default=(), metadata=LATER)
-    baseline: dict[str, Any] | None = dataclasses.field(default=None, metadata=LATER)
-    defaults: dict[str, float] | None = dataclasses.field(default=None, metadata=LATER)
+    baseline: Baseline | None = dataclasses.field(default=None, metadata=LATER)
+    defaults: Defaults | None = dataclasses.field(default=None, metadata=LATER)
 
     def __init__(
         self,
@@ -89,8 +84,8 @@ class Problem(InUnits):
         name: str = "",
         limits: Limits | Mapping[str, Any] | None = None,
         budgets: Sequence[Budget] | Mapping[str, Mapping[str, Any]] = (),
-        baseline: str | Mapping[str, Any] | None = None,
-        defaults: Mapping[str, float] | None = None,
+        baseline: str | Mapping[str, Any] | Baseline | None = None,
+        defaults: Mapping[str, float] | Defaults | None = None,
     ) -> None:
         names = read_actions(actions)
         low, high = as_range("range", range)
@@ -117,14 +112,14 @@ class Problem(InUnits):
             )
         object.__setattr__(self, "baseline", rule)
         waiting = read_defaults(defaults, self.unit, self.check_values)
-        if waiting is not None and "waiting" in waiting and not self.informed:
+        if waiting is not None and waiting.waiting is not None and not self.informed:
             raise ValueError(
                 "`defaults.waiting` must be left out where it is not known beforehand what is "
                 "revealed: an outcome that does not come says that it was not revealed"
             )
         object.__setattr__(self, "defaults", waiting)
         if rule is not None and isinstance(names, tuple):
-            check_obeys(rule["action"], names, self.limits, self.budgets)
+            check_obeys(rule.action, names, self.limits, self.budgets)
 
     # As a file ----------------------------------------------------------------------------
 
@@ -173,8 +168,8 @@ class Problem(InUnits):
         }
         for budget in self.budgets:
             tables["budgets", budget.name] = budget.as_table()
-        tables["baseline"] = self.baseline or {}
-        tables["defaults"] = self.defaults or {}
+        for key, rule in (("baseline", self.baseline), ("defaults", self.defaults)):
+            tables[key] = {} if rule is None else rule.as_table(self.unit)
         return write_tables(tables)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -189,7 +184,7 @@ class Problem(InUnits):
         """Whether the actions are known beforehand, rather than coming with each round."""
         return self.actions != EACH_ROUND
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether it is known beforehand what each action reveals, rather than learned."""
         return self.reveals.informed
@@ -270,9 +265,9 @@ class Problem(InUnits):
         """What differs, such as "range: (0.0, 1.0), not (0.0, 5.0)"."""
         found = []
         for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if _shown(mine) != _shown(theirs):
-                found.append(f"{field.name}: {_shown(mine)}, not {_shown(theirs)}")
+            mine, theirs = (repr(one._argument(field.name)) for one in (self, other))
+            if mine != theirs:
+                found.append(f"{field.name}: {mine}, not {theirs}")
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -284,8 +279,16 @@ class Problem(InUnits):
         return hash(self.to_toml())
 
     def __repr__(self) -> str:
-        actions = list(self.actions) if isinstance(self.actions, tuple) else self.actions
-        return describe(self, actions=actions, reveals=self.reveals.shortest())
+        return describe(self, **{field.name: self._argument(field.name) for field in fields(self)})
+
+    def _argument(self, name: str) -> Any:
+        """What a person would give for this argument."""
+        value = getattr(self, name)
+        if isinstance(value, Reveals):
+            return value.shortest()
+        if isinstance(value, Baseline | Defaults):
+            return value.as_table(self.unit)
+        return list(value) if name == "actions" and isinstance(value, tuple) else value
 
     def check_loaded(self) -> None:
         """Refuse content that no problem has."""
@@ -304,7 +307,3 @@ class Problem(InUnits):
                 f"reveals {listed(repr(self.actions[i]) for i in unseen)}; set own = true, add an "
                 "action to all, or add an edge that ends there"
             )
-
-
-def _shown(value: Any) -> str:
-    return repr(value.shortest() if isinstance(value, Reveals) else value)

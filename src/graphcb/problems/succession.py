@@ -4,7 +4,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from graphcb.agents import Agent, Conservative, Rules, SquareCBG, SquareCBUG
+from graphcb.agents import Agent, Conservative, InformationDirected, OnPredictedGraph, Rules
 from graphcb.agents.pacing import Account
 from graphcb.checks import listed
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle
@@ -26,29 +26,29 @@ def succeed(
 
     >>> learner = Learner(Problem(["a", "b"]))
     >>> learner.learn({"age": 30.0}, ["a", "b"], [0.0, 1.0])
-    >>> following, said = succeed(learner, Problem(["b", "c", "a"]))
+    >>> following, sentences = succeed(learner, Problem(["b", "c", "a"]))
     >>> following.predict({"age": 30.0}).round(2)
     array([0.73, 0.5 , 0.27])
-    >>> said
+    >>> sentences
     ["what was learned of 'a', 'b' is kept", "'c' is new and starts unknown"]
     """
     old = learner.problem
     changed = _what_loses_meaning(old, problem)
     if agent is not None:
         following = Learner(problem, agent, features=learner.features)
-        said = ["the agent that was given starts as it is; what was learned before is not used"]
+        sentences = ["the new agent starts as it is; what was learned before is not used"]
     elif changed:
         fresh = _untrained(innermost(learner.agent), problem, " and ".join(changed))
         following = Learner(problem, fresh, features=learner.features)
-        said = [f"learning starts anew, as {' and '.join(changed)} changed"]
+        sentences = [f"learning starts anew, as {' and '.join(changed)} changed"]
     else:
-        following, said = _kept(learner, problem)
-    return following, said + carry_rules(learner, following)
+        following, sentences = _kept(learner, problem)
+    return following, sentences + carry_rules(learner, following)
 
 
 def carry_rules(old: Learner, new: Learner) -> list[str]:
     """Take what was spent of budgets, and what was proven, into another learner, in place."""
-    said = []
+    sentences = []
     inner: Any = innermost(new.agent)
     rules: Rules | None = getattr(inner, "rules", None)
     if rules is not None and rules.spending is not None and new.problem.budgets:
@@ -57,7 +57,7 @@ def carry_rules(old: Learner, new: Learner) -> list[str]:
         for budget in new.problem.budgets:
             account = known.get((budget.name, repr(budget.as_table())))
             goes = "begins with nothing spent" if account is None else "goes on with what was spent"
-            said.append(f"budget {budget.name!r} {goes}")
+            sentences.append(f"budget {budget.name!r} {goes}")
             accounts.append(Account() if account is None else account)
         inner.rules = replace(rules, spending=replace(rules.spending, accounts=tuple(accounts)))
     outer: Any = new.agent
@@ -65,18 +65,18 @@ def carry_rules(old: Learner, new: Learner) -> list[str]:
         if isinstance(old.agent, Conservative) and _same_baseline(old.problem, new.problem):
             for name in ("n_rounds", "n_deviations", "proven", "least", "estimated"):
                 setattr(outer, name, copy.copy(getattr(old.agent, name)))
-            said.append("what was proven against the baseline is kept")
+            sentences.append("what was proven against the baseline is kept")
         else:
-            said.append("nothing is proven against the baseline yet")
-    return said
+            sentences.append("nothing is proven against the baseline yet")
+    return sentences
 
 
 def _kept(learner: Learner, problem: Problem) -> tuple[Learner, list[str]]:
     """A learner with the same model, whose columns are those of the new actions."""
     inner: Any = copy.deepcopy(innermost(learner.agent))
     if learner.problem.limits is not None or learner.problem.budgets:
-        vars(explorer_of(inner)).pop("rules", None)  # those of the new problem follow
-    said = ["what was learned is kept"]
+        explorer_of(inner).rules = None  # those of the new problem follow
+    sentences = ["what was learned is kept"]
     old, new = learner.problem.actions, problem.actions
     if isinstance(old, tuple) and isinstance(new, tuple) and learner.action_encoder is None:
         stay = [name for name in old if name in new]
@@ -86,11 +86,11 @@ def _kept(learner: Learner, problem: Problem) -> tuple[Learner, list[str]]:
                 f"{listed(map(repr, new))}; for other actions, create a new log"
             )
         if old != new:
-            said = _move(inner, old, new)
+            sentences = _move(inner, old, new)
     following = Learner(problem, inner, features=learner.features)
     following.encoder = copy.deepcopy(learner.encoder)
     following.action_encoder = copy.deepcopy(learner.action_encoder)
-    return following, said
+    return following, sentences
 
 
 def _move(agent: Any, old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
@@ -114,13 +114,13 @@ def _move(agent: Any, old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
         oracle.grow(len(old) + len(added))
         oracle.take(places)
     retired = [name for name in old if name not in new]
-    said = [f"what was learned of {_words([n for n in old if n in new])} is kept"]
+    sentences = [f"what was learned of {_words([n for n in old if n in new])} is kept"]
     if added:
-        said.append(f"{_words(added)} {'is' if len(added) == 1 else 'are'} new and "
+        sentences.append(f"{_words(added)} {'is' if len(added) == 1 else 'are'} new and "
                     f"start{'s' if len(added) == 1 else ''} unknown")  # fmt: skip
     if retired:
-        said.append(f"what was learned of {_words(retired)} is dropped")
-    return said
+        sentences.append(f"what was learned of {_words(retired)} is dropped")
+    return sentences
 
 
 def _what_loses_meaning(old: Problem, new: Problem) -> list[str]:
@@ -136,17 +136,18 @@ def _what_loses_meaning(old: Problem, new: Problem) -> list[str]:
     return changed
 
 
-def _untrained(agent: Any, problem: Problem, why: str) -> SquareCBG | None:
+def _untrained(agent: Any, problem: Problem, why: str) -> InformationDirected | None:
     """An agent of the same settings that has learned nothing; None for that of the problem."""
-    if not problem.informed or isinstance(agent, SquareCBUG):
+    if not problem.informed or isinstance(agent, OnPredictedGraph):
         return None
     made_here = isinstance(getattr(agent, "oracle", None), DefaultOracle | ActionFeatureOracle)
-    if not isinstance(agent, SquareCBG) or agent.schedule is not None or not made_here:
+    if not isinstance(agent, InformationDirected) or not made_here:
         raise ValueError(
-            f"`agent` must be given, as learning starts anew ({why} changed) and only SquareCBG() "
-            f"is made without settings; the log has {type(agent).__name__}"
+            f"`agent` must be given, as learning starts anew ({why} changed) and only "
+            "InformationDirected() is made without settings; the log has "
+            f"{type(agent).__name__}"
         )
-    return SquareCBG(method=agent.method)
+    return InformationDirected()
 
 
 def _accounts(learner: Learner) -> dict[tuple[str, str], Account]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import SquareCBUG
+from graphcb.agents import InformationDirected, OnPredictedGraph
 from graphcb.contexts import Encoder
 from graphcb.graph_oracles import Answers, EdgeCounts, GraphOracle, LogisticEdges, Thresholds
 from graphcb.graph_oracles.sides import as_kind
@@ -23,22 +23,23 @@ def check_features(features: Any) -> None:
         )
 
 
-def uninformed(agent: Any, problem: Problem, encoder: Encoder) -> SquareCBUG:
+def uninformed(agent: Any, problem: Problem, encoder: Encoder) -> OnPredictedGraph:
     """The agent with both oracles for the problem; itself if it has them."""
     if agent is None:
         hidden_price = isinstance(problem.reveals.unknown, str)
-        agent = SquareCBUG(learns_from="certain" if hidden_price else "revealed")
-    if not isinstance(agent, SquareCBUG):
+        learns_from: Any = "certain" if hidden_price else "revealed"
+        agent = OnPredictedGraph(InformationDirected(), learns_from=learns_from)
+    if not isinstance(agent, OnPredictedGraph):
         raise TypeError(
-            "`agent` must be a SquareCBUG, or left out, as the graph of this problem is not known "
-            f"beforehand, got {type(agent).__name__}"
+            "`agent` must be an OnPredictedGraph, such as SquareCBUG, or left out, as the graph "
+            f"of this problem is not known beforehand, got {type(agent).__name__}"
         )
     expected = graph_oracle_of(problem, encoder)
     if agent.graph_oracle is not None:
         _check_fits(agent.graph_oracle, expected, problem)
     if agent.graph_oracle is not None and agent.loss_oracle is not None:
         return agent
-    twin: SquareCBUG = copy.copy(agent)
+    twin: OnPredictedGraph = copy.copy(agent)
     if twin.graph_oracle is None:
         twin.graph_oracle = expected
     if twin.explorer.oracle is None:
@@ -60,7 +61,7 @@ def graph_oracle_of(problem: Problem, encoder: Encoder) -> GraphOracle:
 
 def predicted_graph(agent: Any, context: Any, actions: Any) -> FeedbackGraph:
     """The graph that an agent without one would explore."""
-    if not isinstance(agent, SquareCBUG):
+    if not isinstance(agent, OnPredictedGraph):
         raise TypeError(f"{type(agent).__name__} does not predict what actions reveal")
     return agent.predicted_graph(context, actions)
 

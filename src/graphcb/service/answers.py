@@ -1,4 +1,4 @@
-"""What clients get: structs that are written as JSON."""
+"""The answers to clients: structs that are sent as JSON."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ import msgspec
 
 from graphcb.decisions import Acknowledgement, Change, Decision, Versions
 from graphcb.decisions.decision import name_of
-from graphcb.decisions.encoding import FLOAT, decode, numbers
-from graphcb.decisions.identifiers import read_identifiers
+from graphcb.decisions.encoding import FLOAT, decode, numbers, read_identifiers
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.together import Together
@@ -17,8 +16,8 @@ from graphcb.problems import Problem
 class DecisionAnswer(msgspec.Struct):
     """A decision that is in the log.
 
-    `probabilities` are those of all actions of the round by name. `gamma` is null for an agent
-    without one. `model_version` counts the feedbacks that the model had learned from.
+    `probabilities` has all actions of the round by name. `gamma` is null for an agent without
+    one. `model_version` counts the feedback events that the model had learned from.
     """
 
     decision_id: str
@@ -36,7 +35,7 @@ class DecisionsAnswer(msgspec.Struct):
 
 
 class FeedbackAnswer(msgspec.Struct):
-    """The receipt for a feedback; `counted` is false if all of it was known."""
+    """The receipt for feedback; `counted` is false if all of it was known."""
 
     decision_id: str
     counted: bool
@@ -44,7 +43,7 @@ class FeedbackAnswer(msgspec.Struct):
 
 
 class LoggedAnswer(msgspec.Struct):
-    """A decision as it stands in the log, with the losses or rewards known so far, if any.
+    """A decision as it is in the log, with the losses or rewards known so far, if any.
 
     `made_at` is in seconds since 1970.
     """
@@ -62,7 +61,7 @@ class LoggedAnswer(msgspec.Struct):
 
 
 class ProblemAnswer(msgspec.Struct):
-    """The problem that is decided; `toml` is its file."""
+    """The current problem; `toml` is its file."""
 
     name: str
     actions: list[str] | str
@@ -73,7 +72,7 @@ class ProblemAnswer(msgspec.Struct):
 
 
 class VersionAnswer(msgspec.Struct):
-    """A version of the problem: from the event `position` on, `toml` was decided."""
+    """A version of the problem; it begins with the event `position`."""
 
     version: int
     position: int
@@ -83,13 +82,13 @@ class VersionAnswer(msgspec.Struct):
 
 
 class VersionsAnswer(msgspec.Struct):
-    """All versions of the problem; the last one decides."""
+    """All versions of the problem; the last one is the current one."""
 
     versions: list[VersionAnswer]
 
 
 class ChangeAnswer(msgspec.Struct):
-    """A new version, and what it keeps of what was learned, in sentences."""
+    """A new version; `said` tells in sentences what it keeps of what was learned."""
 
     version: int
     position: int
@@ -97,10 +96,10 @@ class ChangeAnswer(msgspec.Struct):
 
 
 class StatusAnswer(msgspec.Struct):
-    """How the service does; times are in seconds, `latency` since the start.
+    """Counts and latencies since the start; times are in seconds.
 
-    `role` is "alone", or "decider" or "learner" where many deciders share a log. `staleness` is how
-    many seconds of decisions and feedback their model may not know yet.
+    `role` is "alone", or "decider" or "trainer" where many deciders share a log; then `staleness`
+    is by how many seconds the model may be behind the log.
     """
 
     version: str
@@ -120,7 +119,7 @@ class StatusAnswer(msgspec.Struct):
 
 
 class ErrorDetail(msgspec.Struct):
-    """What was wrong with a request."""
+    """Why a request was refused or failed."""
 
     code: str
     message: str
@@ -136,39 +135,38 @@ def of_decision(decision: Decision) -> DecisionAnswer:
     """A decision of a policy with a problem, whose actions are names."""
     names: Any = decision.actions
     return DecisionAnswer(
-        decision.decision_id,
-        str(decision.action),
-        decision.probability,
-        dict(zip(names, decision.probabilities, strict=True)),
-        decision.gamma,
-        decision.model_version,
+        decision_id=decision.decision_id,
+        action=str(decision.action),
+        probability=decision.probability,
+        probabilities=dict(zip(names, decision.probabilities, strict=True)),
+        gamma=decision.gamma,
+        model_version=decision.model_version,
     )
 
 
 def of_receipt(receipt: Acknowledgement) -> FeedbackAnswer:
-    """The receipt for a feedback."""
+    """The receipt for feedback."""
     return FeedbackAnswer(receipt.decision_id, receipt.counted, receipt.message)
 
 
 def of_logged(found: Found, together: Together) -> LoggedAnswer:
     """A decision that was read back from the log."""
     row, graph = found.row, together.graph(found.row.graph)
-    names: Any = read_identifiers(row.actions, graph.n_actions).values
+    names = [str(name) for name in read_identifiers(row.actions, graph.n_actions).values]
     probabilities = numbers(row.probabilities, FLOAT).tolist()
     known = merge(found.parts, graph, together.storage.location)
+    feedback = {names[index]: part.loss for index, part in sorted(known.items())}
     return LoggedAnswer(
-        name_of(together.log_name, row),
-        row.position,
-        row.made_at,
-        _plain(decode(row.context)),
-        str(names[row.action]),
-        probabilities[row.action],
-        dict(zip(map(str, names), probabilities, strict=True)),
-        row.gamma,
-        row.model_version,
-        {str(names[index]): part.loss for index, part in sorted(known.items())}
-        if found.parts
-        else None,
+        decision_id=name_of(together.log_name, row),
+        position=row.position,
+        made_at=row.made_at,
+        context=_plain(decode(row.context)),
+        action=names[row.action],
+        probability=probabilities[row.action],
+        probabilities=dict(zip(names, probabilities, strict=True)),
+        gamma=row.gamma,
+        model_version=row.model_version,
+        feedback=feedback if found.parts else None,
     )
 
 
@@ -177,11 +175,11 @@ def of_versions(versions: Versions) -> VersionsAnswer:
     return VersionsAnswer(
         [
             VersionAnswer(
-                one.number,
-                one.position,
-                one.made_at,
-                one.note,
-                "" if one.problem is None else one.problem.to_toml(),
+                version=one.number,
+                position=one.position,
+                made_at=one.made_at,
+                note=one.note,
+                toml="" if one.problem is None else one.problem.to_toml(),
             )
             for one in versions
         ]
@@ -194,10 +192,14 @@ def of_change(change: Change) -> ChangeAnswer:
 
 
 def of_problem(problem: Problem) -> ProblemAnswer:
-    """A problem, and its file."""
-    actions = list(problem.actions) if isinstance(problem.actions, tuple) else problem.actions
+    """A problem and its file."""
     return ProblemAnswer(
-        problem.name, actions, problem.feedback, problem.range, problem.features, problem.to_toml()
+        name=problem.name,
+        actions=list(problem.actions) if isinstance(problem.actions, tuple) else problem.actions,
+        feedback=problem.feedback,
+        range=problem.range,
+        features=problem.features,
+        toml=problem.to_toml(),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a client is told when a request is not answered: a status, a code and a sentence."""
+"""Errors as clients see them: a status, a code and a message."""
 
 import logging
 from typing import Any
@@ -27,7 +27,7 @@ RETRY = ((b"retry-after", b"1"),)
 
 
 class Refused(Exception):  # noqa: N818 - what happened to the request
-    """A request that gets no answer but this status and this sentence."""
+    """A request is refused with this status and this message."""
 
     def __init__(self, status: int, message: str, headers: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Refused(Exception):  # noqa: N818 - what happened to the request
 
 
 def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
-    """The library's own text where the request may be `at_fault`; nothing of a stack otherwise."""
+    """The library's message if the request may be `at_fault`; no internals otherwise."""
     if isinstance(problem, Refused):
         return problem
     if isinstance(problem, msgspec.DecodeError | UnicodeDecodeError):
@@ -50,7 +50,7 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
     if at_fault and is_refusal(problem) and not isinstance(problem, StaleSnapshot):
         return Refused(404 if isinstance(problem, LookupError) else 400, str(problem))
     if isinstance(problem, StaleSnapshot):
-        return Refused(503, "the learner is behind, or there is none; try again", RETRY)
+        return Refused(503, "the trainer is behind, or there is none; try again", RETRY)
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
         return Refused(503, "the log cannot be written at the moment; try again", RETRY)
@@ -59,8 +59,8 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
 
 
 def is_refusal(problem: BaseException) -> bool:
-    """Whether one request is refused, and others in its transaction are not concerned."""
-    if isinstance(problem, FileError | KeyError | IndexError):  # the log, or a mistake of ours
+    """Whether only this request is refused, and the others in its transaction stay."""
+    if isinstance(problem, FileError | KeyError | IndexError):  # the log, or a bug
         return False
     refusals = Refused | ValueError | TypeError | LookupError | RecursionError | StaleSnapshot
     return isinstance(problem, refusals)

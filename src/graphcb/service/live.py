@@ -1,7 +1,7 @@
-"""What the page shows, as JSON: the log's tally and the service's own numbers."""
+"""/v1/live: the tally of the log and the service's own numbers, as the page shows them."""
 
-import math
 import time
+from collections import Counter
 
 import numpy as np
 
@@ -9,116 +9,123 @@ from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.judged import Judge
 from graphcb.service.live_answers import (
-    ActionAnswer,
-    CurveAnswer,
-    ExplorationAnswer,
+    ActionShown,
+    CurveShown,
+    EstimatesShown,
+    ExplorationShown,
     FeedbackShown,
-    GraphAnswer,
-    LatencyAnswer,
+    GraphShown,
     LiveAnswer,
-    ValueAnswer,
+    LogShown,
+    RequestsShown,
+    ServiceShown,
+    ValueShown,
     VersionShown,
-    WindowsAnswer,
+    VersionsShown,
+    WindowsShown,
 )
-from graphcb.service.metrics import Metrics
+from graphcb.service.metrics import Metrics, status_of
 from graphcb.service.standing import rules_of
-from graphcb.service.status import status_of
 from graphcb.service.tally import NAMED, LiveTally
 from graphcb.service.units import Units
 from graphcb.service.watching import Watch
 
 MOST_IN_GRAPH = 24  # actions
 MOST_VERSIONS = 10  # in the table
+RECENT = 5  # windows
 NOT_ESTIMATED = (
-    "How likely each loss was to be revealed is learned in this problem, so that losses cannot be "
-    "weighed as they come. graphcb log summary LOG replays the log and estimates them."
+    "This problem learns how likely each loss is to be revealed, so losses cannot be weighted as "
+    "they arrive. graphcb log summary LOG replays the log and estimates them."
 )
 WATCHED = ("/v1/decisions", "/v1/decisions/{id}/feedback", "/personalizer/v1.0/rank")
 
 
 def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
     """The state of the service at this moment."""
-    tally, judge, status = watch.tally, watch.tally.judge, status_of(desk, metrics)
-    problem = tally.problem
-    units = Units(problem)
-    means = judge.means()
-    best = units.best(means)
-    rule = None if problem.baseline is None else str(problem.baseline["action"])
-    rule = rule if rule in judge.actions else None
+    tally = watch.tally
+    problem, units = tally.problem, Units(tally.problem)
+    rule = None if problem.baseline is None else problem.baseline.action
+    rule = rule if rule in tally.judge.actions else None
     return LiveAnswer(
-        problem.name,
-        problem.unit,
-        status.version,
-        status.uptime,
-        time.time(),
-        status.n_events,
-        max(watch.first, tally.version.position),
-        watch.position,
-        status.model_version,
-        tally.n,
-        judge.n,
-        tally.version.number,
-        len(watch.versions),
-        _versions(watch),
-        "" if tally.has_estimates else NOT_ESTIMATED,
-        units.value("this policy", judge.policy()),
-        None if rule is None else units.value(rule, judge.constant(rule)),
-        None if best is None else units.value(best, judge.constant(best)),
-        None if rule is None else units.gain(rule, judge.excess(rule)),
-        None if best is None else units.gain(best, judge.excess(best)),
-        _curve(judge, units, rule, best),
-        _actions(tally, units),
-        _windows(tally),
-        _exploration(tally, units),
-        _feedback(tally),
-        rules_of(problem, tally, units, rule),
-        _graph(problem),
-        _requests(metrics),
-        status.waiting,
-        status.jobs_per_commit,
+        name=problem.name,
+        unit=problem.unit,
+        now=time.time(),
+        log=_log(watch, desk),
+        versions=_versions(watch),
+        estimates=_estimates(tally, units, rule),
+        actions=_actions(tally, units),
+        windows=_windows(tally),
+        exploration=_exploration(tally, units),
+        feedback=_feedback(tally),
+        rules=rules_of(problem, tally, units, rule),
+        graph=_graph(problem),
+        service=_service(desk, metrics),
     )
 
 
-def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> CurveAnswer:
-    points = list(judge.points)
-    ends = [[units.low + units.width * float(end) for end in point[2]] for point in points]
+def _log(watch: Watch, desk: Desk) -> LogShown:
+    return LogShown(
+        n_events=desk.position,
+        first_event=max(watch.first, watch.tally.version.position),
+        seen_event=watch.position,
+        n_decisions=watch.tally.n,
+        n_settled=watch.tally.judge.n,
+        model_version=desk.model_version,
+    )
+
+
+def _estimates(tally: LiveTally, units: Units, rule: str | None) -> EstimatesShown:
+    judge = tally.judge
+    best = units.best(judge.means())
+    return EstimatesShown(
+        missing="" if tally.has_estimates else NOT_ESTIMATED,
+        policy=units.value("this policy", judge.policy()),
+        baseline=None if rule is None else units.value(rule, judge.constant(rule)),
+        best=None if best is None else units.value(best, judge.constant(best)),
+        gain_on_baseline=None if rule is None else units.gain(rule, judge.excess(rule)),
+        gain_on_best=None if best is None else units.gain(best, judge.excess(best)),
+        curve=_curve(judge, units, rule, best),
+    )
+
+
+def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> CurveShown:
+    points = judge.curve.values
+    ends = [[units.low + units.width * float(end) for end in point[1]] for point in points]
 
     def line(name: str | None) -> list[float | None]:
         if name is None:
             return [None] * len(points)
         row = 2 + judge.actions.index(name)
-        return [units.at(float(point[1][row])) for point in points]
+        return [units.at(float(point[0][row])) for point in points]
 
-    return CurveAnswer(
-        [point[0] for point in points],
-        [units.at(float(point[1][0])) for point in points],
-        [pair[0] for pair in ends],
-        [pair[1] for pair in ends],
-        line(rule),
-        line(best),
+    return CurveShown(
+        decisions=judge.curve.counts,
+        mean=[units.at(float(point[0][0])) for point in points],
+        lower=[pair[0] for pair in ends],
+        upper=[pair[1] for pair in ends],
+        baseline=line(rule),
+        best=line(best),
     )
 
 
-def _actions(tally: LiveTally, units: Units) -> list[ActionAnswer]:
-    recent: dict[str, int] = {}
-    for window in tally.windows[-5:]:
-        for name, count in window.played.items():
-            recent[name] = recent.get(name, 0) + count
-    n_recent, judge = max(1, sum(window.n for window in tally.windows[-5:])), tally.judge
-    judged = judge.actions if tally.has_estimates else ()
+def _actions(tally: LiveTally, units: Units) -> list[ActionShown]:
+    last, judge = tally.windows[-RECENT:], tally.judge
+    recent = sum((window.played for window in last), Counter())
+    n_recent = max(1, sum(window.n for window in last))
+    estimated = judge.actions if tally.has_estimates else ()
     names = judge.actions or [name for name, _ in tally.played.most_common(2 * NAMED)]
     return [
-        ActionAnswer(
-            name,
-            tally.played[name] / max(1, tally.n),
-            recent.get(name, 0) / n_recent,
-            units.value(name, judge.constant(name)) if name in judged else None,
+        ActionShown(
+            name=name,
+            share=tally.played[name] / max(1, tally.n),
+            recent=recent[name] / n_recent,
+            value=units.value(name, judge.constant(name)) if name in estimated else None,
         )
         for name in names
     ]
 
 
-def _windows(tally: LiveTally) -> WindowsAnswer:
+def _windows(tally: LiveTally) -> WindowsShown:
     windows = tally.windows[:-1] if tally.last_is_short else tally.windows
     names = [name for name, _ in tally.played.most_common(NAMED)]
     fixed = tally.problem.actions
@@ -133,58 +140,61 @@ def _windows(tally: LiveTally) -> WindowsAnswer:
         rest = 1.0 - np.array(list(shares.values())).sum(axis=0)
         shares["others"] = np.maximum(rest, 0.0).tolist()
     explored = [window.explored / n for window, n in zip(windows, sizes, strict=True)]
-    return WindowsAnswer(np.cumsum(sizes).tolist(), shares, explored)
+    return WindowsShown(np.cumsum(sizes).tolist(), shares, explored)
 
 
-def _exploration(tally: LiveTally, units: Units) -> ExplorationAnswer:
-    last = tally.windows[-5:]
-    n = max(1, sum(window.n for window in last))
-    recent = sum(window.explored for window in last) / n
+def _exploration(tally: LiveTally, units: Units) -> ExplorationShown:
+    last = tally.windows[-RECENT:]
+    n_recent = max(1, sum(window.n for window in last))
     gain = units.gain("exploration", tally.judge.excess())
     cost = None if gain.mean is None else 0.0 - gain.mean
-    shown = ValueAnswer("exploration", cost, -gain.upper, -gain.lower, gain.unseen)
-    return ExplorationAnswer(tally.explored / max(1, tally.n), recent, shown)
-
-
-def _feedback(tally: LiveTally) -> FeedbackShown:
-    waits = "waiting" in (tally.problem.defaults or {})
-    return FeedbackShown(
-        tally.n_expected,
-        tally.n_answered,
-        tally.n_by_default if waits else None,
-        tally.n_replaced,
-        tally.n_open,
-        tally.delay(0.5),
-        tally.delay(0.9),
+    return ExplorationShown(
+        share=tally.explored / max(1, tally.n),
+        recent=sum(window.explored for window in last) / n_recent,
+        cost=ValueShown("exploration", cost, -gain.upper, -gain.lower, gain.unseen),
     )
 
 
-def _versions(watch: Watch) -> list[VersionShown]:
+def _feedback(tally: LiveTally) -> FeedbackShown:
+    defaults = tally.problem.defaults
+    waits = defaults is not None and defaults.waiting is not None
+    return FeedbackShown(
+        expected=tally.n_expected,
+        answered=tally.n_answered,
+        by_default=tally.n_by_default if waits else None,
+        replaced=tally.n_replaced,
+        waiting=tally.n_open,
+        delay_p50=tally.delay(0.5),
+        delay_p90=tally.delay(0.9),
+    )
+
+
+def _versions(watch: Watch) -> VersionsShown:
     """The last versions, newest first, with what was seen of them."""
-    found = []
+    last = []
     for version in reversed(list(watch.versions)[-MOST_VERSIONS:]):
         if version.problem is None:
             continue
-        now = version.number == watch.tally.version.number
-        seen = watch.tally.result() if now else watch.finished.get(version.number)
+        is_counted = version.number == watch.tally.version.number
+        seen = watch.tally.result() if is_counted else watch.finished.get(version.number)
         value = None
         if seen is not None and seen.policy is not None:
             value = Units(version.problem).value("policy", seen.policy)
-        found.append(
+        last.append(
             VersionShown(
-                version.number,
-                version.made_at,
-                version.note,
-                version.problem.unit,
-                None if seen is None else seen.n,
-                seen is not None and seen.is_whole,
-                value,
+                number=version.number,
+                since=version.made_at,
+                note=version.note,
+                unit=version.problem.unit,
+                n_decisions=None if seen is None else seen.n,
+                is_whole=seen is not None and seen.is_whole,
+                value=value,
             )
         )
-    return found
+    return VersionsShown(counted=watch.tally.version.number, n=len(watch.versions), last=last)
 
 
-def _graph(problem: Problem) -> GraphAnswer | None:
+def _graph(problem: Problem) -> GraphShown | None:
     if not isinstance(problem.actions, tuple) or problem.reveals.each_round:
         return None
     if len(problem.actions) > MOST_IN_GRAPH:
@@ -197,19 +207,26 @@ def _graph(problem: Problem) -> GraphAnswer | None:
             [None if may and not certain else certain for may, certain in zip(*pair, strict=True)]
             for pair in zip(rows, sure_rows.tolist(), strict=True)
         ]
-    return GraphAnswer(list(problem.actions), rows)
+    return GraphShown(list(problem.actions), rows)
 
 
-def _requests(metrics: Metrics) -> list[LatencyAnswer]:
-    found = []
-    for path in WATCHED:
-        counts = {status: n for (route, status), n in metrics.answers.items() if route == path}
-        if not counts:
-            continue
-        latencies = metrics.latencies[path]
-        ends = (latencies.quantile(share) for share in (0.5, 0.99))
-        p50, p99 = (end if math.isfinite(end) else None for end in ends)
-        refused = sum(n for status, n in counts.items() if 400 <= status < 500)
-        failed = sum(n for status, n in counts.items() if status >= 500)
-        found.append(LatencyAnswer(path, sum(counts.values()), refused, failed, p50, p99))
-    return found
+def _service(desk: Desk, metrics: Metrics) -> ServiceShown:
+    status = status_of(desk, metrics)
+    return ServiceShown(
+        version=status.version,
+        uptime=status.uptime,
+        waiting=status.waiting,
+        jobs_per_commit=status.jobs_per_commit,
+        requests=[
+            RequestsShown(
+                path=path,
+                requests=sum(counts.values()),
+                refused=sum(n for code, n in counts.items() if code.startswith("4")),
+                failed=sum(n for code, n in counts.items() if code.startswith("5")),
+                p50=status.latency[path].get("p50"),
+                p99=status.latency[path].get("p99"),
+            )
+            for path in WATCHED
+            if (counts := status.requests.get(path))
+        ],
+    )

@@ -3,11 +3,11 @@
 import msgspec
 
 
-class ValueAnswer(msgspec.Struct):
-    """A mean in the problem's units, null if too little of it can be seen, and its interval.
+class ValueShown(msgspec.Struct):
+    """A mean in the problem's units and its interval, which holds with 95 % at all times at once.
 
-    The interval holds with 95 % at all times at once, and `unseen` is the share of decisions in
-    which the loss could not have been revealed.
+    The mean is null if nothing was seen of it, or if a share of it, `unseen`, could not have been
+    revealed; the interval counts this share at both ends of the range.
     """
 
     name: str
@@ -17,7 +17,45 @@ class ValueAnswer(msgspec.Struct):
     unseen: float
 
 
-class CurveAnswer(msgspec.Struct):
+class LogShown(msgspec.Struct):
+    """How far the log has been counted: from after `first_event` to `seen_event` of `n_events`.
+
+    `n_settled` decisions have all the feedback that estimates need.
+    """
+
+    n_events: int
+    first_event: int
+    seen_event: int
+    n_decisions: int
+    n_settled: int
+    model_version: int
+
+
+class VersionShown(msgspec.Struct):
+    """A version of the problem, and what was seen of it, null if nothing was.
+
+    `is_whole` says that no decision was passed over. There is no `value` where the problem learns
+    what is revealed.
+    """
+
+    number: int
+    since: float
+    note: str
+    unit: str
+    n_decisions: int | None
+    is_whole: bool
+    value: ValueShown | None
+
+
+class VersionsShown(msgspec.Struct):
+    """The last of `n` versions, newest first; all other numbers are those of version `counted`."""
+
+    counted: int
+    n: int
+    last: list[VersionShown]
+
+
+class CurveShown(msgspec.Struct):
     """Means after `decisions` settled decisions; the interval is that of the policy."""
 
     decisions: list[int]
@@ -28,36 +66,51 @@ class CurveAnswer(msgspec.Struct):
     best: list[float | None]
 
 
-class ActionAnswer(msgspec.Struct):
-    """How often an action was played, of all and of late, and what playing it always would be."""
+class EstimatesShown(msgspec.Struct):
+    """Means of the policy, the baseline and the best action, and gains: positive is better.
+
+    If nothing can be estimated, `missing` says why; it is empty otherwise.
+    """
+
+    missing: str
+    policy: ValueShown
+    baseline: ValueShown | None
+    best: ValueShown | None
+    gain_on_baseline: ValueShown | None
+    gain_on_best: ValueShown | None
+    curve: CurveShown
+
+
+class ActionShown(msgspec.Struct):
+    """How often an action was played, of all and of recent decisions, and its value if always."""
 
     name: str
     share: float
     recent: float
-    value: ValueAnswer | None
+    value: ValueShown | None
 
 
-class WindowsAnswer(msgspec.Struct):
-    """Shares of actions, and of exploration, in windows that end after `decisions` decisions."""
+class WindowsShown(msgspec.Struct):
+    """Shares of actions and of exploration, in windows that end after `decisions` decisions."""
 
     decisions: list[int]
     shares: dict[str, list[float]]
     explored: list[float]
 
 
-class ExplorationAnswer(msgspec.Struct):
-    """How likely actions other than the most likely one were, and what that costs a decision."""
+class ExplorationShown(msgspec.Struct):
+    """The probability of actions other than the most likely one, and what they cost."""
 
     share: float
     recent: float
-    cost: ValueAnswer
+    cost: ValueShown
 
 
 class FeedbackShown(msgspec.Struct):
     """Decisions that reveal something, how many have feedback, and how long it took.
 
     `by_default` have the default after waiting and no feedback, null if the problem has none; of
-    those with feedback, `replaced` had been judged by the default before it came.
+    those with feedback, `replaced` had the default before it came.
     """
 
     expected: int
@@ -81,31 +134,15 @@ class RuleAnswer(msgspec.Struct):
     held: bool | None
 
 
-class GraphAnswer(msgspec.Struct):
-    """Which action reveals which: row played, column revealed; null if that is learned."""
+class GraphShown(msgspec.Struct):
+    """Which action reveals which: row played, column revealed; null where that is learned."""
 
     actions: list[str]
     matrix: list[list[float | None]]
 
 
-class VersionShown(msgspec.Struct):
-    """A version of the problem, and what was seen of it, null if nothing was.
-
-    `is_whole` says that no decision was passed over. There is no `value` where what is revealed
-    is learned.
-    """
-
-    number: int
-    since: float
-    note: str
-    unit: str
-    n_decisions: int | None
-    is_whole: bool
-    value: ValueAnswer | None
-
-
-class LatencyAnswer(msgspec.Struct):
-    """Requests of a path, refusals and failures among them, and upper ends of latencies."""
+class RequestsShown(msgspec.Struct):
+    """Requests to a path, how many were refused or failed, and upper bounds of latencies."""
 
     path: str
     requests: int
@@ -115,41 +152,29 @@ class LatencyAnswer(msgspec.Struct):
     p99: float | None
 
 
-class LiveAnswer(msgspec.Struct):
-    """All that the page shows. Gains are positive where the policy is better.
+class ServiceShown(msgspec.Struct):
+    """The process itself."""
 
-    The tally is that of version `problem_version`, begins after event `first_event` and has come
-    to `seen_event` of `n_events`. `versions` are the last of `n_versions`, newest first. If there
-    are no estimates, `not_estimated` says why, and is empty otherwise.
-    """
+    version: str
+    uptime: float
+    waiting: int
+    jobs_per_commit: float
+    requests: list[RequestsShown]
+
+
+class LiveAnswer(msgspec.Struct):
+    """All numbers of the page."""
 
     name: str
     unit: str
-    version: str
-    uptime: float
     now: float
-    n_events: int
-    first_event: int
-    seen_event: int
-    model_version: int
-    n_decisions: int
-    n_settled: int
-    problem_version: int
-    n_versions: int
-    versions: list[VersionShown]
-    not_estimated: str
-    policy: ValueAnswer
-    baseline: ValueAnswer | None
-    best: ValueAnswer | None
-    gain_on_baseline: ValueAnswer | None
-    gain_on_best: ValueAnswer | None
-    curve: CurveAnswer
-    actions: list[ActionAnswer]
-    windows: WindowsAnswer
-    exploration: ExplorationAnswer
+    log: LogShown
+    versions: VersionsShown
+    estimates: EstimatesShown
+    actions: list[ActionShown]
+    windows: WindowsShown
+    exploration: ExplorationShown
     feedback: FeedbackShown
     rules: list[RuleAnswer]
-    graph: GraphAnswer | None
-    requests: list[LatencyAnswer]
-    waiting: int
-    jobs_per_commit: float
+    graph: GraphShown | None
+    service: ServiceShown

@@ -1,10 +1,12 @@
-"""Requests counted and timed as they are answered, and shown in Prometheus' text format."""
+"""Counts and latencies of the service itself: for /v1/status, and in Prometheus' text format."""
 
+import math
 import time
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
+from graphcb.service.answers import StatusAnswer
 from graphcb.service.desk import Desk
 
 # Upper ends of the buckets of latencies, in seconds.
@@ -24,7 +26,7 @@ class Latencies:
         self.total += seconds
 
     def quantile(self, share: float) -> float:
-        """The upper end of the bucket in which this share is reached; the last is open."""
+        """The upper end of the bucket in which this share is reached; infinite for the last."""
         wanted, seen = share * sum(self.counts), 0
         for end, count in zip((*BUCKETS, float("inf")), self.counts, strict=True):
             seen += count
@@ -34,7 +36,7 @@ class Latencies:
 
 
 class Metrics:
-    """What was asked and answered since the start, by route."""
+    """Answers since the start, by route."""
 
     def __init__(self) -> None:
         self.started = time.time()
@@ -51,7 +53,7 @@ class Metrics:
         latencies.add(seconds)
 
     def to_text(self, desk: Desk) -> bytes:
-        """All of it for Prometheus."""
+        """The text that Prometheus reads."""
         from prometheus_client import generate_latest
         from prometheus_client.registry import CollectorRegistry
 
@@ -60,12 +62,45 @@ class Metrics:
         return generate_latest(registry)
 
 
+def status_of(desk: Desk, metrics: Metrics) -> StatusAnswer:
+    """Events, requests and latencies; quantiles beyond the last bucket are left out."""
+    from graphcb import __version__  # the package imports this room's neighbours
+
+    requests: dict[str, dict[str, int]] = {}
+    for (route, status), count in metrics.answers.items():
+        requests.setdefault(route, {})[str(status)] = count
+    latency = {
+        route: {
+            name: end
+            for name, share in (("p50", 0.5), ("p99", 0.99))
+            if math.isfinite(end := latencies.quantile(share))
+        }
+        for route, latencies in metrics.latencies.items()
+    }
+    return StatusAnswer(
+        version=__version__,
+        uptime=time.time() - metrics.started,
+        n_events=desk.position,
+        n_decisions=desk.n_decisions,
+        n_feedbacks=desk.model_version,
+        model_version=desk.model_version,
+        problem_version=len(desk.versions),
+        waiting=desk.n_waiting,
+        commits=desk.n_commits,
+        jobs_per_commit=desk.n_jobs / desk.n_commits if desk.n_commits else 0.0,
+        requests=requests,
+        latency=latency,
+        role=desk.role,
+        staleness=desk.staleness,
+    )
+
+
 class _Collector:
     def __init__(self, metrics: Metrics, desk: Desk) -> None:
         self._metrics, self._desk = metrics, desk
 
     def collect(self) -> Iterator[Any]:
-        """One family of metrics after the other."""
+        """The families of metrics."""
         from prometheus_client.core import (
             CounterMetricFamily,
             GaugeMetricFamily,
@@ -89,21 +124,17 @@ class _Collector:
                 buckets.append((str(end), seen))
             seconds.add_metric([route], buckets, sum_value=latencies.total)
         yield seconds
-        yield CounterMetricFamily(
-            "graphcb_decisions", "Decisions in the log.", value=desk.n_decisions
-        )
-        yield CounterMetricFamily(
-            "graphcb_feedbacks", "Feedbacks in the log.", value=desk.model_version
-        )
-        yield CounterMetricFamily("graphcb_commits", "Transactions.", value=desk.n_commits)
-        yield GaugeMetricFamily(
-            "graphcb_problem_version", "Version of the problem.", value=len(desk.versions)
-        )
-        if desk.staleness is not None:
-            yield GaugeMetricFamily(
-                "graphcb_staleness_seconds", "What the model may have missed.", value=desk.staleness
-            )
-        yield GaugeMetricFamily("graphcb_waiting", "Requests that wait.", value=desk.n_waiting)
-        yield GaugeMetricFamily(
-            "graphcb_start_time_seconds", "When the service started.", value=metrics.started
-        )
+        for name, text, count in (
+            ("graphcb_decisions", "Decisions in the log.", desk.n_decisions),
+            ("graphcb_feedbacks", "Feedback in the log.", desk.model_version),
+            ("graphcb_commits", "Transactions.", desk.n_commits),
+        ):
+            yield CounterMetricFamily(name, text, value=count)
+        for name, text, value in (
+            ("graphcb_problem_version", "Version of the problem.", len(desk.versions)),
+            ("graphcb_staleness_seconds", "How far the model may be behind.", desk.staleness),
+            ("graphcb_waiting", "Requests without an answer yet.", desk.n_waiting),
+            ("graphcb_start_time_seconds", "When the service started.", metrics.started),
+        ):
+            if value is not None:
+                yield GaugeMetricFamily(name, text, value=value)

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from graphcb.service.errors import Refused
-from graphcb.service.routes import Answer, Call, Route
+from graphcb.service.routing import Call, Content
 
 KINDS = {
     ".html": b"text/html; charset=utf-8",
@@ -29,13 +29,30 @@ HEADERS = (
 )
 
 
-def routes() -> list[Route]:
-    """The page and its files, which need no key: what they show does."""
-    return [Route("GET", "/", "", _show_page), Route("GET", "/page/{id}", "", _show_file)]
+async def show_page(call: Call) -> Content:
+    """The page; without the chart library it says in place of each chart what is missing."""
+    page = _own("index.html")
+    if chart_library() is None:
+        return page._replace(content=page.content.replace(SCRIPT, b""))
+    return page
+
+
+async def show_file(call: Call) -> Content:
+    """A script, a style or a picture of the page."""
+    if call.name == CHARTS:
+        path = chart_library()
+        if path is None:
+            raise Refused(
+                404, "the package dygraphs is not installed: pip install 'graphcb[serve]'"
+            )
+        return Content(path.read_bytes(), KINDS[".js"], HEADERS)
+    if call.name not in FILES:
+        raise Refused(404, "the page has no such file")
+    return _own(call.name)
 
 
 def chart_library() -> Path | None:
-    """Where the installed package dygraphs keeps its JavaScript."""
+    """The JavaScript file of the installed package dygraphs."""
     found = find_spec("dygraphs")
     if found is None or found.origin is None:
         return None
@@ -43,26 +60,6 @@ def chart_library() -> Path | None:
     return path if path.is_file() else None
 
 
-async def _show_page(call: Call) -> Answer:
-    page = _own("index.html")
-    if chart_library() is None:  # the page then says that charts need it
-        return page._replace(content=page.content.replace(SCRIPT, b""))
-    return page
-
-
-async def _show_file(call: Call) -> Answer:
-    if call.name == CHARTS:
-        path = chart_library()
-        if path is None:
-            raise Refused(
-                404, "the package dygraphs is not installed: pip install 'graphcb[serve]'"
-            )
-        return Answer(200, path.read_bytes(), KINDS[".js"], HEADERS)
-    if call.name not in FILES:
-        raise Refused(404, "the page has no such file")
-    return _own(call.name)
-
-
-def _own(name: str) -> Answer:
+def _own(name: str) -> Content:
     content = (files("graphcb.service") / "page" / name).read_bytes()
-    return Answer(200, content, KINDS[Path(name).suffix], HEADERS)
+    return Content(content, KINDS[Path(name).suffix], HEADERS)

@@ -1,4 +1,4 @@
-"""What clients send: JSON read into structs, and from these the rounds of a policy."""
+"""The bodies of requests as structs, and the rounds and problems that are made from them."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.problems.reveals import read_reveals
 from graphcb.problems.toml import read_tables
+from graphcb.service.admission import RequestLimits
 from graphcb.service.errors import Refused
-from graphcb.service.guards import RequestLimits
 
 Plain = str | int | float | bool | None
 
@@ -24,12 +24,12 @@ def _no_context() -> msgspec.Raw:
 
 
 class DecisionRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A round to be decided.
+    """A round to decide on.
 
-    `context` holds features by name (objects may hold objects), a row of numbers, a text, or
-    nothing. `actions` are names, or features by name; the problem gives them if they are left
-    out. `reveals` is what this round's actions reveal, where that is not the problem's: as in
-    the problem file, or a matrix whose row is played and whose column is revealed.
+    `context` is an object with features by name (which may be nested), a row of numbers, a text,
+    or null. `actions` are names, or an object with the features of each; by default they are the
+    problem's. `reveals` is what this round's actions reveal, by default what the problem says: as
+    in the problem file, or a matrix whose row is played and whose column is revealed.
     """
 
     context: msgspec.Raw = msgspec.field(default_factory=_no_context)
@@ -38,90 +38,68 @@ class DecisionRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DecisionsRequest(DecisionRequest):
-    """A round, or several in `decisions`, which are all decided or none."""
+    """A round, or a batch of rounds in `decisions`, of which all are decided or none."""
 
     decisions: list[DecisionRequest] | None = None
 
 
 class FeedbackRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """What a decision revealed, by the actions' names: losses or rewards, as the problem has."""
+    """What a decision revealed, by action: losses or rewards, whichever the problem has."""
 
     losses: dict[str, float] | None = None
     rewards: dict[str, float] | None = None
 
 
 class ProblemRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The problem to decide from now on, as the text of its TOML file, and why."""
+    """The new problem, as the text of its TOML file, and a note on why it changes."""
 
     toml: str
     note: str = ""
 
 
 class RollbackRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The version whose problem and model are to decide again, and why."""
+    """The version whose problem and model return, and a note on why."""
 
     version: int
     note: str = ""
 
 
-_DECISIONS = msgspec.json.Decoder(DecisionsRequest)
-_FEEDBACK = msgspec.json.Decoder(FeedbackRequest)
-_PROBLEM = msgspec.json.Decoder(ProblemRequest)
-_ROLLBACK = msgspec.json.Decoder(RollbackRequest)
 _FLAT = msgspec.json.Decoder(dict[str, Plain])
 _ANY = msgspec.json.Decoder(Any)
+_SAMPLES = {"number": 1.5, "category": "red", "text": "a few words of text"}
 
 
-def read_decisions(body: bytes) -> DecisionsRequest:
-    """The rounds in a body."""
-    return _DECISIONS.decode(body)
-
-
-def read_problem(body: bytes) -> tuple[Problem, str]:
-    """A problem that a client sends, and a note; it cannot name files of this machine."""
-    request = _PROBLEM.decode(body)
+def as_problem(request: ProblemRequest) -> Problem:
+    """The problem that a client sends, which must not name files of this machine."""
     if "file" in read_tables(request.toml).get("reveals", {}):
-        raise ValueError("`toml` must hold the graph itself, got the name of a file in [reveals]")
-    return Problem.from_toml(request.toml), request.note
-
-
-def read_rollback(body: bytes) -> RollbackRequest:
-    """Which version is to decide again."""
-    return _ROLLBACK.decode(body)
-
-
-def read_feedback(body: bytes) -> FeedbackRequest:
-    """The losses or rewards in a body."""
-    return _FEEDBACK.decode(body)
+        raise ValueError("`toml` must contain the graph, got the name of a file in [reveals]")
+    return Problem.from_toml(request.toml)
 
 
 def values_in(request: FeedbackRequest, problem: Problem) -> dict[str, float]:
-    """The losses or rewards of a request, in the problem's word."""
-    given = {"losses": request.losses, "rewards": request.rewards}
-    values = given.pop(problem.feedback)
-    if values is None or any(other is not None for other in given.values()):
-        word = problem.feedback
+    """The losses or the rewards of a request, whichever the problem has."""
+    values, other = request.losses, request.rewards
+    if problem.feedback == "rewards":
+        values, other = other, values
+    if values is None or other is not None:
         raise ValueError(
-            f"`{word}` must be given for this problem, {{action: {problem.unit}, ...}}, and "
-            f"nothing else; {{}} means that nothing was seen"
+            f"`{problem.feedback}` must be given for this problem, {{action: {problem.unit}, "
+            f"...}}, and nothing else; {{}} means that nothing was seen"
         )
     return values
 
 
-def as_rounds(
-    request: DecisionsRequest, problem: Problem, limits: RequestLimits
-) -> tuple[list[NewRound], bool]:
-    """The rounds of a request, and whether they are several."""
-    if request.decisions is None:
-        return [as_round(request, problem, limits)], False
+def as_batch(request: DecisionsRequest, problem: Problem, limits: RequestLimits) -> list[NewRound]:
+    """The rounds of a request with several."""
+    rounds = request.decisions or []
     if bytes(request.context) != b"null" or request.actions or request.reveals:
         raise ValueError("`decisions` must stand alone: put context, actions and reveals into each")
-    check_size("decisions", len(request.decisions), limits.batch)
-    rounds = [as_round(one, problem, limits) for one in request.decisions]
+    check_size("decisions", len(rounds), limits.batch)
+    batch = [as_round(one, problem, limits) for one in rounds]
     n_fixed = len(problem.actions) if problem.has_fixed_actions else 0
-    n_actions = sum(n_fixed if one.actions is None else len(one.actions) for one in rounds)
+    n_actions = sum(n_fixed if one.actions is None else len(one.actions) for one in batch)
     check_size("actions of all decisions together", n_actions, limits.in_all)
-    return rounds, True
+    return batch
 
 
 def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) -> NewRound:
@@ -140,7 +118,7 @@ def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) 
 
 
 def as_context(content: bytes, limits: RequestLimits) -> Any:
-    """A context from its JSON, which is logged as it came where nothing has to be flattened."""
+    """A context from its JSON, whose bytes are logged as they are if it is a flat object."""
     try:
         context: Any = _FLAT.decode(content)
     except msgspec.ValidationError:
@@ -157,7 +135,7 @@ def as_context(content: bytes, limits: RequestLimits) -> Any:
 
 
 def as_graph(reveals: Any, actions: tuple[str, ...]) -> FeedbackGraph:
-    """The graph of a round, in the words of a problem file or as a matrix."""
+    """The graph of a round, given as in a problem file or as a matrix."""
     if isinstance(reveals, list):
         widths = {len(row) for row in reveals}
         if widths != {len(actions)} or len(reveals) != len(actions):
@@ -179,6 +157,36 @@ def count_features(context: Any) -> int:
 
 
 def check_size(what: str, size: int, most: int) -> None:
-    """Refuse more than there may be."""
+    """Refuse a request that has more of something than it may have."""
     if size > most:
         raise Refused(413, f"the {what} must be at most {most:,}, got {size:,}")
+
+
+def decision_example(problem: Problem) -> dict[str, Any]:
+    """A request for a decision that this problem accepts."""
+    features = problem.features or {"amount": "number", "country": "category"}
+    context = {name: _SAMPLES[kind.removesuffix("?")] for name, kind in features.items()}
+    request: dict[str, Any] = {"context": context}
+    if not problem.has_fixed_actions:
+        request["actions"] = {"first": {"price": 0.0}, "second": {"price": 1.0}}
+    if problem.reveals.each_round:
+        request["reveals"] = {"own": True}
+    return request
+
+
+def feedback_example(problem: Problem) -> dict[str, Any]:
+    """Feedback for a decision that plays the first action of the example above."""
+    return {problem.feedback: {action_examples(problem)[0]: problem.range[0]}}
+
+
+def action_examples(problem: Problem) -> list[str]:
+    """The names of the actions in these examples."""
+    return list(problem.actions) if isinstance(problem.actions, tuple) else ["first", "second"]
+
+
+def problem_example(problem: Problem) -> dict[str, Any]:
+    """A problem that differs from this one in its name."""
+    text = problem.to_toml()
+    if problem.name:
+        return {"toml": text.replace("name =", "# name =", 1), "note": "without a name"}
+    return {"toml": text.replace("[problem]", '[problem]\nname = "next"', 1), "note": "a name"}

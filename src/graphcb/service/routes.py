@@ -1,77 +1,147 @@
-"""Which function answers a method and a path, and which scope it needs."""
+"""All calls of the service: one table, from which the application and OpenAPI are made."""
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
-from urllib.parse import unquote_to_bytes
+import asyncio
 
+from graphcb.decisions.together import Together
+from graphcb.service import answers, pages, personalizer, requests
 from graphcb.service.errors import Refused
+from graphcb.service.live import live_of
+from graphcb.service.live_answers import LiveAnswer
+from graphcb.service.metrics import status_of
+from graphcb.service.openapi import describe
+from graphcb.service.routing import Call, Content, Route
+
+LONG_BATCH = 32  # rounds; a longer batch does not hold up the event loop
 
 
-class Answer(NamedTuple):
-    """A status, a body, what kind of body it is, and headers beside these."""
-
-    status: int
-    content: bytes
-    kind: bytes = b"application/json"
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-
-
-class Call(NamedTuple):
-    """What a handler gets: the part of the path that varies, and the body."""
-
-    name: str
-    body: bytes
+async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswer:
+    desk = call.service.desk
+    if call.body.decisions is None:
+        context, graph, actions = requests.as_round(call.body, desk.problem, call.service.limits)
+        made = await desk.ask(lambda together: together.decide(context, graph, actions))
+        return answers.of_decision(made)
+    rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
+    is_long = len(rounds) > LONG_BATCH
+    batch = await desk.ask(lambda together: together.decide_rounds(rounds), is_long=is_long)
+    return answers.DecisionsAnswer([answers.of_decision(one) for one in batch])
 
 
-Handler = Callable[[Call], Awaitable[Answer]]
+async def _show_decision(call: Call) -> answers.LoggedAnswer:
+    def read(together: Together) -> answers.LoggedAnswer:
+        return answers.of_logged(together.find(call.name), together)
+
+    return await call.service.desk.ask(read, reads=call.name)
 
 
-class Route(NamedTuple):
-    """A path, of which at most one part varies: {id}. An empty `scope` needs no key."""
+async def _take_feedback(call: Call) -> answers.FeedbackAnswer:
+    def learn(together: Together) -> answers.FeedbackAnswer:
+        version = together.versions.of(together.find(call.name).row)
+        problem = together.version.problem if version.problem is None else version.problem
+        values = requests.values_in(call.body, problem) if problem is not None else {}
+        return answers.of_receipt(together.feedback(call.name, values))
 
-    method: str
-    path: str
-    scope: str
-    handler: Handler
-    has_body: bool = False
-
-
-class Routes:
-    """Routes by path."""
-
-    def __init__(self, routes: list[Route]) -> None:
-        self._fixed: dict[str, dict[str, Route]] = {}
-        self._open: dict[tuple[str, str], dict[str, Route]] = {}
-        for route in routes:
-            before, brace, after = route.path.partition("{")
-            if brace:
-                key = before, after.partition("}")[2]
-                self._open.setdefault(key, {})[route.method] = route
-            else:
-                self._fixed.setdefault(route.path, {})[route.method] = route
-
-    def find(self, method: str, raw_path: bytes) -> tuple[Route, str]:
-        """The route of a request and the part of its path that varies."""
-        path = raw_path.decode("latin-1")
-        found, name = self._fixed.get(path), ""
-        if found is None:
-            for (before, after), methods in self._open.items():
-                middle = path[len(before) : len(path) - len(after)]
-                fits = path.startswith(before) and path.endswith(after) and "/" not in middle
-                if fits and middle:
-                    found, name = methods, _unquoted(middle)
-                    break
-        if found is None:
-            raise Refused(404, "there is nothing at this path; /openapi.json lists what there is")
-        if method not in found:
-            allowed = ", ".join(sorted(found))
-            headers = ((b"allow", allowed.encode()),)
-            raise Refused(405, f"the method must be {allowed} at this path", headers)
-        return found[method], name
+    return await call.service.desk.ask(learn, reads=call.name)
 
 
-def _unquoted(text: str) -> str:
-    try:
-        return unquote_to_bytes(text).decode()
-    except UnicodeDecodeError:
-        raise Refused(404, "the path must be UTF-8 with percent signs") from None
+async def _show_problem(call: Call) -> answers.ProblemAnswer:
+    return answers.of_problem(call.service.desk.problem)
+
+
+async def _change_problem(call: Call) -> answers.ChangeAnswer:
+    problem = requests.as_problem(call.body)
+
+    def change(together: Together) -> answers.ChangeAnswer:
+        if problem == together.version.problem:
+            raise ValueError("`toml` must differ from the current problem, got the same")
+        return answers.of_change(together.change(problem, note=call.body.note))
+
+    return await call.service.desk.ask(change, is_long=True)
+
+
+async def _roll_back(call: Call) -> answers.ChangeAnswer:
+    def roll_back(together: Together) -> answers.ChangeAnswer:
+        return answers.of_change(together.roll_back(call.body.version, call.body.note))
+
+    return await call.service.desk.ask(roll_back, is_long=True)
+
+
+async def _show_versions(call: Call) -> answers.VersionsAnswer:
+    return answers.of_versions(call.service.desk.versions)
+
+
+async def _show_status(call: Call) -> answers.StatusAnswer:
+    return status_of(call.service.desk, call.service.metrics)
+
+
+async def _show_live(call: Call) -> LiveAnswer:
+    service = call.service
+
+    def look() -> LiveAnswer:
+        with service.watch.looking():
+            return live_of(service.watch, service.desk, service.metrics)
+
+    return await asyncio.to_thread(look)
+
+
+async def _show_metrics(call: Call) -> Content:
+    text = call.service.metrics.to_text(call.service.desk)
+    return Content(text, b"text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _check_health(call: Call) -> dict[str, str]:
+    if not call.service.desk.is_working:
+        raise Refused(503, "the service is not ready")
+    return {"status": "ok"}
+
+
+async def _describe(call: Call) -> dict[str, object]:
+    return describe(call.service.routes, call.service.desk.problem)
+
+
+ROUTES = (
+    Route(
+        "POST", "/v1/decisions", "decide", _decide, "Decide on one round, or on several",
+        takes=requests.DecisionsRequest, example=requests.decision_example,
+        gives=(answers.DecisionAnswer, answers.DecisionsAnswer),
+    ),
+    Route(
+        "GET", "/v1/decisions/{id}", "read", _show_decision, "A decision and its feedback so far",
+        gives=(answers.LoggedAnswer,),
+    ),
+    Route(
+        "POST", "/v1/decisions/{id}/feedback", "feedback", _take_feedback,
+        "Report what a decision revealed",
+        takes=requests.FeedbackRequest, example=requests.feedback_example,
+        gives=(answers.FeedbackAnswer,),
+    ),
+    Route(
+        "GET", "/v1/problem", "read", _show_problem, "The current problem",
+        gives=(answers.ProblemAnswer,),
+    ),
+    Route(
+        "POST", "/v1/problem", "admin", _change_problem, "Change the problem",
+        takes=requests.ProblemRequest, example=requests.problem_example,
+        gives=(answers.ChangeAnswer,),
+    ),
+    Route(
+        "POST", "/v1/rollback", "admin", _roll_back,
+        "Return to the problem and the model of an earlier version",
+        takes=requests.RollbackRequest, example=lambda problem: {"version": 1},
+        gives=(answers.ChangeAnswer,),
+    ),
+    Route(
+        "GET", "/v1/versions", "read", _show_versions, "The versions of the problem",
+        gives=(answers.VersionsAnswer,),
+    ),
+    Route(
+        "GET", "/v1/status", "read", _show_status, "Counts and latencies of the service",
+        gives=(answers.StatusAnswer,),
+    ),
+    Route("GET", "/v1/live", "read", _show_live, "The numbers of the page", gives=(LiveAnswer,)),
+    Route("GET", "/metrics", "read", _show_metrics, "Metrics in Prometheus' text format"),
+    Route("GET", "/healthz", "", _check_health, "Whether the service is ready"),
+    Route("GET", "/openapi.json", "", _describe, "This document"),
+    Route("GET", "/", "", pages.show_page, "The page for people"),
+    Route("GET", "/page/{id}", "", pages.show_file, "A file of the page"),
+    *personalizer.ROUTES,
+)  # fmt: skip

@@ -1,4 +1,9 @@
-"""A socket, uvicorn on it, and an orderly stop."""
+"""uvicorn on a socket: limits on headers, and an orderly stop.
+
+All that the service uses of uvicorn is here, some of it private: `HttpToolsProtocol` is
+subclassed and `Server.capture_signals` replaced. The extra `serve` therefore bounds uvicorn's
+version from above, and `tests/service/test_server.py` names what a new version has moved.
+"""
 
 import asyncio
 import contextlib
@@ -7,15 +12,16 @@ import signal
 import socket
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 import uvicorn
-
-from graphcb.service.app import Service
-from graphcb.service.connections import Connection
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
-KEEP_ALIVE = 30  # seconds that a connection may idle
+KEEP_ALIVE = 30  # seconds that a connection may idle between two requests
 LAST_ANSWERS = 20  # seconds for requests in progress when the service stops
+HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the headers
+HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
 
 
 def check_address(host: str, *, has_keys: bool) -> None:
@@ -26,13 +32,13 @@ def check_address(host: str, *, has_keys: bool) -> None:
         if ipaddress.ip_address(host).is_loopback:
             return
     raise ValueError(
-        f"`--host` must be of this machine, such as 127.0.0.1, as there are no keys, got {host!r}; "
-        "make keys with graphcb serve-keys add, and give their file with --keys"
+        "`--host` must be an address of this machine only, such as 127.0.0.1, unless there are "
+        f"keys, got {host!r}; make keys with graphcb serve-keys add, and pass their file to --keys"
     )
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; port 0 is any that is free."""
+    """A socket that accepts connections; port 0 takes any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -40,10 +46,16 @@ def listen(host: str, port: int) -> socket.socket:
         raise OSError(f"cannot listen on {host}, port {port}: {problem}") from None
 
 
-def new_server(service: Service) -> uvicorn.Server:
-    """A server for the service; it stops once its `should_exit` is true."""
+def address_of(listener: socket.socket) -> str:
+    """The URL of a socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def new_server(app: Any) -> uvicorn.Server:
+    """A server for an ASGI application; it stops once its `should_exit` is true."""
     config = uvicorn.Config(
-        service,
+        app,
         http=Connection,
         loop="uvloop" if find_spec("uvloop") else "asyncio",
         ws="none",
@@ -56,6 +68,7 @@ def new_server(service: Service) -> uvicorn.Server:
         timeout_graceful_shutdown=LAST_ANSWERS,
     )
     server = uvicorn.Server(config)
+    # `run` handles signals; uvicorn would raise them again after its stop.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     return server
 
@@ -63,18 +76,12 @@ def new_server(service: Service) -> uvicorn.Server:
 def run(
     server: uvicorn.Server, listener: socket.socket, greet: Callable[[], None] = lambda: None
 ) -> None:
-    """Serve until SIGTERM or SIGINT: then answer what was asked, and close the log.
+    """Serve until SIGTERM or SIGINT, then answer the requests in progress and close the log.
 
     `greet` is called once these signals lead to an orderly stop.
     """
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(_serve(server, listener, greet))
-
-
-def address_of(listener: socket.socket) -> str:
-    """The address of a socket for a browser."""
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 async def _serve(
@@ -91,3 +98,52 @@ async def _serve(
             loop.add_signal_handler(one, stop)  # not on Windows, nor outside the main thread
     greet()
     await server.serve(sockets=[listener])
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's protocol with limits on the headers, for which it has none.
+
+    Connections that send no request are closed, so that they do not take the place of others.
+    """
+
+    _late: asyncio.TimerHandle | None = None  # while headers are awaited
+    _n_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Expect a request within HEAD_SECONDS."""
+        super().connection_made(transport)
+        self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Close a connection whose headers do not end."""
+        if self._late is not None:
+            self._n_bytes += len(data)
+            if self._n_bytes > HEAD_BYTES:
+                self.transport.close()
+                return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """Expect the end of the headers."""
+        self._await_headers()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The headers have arrived in time."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def _await_headers(self) -> None:
+        self._stop_waiting()
+        self._n_bytes = 0
+        self._late = self.loop.call_later(HEAD_SECONDS, self.timeout_keep_alive_handler)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None

@@ -10,14 +10,15 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
+from graphcb.evaluation.settling import MOST_SILENT, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
-from graphcb.service.judged import Judge, Judged, Settled
+from graphcb.service.judged import Judge, Judged
+from graphcb.thinning import Thinned
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
 MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
-MOST_SILENT = 1000  # decisions that are settled with the next one that reveals something
-MOST_WINDOWS = 120
+MOST_WINDOWS = 120  # that are full
 MOST_NAMES = 200  # actions that stay when there are twice as many, of all and of each window
 NAMED = 8  # actions with a line of their own in the windows
 DELAYS: tuple[float, ...] = tuple(
@@ -50,12 +51,23 @@ class Open:
     @property
     def is_complete(self) -> bool:
         """Whether all that is certainly revealed is known."""
-        return not ((self.shown == 1.0) & ~self.revealed).any()
+        return is_complete(self.shown, self.revealed)
+
+    @property
+    def own(self) -> Settled:
+        """It alone, with what is known by now and in the same arrays."""
+        return Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
 
     def settled(self) -> list[Settled]:
         """It and those before it, as they are judged."""
-        own = Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
-        return [*self.silent, own]
+        return [*self.silent, self.own]
+
+
+class ByDefault(NamedTuple):
+    """A decision that got the default after waiting."""
+
+    made_at: float
+    settled: Settled
 
 
 class VersionResult(NamedTuple):
@@ -78,11 +90,9 @@ class LiveWindow(NamedTuple):
 class LiveTally:
     """Counts of the last of some versions, from its start, or from some event on.
 
-    A decision that can reveal nothing is settled together with the next one that can: were it
-    settled at once, decisions that wait for feedback would be missing more often than it, and
-    every estimate would be too low. Feedback that never comes then does no harm if it is missing
-    at random. A decision is settled once, when all that its action certainly reveals is known;
-    a default after waiting settles it too, and what comes later is counted but not judged.
+    Decisions are settled as `evaluation.settling` says: once, when all that their action
+    certainly reveals is known, or by a default after waiting, and those that can reveal nothing
+    together with the next one that can.
 
     Where a hidden price decides what is revealed, decisions are weighed by what is revealed
     wherever it is, as in an evaluation. Where nobody knows that either, none is judged.
@@ -111,12 +121,11 @@ class LiveTally:
         self.played: Counter[str] = Counter()
         self.explored = 0.0
         self.delays = [0] * (len(DELAYS) + 1)
-        self.per_window = 20
-        self.windows: list[LiveWindow] = []
-        self._in_last = self.per_window  # so that the first decision opens a window
+        self._full: Thinned[LiveWindow] = Thinned(MOST_WINDOWS, every=20, join=_joined)
+        self._last = LiveWindow(0, Counter(), 0.0)  # the window that is not full yet
         self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
-        self._by_default: dict[int, float] = {}  # when these decisions were made
+        self._by_default: dict[int, ByDefault] = {}
         self._cells = 0
         self._silent: list[Settled] = []
         self._settled: list[Settled] = []
@@ -129,9 +138,14 @@ class LiveTally:
         return len(self._open)
 
     @property
+    def windows(self) -> list[LiveWindow]:
+        """All decisions, in windows of equal size but for the last, which may be filling."""
+        return [*self._full.values, self._last] if self._last.n else list(self._full.values)
+
+    @property
     def last_is_short(self) -> bool:
         """Whether the last of several windows is not half full."""
-        return len(self.windows) > 1 and 2 * self._in_last < self.per_window
+        return bool(self._full.values) and 0 < 2 * self._last.n < self._full.every
 
     def result(self) -> VersionResult:
         """What is known of the version so far."""
@@ -178,11 +192,14 @@ class LiveTally:
         if default:
             if one is None:
                 return
-            self._note_default(decision, one.made_at)
+            self._note_default(decision, one)
         elif decision in self._by_default:
+            late = self._by_default.pop(decision)
             self.n_by_default -= 1
             self.n_replaced += one is None
-            self._note_feedback(received_at - self._by_default.pop(decision))
+            self._note_feedback(received_at - late.made_at)
+            if one is None and self.has_estimates:
+                self._replace(late.settled, indices, losses)
         elif one is not None and not one.has_feedback:
             self._note_feedback(received_at - one.made_at)
         if one is None:
@@ -190,7 +207,7 @@ class LiveTally:
         one.has_feedback |= not default
         kept = one.shown[indices] > 0.0  # not what was revealed by chance, at an unknown rate
         one.revealed[indices[kept]] = True
-        one.losses[indices[kept]] = (losses[kept] - self._low) / self._width
+        one.losses[indices[kept]] = self._scaled(losses[kept])
         if one.is_complete or not self.has_estimates:
             del self._open[decision]
             self._cells -= one.n_cells
@@ -200,11 +217,22 @@ class LiveTally:
         self.n_answered += 1
         self.delays[bisect_left(DELAYS, delay)] += 1
 
-    def _note_default(self, decision: int, made_at: float) -> None:
+    def _note_default(self, decision: int, one: Open) -> None:
         self.n_by_default += 1
-        self._by_default[decision] = made_at
-        if len(self._by_default) > MOST_OPEN:
+        self._by_default[decision] = ByDefault(one.made_at, one.own)
+        most = min(MOST_OPEN, MOST_CELLS // len(one.names))
+        while len(self._by_default) > most:
             del self._by_default[next(iter(self._by_default))]
+
+    def _replace(self, settled: Settled, indices: Any, losses: Any) -> None:
+        """Losses that came take the place of the default; the rest was settled before."""
+        known = settled.revealed[indices]
+        values = settled.losses.copy()
+        values[indices[known]] = self._scaled(losses[known])
+        self.judge.replace(settled, values)
+
+    def _scaled(self, losses: Any) -> Any:
+        return (losses - self._low) / self._width
 
     def settle(self) -> None:
         """Judge what has become complete."""
@@ -230,23 +258,16 @@ class LiveTally:
         return frozenset(map(repr, self.problem.budgets)) - (go_on - known)
 
     def _into_window(self, name: str, explored: float) -> None:
-        if self._in_last >= self.per_window:
-            if len(self.windows) >= MOST_WINDOWS:
-                pairs = zip(self.windows[::2], self.windows[1::2], strict=True)
-                self.windows = [
-                    LiveWindow(
-                        a.n + b.n, _most_common(a.played + b.played), a.explored + b.explored
-                    )
-                    for a, b in pairs
-                ]
-                self.per_window *= 2
-            self.windows.append(LiveWindow(0, Counter(), 0.0))
-            self._in_last = 0
-        self._in_last += 1
-        last = self.windows[-1]
-        last.played[name] += 1
-        played = _most_common(last.played)
-        self.windows[-1] = LiveWindow(last.n + 1, played, last.explored + explored)
+        n, played, before = self._last
+        played[name] += 1
+        self._last = LiveWindow(n + 1, _most_common(played), before + explored)
+        if self._full.add(self.n, self._last):
+            self._last = LiveWindow(0, Counter(), 0.0)
+
+
+def _joined(earlier: LiveWindow, later: LiveWindow) -> LiveWindow:
+    played = _most_common(earlier.played + later.played)
+    return LiveWindow(earlier.n + later.n, played, earlier.explored + later.explored)
 
 
 def _most_common(played: Counter[str]) -> Counter[str]:

@@ -1,36 +1,35 @@
-"""What a service does by itself: defaults after waiting, old decisions removed, learning."""
+"""Background tasks: defaults after waiting, removal of old decisions, and a trainer's learning."""
 
 import asyncio
 import time
 
-from graphcb.decisions import Versions
+from graphcb.decisions import Trainer, Versions
 from graphcb.decisions.pruning import DAY
 from graphcb.decisions.together import Together
-from graphcb.decisions.training import take_in
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.errors import LOGGER
 
 PRUNE_EVERY = 3600.0  # seconds
-PAUSE = 0.05  # seconds that a learner waits for more
+PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
 
-async def train(desk: Desk) -> None:
-    """Take in what deciders write until it is cancelled; what fails is tried again.
+async def train(desk: Desk, trainer: Trainer) -> None:
+    """Learn from what deciders write until cancelled, and try again after a failure.
 
-    That may be because another learner is at work; then this one waits to take over.
+    A failure may mean that another trainer is at work; then this one waits to take over.
     """
     while True:
         pause, began = PAUSE, time.monotonic()
         try:
-            taken = await desk.ask(take_in, is_long=True)
+            taken = await desk.ask(trainer.take_in, is_long=True)
             if taken.is_all:
-                desk.known_at = began
+                desk.trained_at = began
             else:
                 pause = 0.0
             if taken.n_ignored:
-                LOGGER.info("%d feedbacks had nothing new, or no decision", taken.n_ignored)
+                LOGGER.info("%d parts of feedback were known, or had no decision", taken.n_ignored)
         except Exception as problem:
             LOGGER.warning("nothing was learned: %s", problem)
             pause = AFTER_AN_ERROR
@@ -38,7 +37,7 @@ async def train(desk: Desk) -> None:
 
 
 async def tend(desk: Desk, every: float) -> None:
-    """Look after the log until it is cancelled; what fails is tried again."""
+    """Fill in defaults and remove old decisions until cancelled; try again after a failure."""
     pruned = 0.0
     while True:
         await asyncio.sleep(every)
@@ -49,16 +48,17 @@ async def tend(desk: Desk, every: float) -> None:
                 pruned = time.time()
                 await desk.ask(_prune, is_long=True)
         except Exception as problem:
-            LOGGER.warning("the log could not be looked after: %s", problem)
+            LOGGER.warning("could not fill in defaults or remove old decisions: %s", problem)
 
 
 def _has_default(versions: Versions) -> bool:
-    problems = [version.problem for version in versions]
-    return any(one is not None and "waiting" in (one.defaults or {}) for one in problems)
+    defaults = [one.problem.defaults for one in versions if one.problem is not None]
+    return any(one is not None and one.waiting is not None for one in defaults)
 
 
 def _keep_days(problem: Problem | None) -> float | None:
-    return None if problem is None else (problem.defaults or {}).get("keep_days")
+    defaults = None if problem is None else problem.defaults
+    return None if defaults is None else defaults.keep_days
 
 
 def _fill_in(together: Together) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from graphcb.problems import Problem
 from graphcb.service.judged import Judged
-from graphcb.service.live_answers import ValueAnswer
+from graphcb.service.live_answers import ValueShown
 
 
 class Units:
@@ -27,14 +27,14 @@ class Units:
         shown = mean is not None and math.isfinite(mean)
         return self.low + self.width * mean if shown and mean is not None else None
 
-    def value(self, name: str, one: Judged) -> ValueAnswer:
+    def value(self, name: str, one: Judged) -> ValueShown:
         """A mean with its interval."""
         lower, upper = (self.low + self.width * end for end in (one.lower, one.upper))
-        return ValueAnswer(name, self.at(one.mean), lower, upper, one.unseen)
+        return ValueShown(name, self.at(one.mean), lower, upper, one.unseen)
 
-    def gain(self, name: str, excess: Judged) -> ValueAnswer:
+    def gain(self, name: str, excess: Judged) -> ValueShown:
         """How much better the policy is, from how much more it loses."""
         sign = self.width if self.rewards else -self.width
         mean = None if excess.mean is None else sign * excess.mean
         lower, upper = sorted((sign * excess.lower, sign * excess.upper))
-        return ValueAnswer(name, mean, lower, upper, excess.unseen)
+        return ValueShown(name, mean, lower, upper, excess.unseen)

@@ -69,7 +69,7 @@ class Watch:
         log, storage = self._log, self._log.storage
         until = last_position(storage)
         log.refresh()
-        self.versions, removed = log.versions, log.start.position or 0
+        self.versions, removed = log.versions, log.start.position
         kept = self._kept_from(log, removed)
         if self.position == 0 or self.position < kept:
             self._begin(max(kept, until - self._look_back))
@@ -79,7 +79,7 @@ class Watch:
                 page = list(read_events(storage, self.position, page_end, removed))
             except FileError:
                 log.refresh()
-                if (log.start.position or 0) == removed:
+                if log.start.position == removed:
                     raise
                 return  # events were removed just now; the next look reads those that are left
             for row in page:

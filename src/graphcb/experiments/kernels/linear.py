@@ -28,7 +28,7 @@ from graphcb.experiments.kernels.rules import (
 )
 from graphcb.oracles import OnlineRidge
 from graphcb.oracles.ridge import learn_linear, no_residuals, predict_linear
-from graphcb.sampling import invert
+from graphcb.rounds.round import invert
 
 
 class LinearRounds(NamedTuple):

@@ -59,14 +59,12 @@ def has_kernel(agent: Agent) -> TypeGuard[Compiled]:
         return True
     if not isinstance(agent, SquareCB | SquareCBG) or type(agent) not in (SquareCB, SquareCBG):
         return False
-    return agent.schedule is not None and agent.schedule.needs == "nothing"
+    return agent.schedule.needs == "nothing"
 
 
 def numbers_for(agent: Compiled, sizes: NDArray[np.int64]) -> Floats:
     """What the formula takes besides the losses, in each round: gamma or epsilon."""
     if isinstance(agent, SquareCB | SquareCBG):
-        if agent.schedule is None:
-            raise ValueError("`agent` must have a gamma")
         return gammas(agent.schedule, agent.n_rounds, sizes)
     return np.full(sizes.size, agent.epsilon if isinstance(agent, EpsilonGreedy) else 1.0)
 

@@ -26,7 +26,7 @@ from graphcb.graphs import inventory
 from graphcb.newsvendor import stock_cost, stock_costs
 from graphcb.oracles import NewsvendorOGD
 from graphcb.oracles.newsvendor import add_scaled, dot, mean_slope
-from graphcb.sampling import invert
+from graphcb.rounds.round import invert
 
 
 class Levels(NamedTuple):

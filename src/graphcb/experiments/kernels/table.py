@@ -38,7 +38,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from
 from graphcb.oracles.logistic import learn_row, predict_row
-from graphcb.sampling import invert
+from graphcb.rounds.round import invert
 
 SOLVE = -1  # the convex program, in place of the number of a closed form
 LARGEST = 256  # actions; a graph of more is not written out as a matrix

@@ -10,7 +10,7 @@ and one flat block of memory serves every program. The types of all kernels' arr
 
 A program with limits has a `Box` over all actions, and a `LimitWork` beside `v` and `a`. Without
 limits both are None: numba drops what stands behind `limits is not None` when it compiles for the
-type of None, so that one source is two machine codes (docs/decisions/0029).
+type of None, so that one source is two machine codes (docs/decisions/0036).
 
 The only order that anything relies on is that CURVES comes directly before SLOPES, see `squares`;
 that the rows of a `Box` come first; and EQUAL and BOUND, which it has too.

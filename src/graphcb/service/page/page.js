@@ -43,7 +43,6 @@ function element(tag, text, kind) {
 // A table with a caption; the first cell of a row heads it. A cell is a text, or [text, class].
 function fill(id, caption, heads, rows) {
   const table = at(id);
-  const said = element("caption", caption);
   const head = element("thead");
   const top = element("tr");
   for (const one of heads) {
@@ -64,7 +63,7 @@ function fill(id, caption, heads, rows) {
     });
     body.append(line);
   }
-  table.replaceChildren(said, head, body);
+  table.replaceChildren(element("caption", caption), head, body);
 }
 
 function pairs(id, list) {
@@ -83,10 +82,10 @@ function legend(id, list) {
   );
 }
 
-function showGain(id, title, gain, live) {
+function showGain(id, title, gain, missing) {
   at(id + "-title").textContent = title;
   at(id).className = "big";
-  if (live.not_estimated) {
+  if (missing) {
     at(id).textContent = "–";
     at(id + "-interval").textContent = "not estimated";
     return;
@@ -94,49 +93,49 @@ function showGain(id, title, gain, live) {
   if (!gain) {
     at(id).textContent = "–";
     at(id + "-interval").textContent =
-      id === "baseline" ? "the problem has no baseline" : "no action can be judged yet";
+      id === "baseline" ? "the problem has no baseline" : "no action has an estimate yet";
     return;
   }
   const sure = gain.lower > 0 ? "better" : gain.upper < 0 ? "worse" : "";
   at(id).textContent = gain.mean === null ? "not known" : signed(gain.mean);
   at(id).className = "big " + (sure === "better" ? "good" : sure === "worse" ? "bad" : "");
-  const verdict = sure ? `proven ${sure}` : "not decided yet";
+  const verdict = sure ? `proven ${sure}` : "not proven yet";
   at(id + "-interval").textContent = `${between(gain, signed)}: ${verdict}`;
 }
 
 // What all numbers below are about.
 function showScope(live) {
-  const now = live.versions.find((one) => one.number === live.problem_version);
-  at("since").hidden = live.n_versions < 2 || !now;
+  const now = counted(live), missing = live.estimates.missing;
+  at("since").hidden = live.versions.n < 2 || !now;
   if (now) {
     const note = now.note ? ` (${now.note})` : "";
-    const part = now.is_whole ? "" : `, counted from event ${whole(live.first_event)} on`;
-    const begins = now === live.versions[0] ? "Since version" : "As the log is read: version";
+    const part = now.is_whole ? "" : `, counted from event ${whole(live.log.first_event)} on`;
+    const begins = now === live.versions.last[0] ? "Since version" : "Still reading the log: version";
     at("since").textContent = `${begins} ${now.number}, ${when(now.since)}${note}${part}`;
   }
-  at("notice").hidden = !live.not_estimated;
-  if (at("notice").textContent !== live.not_estimated) at("notice").textContent = live.not_estimated;
+  at("notice").hidden = !missing;
+  if (at("notice").textContent !== missing) at("notice").textContent = missing;
 }
+
+const counted = (live) => live.versions.last.find((one) => one.number === live.versions.counted);
 
 function showTiles(live) {
   at("policy-title").textContent = `Mean ${live.unit}`;
-  const none = live.not_estimated;
-  at("policy").textContent = none ? "–" : live.policy.mean === null ? "not known" : fixed(live.policy.mean);
-  at("policy-interval").textContent = none
+  const { missing, policy, gain_on_baseline: rule, gain_on_best: best } = live.estimates;
+  at("policy").textContent = missing ? "–" : policy.mean === null ? "not known" : fixed(policy.mean);
+  at("policy-interval").textContent = missing
     ? "not estimated"
-    : between(live.policy) + (live.policy.unseen > 0 ? `; ${percent(live.policy.unseen)} cannot be seen` : "");
-  const rule = live.gain_on_baseline;
-  showGain("baseline", rule ? `Gain on the baseline, ${rule.name}` : "Gain on the baseline", rule, live);
-  const best = live.gain_on_best;
-  showGain("best", best ? `Gain on the best action, ${best.name}` : "Gain on the best action", best, live);
-  at("decisions").textContent = whole(live.n_decisions);
-  const judged = none ? "" : `${whole(live.n_settled)} judged; `;
-  at("decisions-more").textContent = `${rate(live)}${judged}model version ${whole(live.model_version)}`;
+    : between(policy) + (policy.unseen > 0 ? `; ${percent(policy.unseen)} could not be revealed` : "");
+  showGain("baseline", rule ? `Gain on the baseline, ${rule.name}` : "Gain on the baseline", rule, missing);
+  showGain("best", best ? `Gain on the best action, ${best.name}` : "Gain on the best action", best, missing);
+  at("decisions").textContent = whole(live.log.n_decisions);
+  const settled = missing ? "" : `${whole(live.log.n_settled)} settled; `;
+  at("decisions-more").textContent = `${rate(live)}${settled}model version ${whole(live.log.model_version)}`;
 }
 
 // Decisions per second over the last few looks.
 function rate(live) {
-  const made = live.n_events - live.model_version; // all decisions of the log
+  const made = live.log.n_events - live.log.model_version; // all decisions of the log
   looks.push([live.now, made]);
   if (looks.length > 6) looks.shift();
   const [then, before] = looks[0];
@@ -145,10 +144,10 @@ function rate(live) {
 }
 
 function showCurve(live) {
-  const c = live.curve;
+  const { curve: c, baseline, best, missing } = live.estimates;
   const hidden = at("curve-card").hidden;
-  at("curve-card").hidden = !!live.not_estimated;
-  if (hidden && !live.not_estimated) Charts.resize();
+  at("curve-card").hidden = !!missing;
+  if (hidden && !missing) Charts.resize();
   at("curve-title").textContent = `Mean ${live.unit} over decisions`;
   const rows = c.decisions.map((n, i) => [
     n,
@@ -156,22 +155,22 @@ function showCurve(live) {
     [c.baseline[i], c.baseline[i], c.baseline[i]],
     [c.best[i], c.best[i], c.best[i]],
   ]);
-  const same = live.baseline && live.best && live.baseline.name === live.best.name;
+  const same = baseline && best && baseline.name === best.name;
   const keys = [["this policy, with its interval", "--policy"]];
-  if (live.baseline) keys.push([(same ? "baseline and best action: " : "baseline: ") + live.baseline.name, "--baseline", true]);
-  if (live.best && !same) keys.push(["best action: " + live.best.name, "--best", true]);
+  if (baseline) keys.push([(same ? "baseline and best action: " : "baseline: ") + baseline.name, "--baseline", true]);
+  if (best && !same) keys.push(["best action: " + best.name, "--best", true]);
   legend("curve-keys", keys);
   Charts.show("curve", rows, ["decisions", "policy", "baseline", "best"], ["--policy", "--baseline", "--best"], {
     customBars: true,
     fillAlpha: 0.18,
     valueRange: range(c),
-    visibility: [true, !!live.baseline, !!live.best && !same],
+    visibility: [true, !!baseline, !!best && !same],
     series: { baseline: { strokePattern: [6, 4] }, best: { strokePattern: [2, 3] } },
   });
   const n = c.decisions.length;
   at("curve-text").textContent = n
     ? `After ${whole(c.decisions[n - 1])} decisions: ${fixed(c.mean[n - 1])} (${fixed(c.lower[n - 1])} to ${fixed(c.upper[n - 1])}).`
-    : "The curve begins with the first ten decisions whose feedback is known.";
+    : "The curve begins once ten decisions are settled.";
 }
 
 // The interval is wide at first: what is drawn is where it is later, and all the lines.
@@ -198,8 +197,8 @@ function showActions(live) {
   });
   fill(
     "actions",
-    `What was played, and the mean ${live.unit} if it were always played`,
-    ["action", "of all", "of late", `mean ${live.unit}`],
+    `How often each action was played, and the mean ${live.unit} of always playing it`,
+    ["action", "share", "recently", `mean ${live.unit}`],
     live.actions.map((a) => [
       a.name,
       percent(a.share),
@@ -210,12 +209,12 @@ function showActions(live) {
 }
 
 function showExploration(live) {
-  const e = live.exploration;
+  const e = live.exploration, missing = live.estimates.missing;
   pairs("exploration", [
-    ["of late", percent(e.recent)],
-    ["of all decisions", percent(e.share)],
-    ["cost per decision", live.not_estimated ? "not estimated" : e.cost.mean === null ? "not known" : `${signed(e.cost.mean)} ${live.unit}`],
-    ["interval of the cost", live.not_estimated ? "–" : between(e.cost, signed)],
+    ["recently", percent(e.recent)],
+    ["over all decisions", percent(e.share)],
+    ["cost per decision", missing ? "not estimated" : e.cost.mean === null ? "not known" : `${signed(e.cost.mean)} ${live.unit}`],
+    ["interval of the cost", missing ? "–" : between(e.cost, signed)],
   ]);
   const rows = live.windows.decisions.map((n, i) => [n, live.windows.explored[i]]);
   const most = Math.max(0.05, ...live.windows.explored);
@@ -223,7 +222,7 @@ function showExploration(live) {
 }
 
 function showLongTables(live) {
-  const c = live.curve;
+  const c = live.estimates.curve;
   const every = Math.max(1, Math.ceil(c.decisions.length / 24));
   const some = c.decisions.map((_, i) => i).filter((i) => (c.decisions.length - 1 - i) % every === 0).reverse();
   fill(
@@ -245,7 +244,8 @@ function showRules(live) {
   const lines = live.rules.map((r) => {
     const line = element("li");
     const held = r.held === null ? element("b", "not known", "soft") : element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
-    line.append(element("b", r.name), held, element("div", r.says), element("div", r.stands, "small"));
+    // defaults promise nothing that could be broken
+    line.append(element("b", r.name), ...(r.stands ? [held] : []), element("div", r.says), element("div", r.stands, "small"));
     return line;
   });
   at("rules").replaceChildren(...(lines.length ? lines : [element("li", "The problem has none.", "small")]));
@@ -258,7 +258,7 @@ function showFeedback(live) {
     ["decisions that reveal something", whole(f.expected)],
     ["of these, with feedback", f.expected ? `${whole(f.answered)} (${percent(share)})` : "–"],
     ...(f.by_default === null ? [] : [["by default after waiting", whole(f.by_default)]]),
-    ...(f.replaced ? [["came after the default, not in the means", whole(f.replaced)]] : []),
+    ...(f.replaced ? [["arrived after the default, in its place", whole(f.replaced)]] : []),
     ["not complete yet", whole(f.waiting)],
     ["delay, half of them within", seconds(f.delay_p50)],
     ["delay, nine in ten within", seconds(f.delay_p90)],
@@ -270,7 +270,7 @@ function showFeedback(live) {
 function showGraph(live) {
   const g = live.graph;
   if (!g) {
-    fill("graph", "It comes with each round, or has too many actions to be drawn.", [], []);
+    fill("graph", "The graph comes with each round, or has too many actions to draw.", [], []);
     return;
   }
   fill(
@@ -285,13 +285,13 @@ function showGraph(live) {
 }
 
 function showVersions(live) {
-  const earlier = live.n_versions - live.versions.length;
+  const { n, last } = live.versions;
   fill(
     "versions",
-    "What was decided since when; results are those this page has seen" + (earlier ? `; ${whole(earlier)} earlier are left out` : ""),
+    "Results are from the events that this page has read" + (n > last.length ? `; ${whole(n - last.length)} earlier versions are left out` : ""),
     ["version", ["since", "text"], "decisions", `mean ${live.unit}`],
-    live.versions.map((v) => {
-      const now = v === live.versions[0];
+    last.map((v) => {
+      const now = v === last[0];
       const count = v.n_decisions === null ? "–" : whole(v.n_decisions) + (v.is_whole ? "" : " seen");
       return [
         [v.number + (now ? " now" : ""), now ? "now" : ""],
@@ -316,28 +316,29 @@ function result(v, live) {
 const digits = (v) => Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v.upper - v.lower) || 1))));
 
 function showService(live) {
+  const s = live.service;
   fill(
     "requests",
     "Since the start: 4xx were refused, 5xx failed",
-    ["path", "asked", "4xx", "5xx", "p50", "p99"],
-    live.requests.map((r) => [
+    ["path", "requests", "4xx", "5xx", "p50", "p99"],
+    s.requests.map((r) => [
       PATHS[r.path] || r.path, whole(r.requests), whole(r.refused), [whole(r.failed), r.failed ? "bad" : ""], seconds(r.p50), r.p99 === null ? "over 5 s" : seconds(r.p99),
     ])
   );
   pairs("service", [
-    ["running for", seconds(live.uptime)],
-    ["waiting now", whole(live.waiting)],
-    ["requests per commit", number(live.jobs_per_commit, 2)],
-    ["events in the log", whole(live.n_events)],
+    ["running for", seconds(s.uptime)],
+    ["waiting now", whole(s.waiting)],
+    ["requests per commit", number(s.jobs_per_commit, 2)],
+    ["events in the log", whole(live.log.n_events)],
   ]);
-  at("version").textContent = `graphcb ${live.version}.`;
+  at("version").textContent = `graphcb ${s.version}.`;
 }
 
 function show(live) {
   const name = live.name || "graphcb";
   at("name").textContent = name;
   document.title = `${name} · graphcb`;
-  scale = digits(live.policy);
+  scale = digits(live.estimates.policy);
   at("main").hidden = false;
   showScope(live);
   showTiles(live);
@@ -353,9 +354,9 @@ function show(live) {
     showLongTables(live);
     tables = Date.now();
   }
-  const behind = live.n_events - live.seen_event;
-  const now = live.versions.find((one) => one.number === live.problem_version);
-  const since = now && !now.is_whole && live.n_versions < 2 ? `, counted from event ${whole(live.first_event)} on` : "";
+  const behind = live.log.n_events - live.log.seen_event;
+  const now = counted(live);
+  const since = now && !now.is_whole && live.versions.n < 2 ? `, counted from event ${whole(live.log.first_event)} on` : "";
   state(behind > 2000 ? `reading the log: ${whole(behind)} events to go` : `live${since}`, true);
 }
 

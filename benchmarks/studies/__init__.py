@@ -1,0 +1,1 @@
+"""Our own studies, run by `benchmarks/study.py`: the bake-off, limits, and unknown graphs."""

@@ -1,0 +1,1 @@
+"""Many learners on many streams of real data."""

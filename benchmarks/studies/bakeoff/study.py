@@ -1,0 +1,164 @@
+"""A bake-off: many learners on many streams, one mean loss for each run.
+
+Like a panel it is data, a settings file with streams and contenders. A run is a `Setting` whose
+`line` is the stream; what it keeps is a curve with a single point, the last round.
+"""
+
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphcb.checks import as_one_of, listed
+from graphcb.experiments.curves import Curve, Seconds, Setting
+from graphcb.experiments.progressive import Player
+from studies.bakeoff.contenders import AGENTS, Contender
+from studies.prepared import facts, prepare
+from studies.results import SETTINGS
+
+NAME = "bakeoff"
+
+
+@dataclass(frozen=True)
+class BakeOff:
+    """Contenders and streams; `quick` holds what that mode changes."""
+
+    name: str
+    title: str
+    streams: Mapping[str, Mapping[str, Any]]
+    contenders: tuple[Contender, ...]
+    n_seeds: int
+    quick: Mapping[str, Any]
+
+    def made_quick(self) -> "BakeOff":
+        """A small version on data that needs no download, without learners of other packages."""
+        own = [one for one in self.contenders if not one.is_peer]
+        return replace(
+            self,
+            title=self.quick.get("title", self.title),
+            streams=self.quick.get("streams", self.streams),
+            contenders=tuple(replace(c, learning_rate=c.learning_rate[:1]) for c in own),
+            n_seeds=self.quick.get("seeds", self.n_seeds),
+        )
+
+    def with_seeds(self, n_seeds: int) -> "BakeOff":
+        """With as many seeds."""
+        return replace(self, n_seeds=n_seeds)
+
+    @property
+    def present(self) -> tuple[Contender, ...]:
+        """The contenders whose packages are installed."""
+        return tuple(one for one in self.contenders if None not in one.versions)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The names of the others."""
+        return tuple(dict.fromkeys(c.name for c in self.contenders if c not in self.present))
+
+    def settings(self) -> list[Setting]:
+        """Every run, one seed after the other, so that a part of them is a smaller bake-off."""
+        return [
+            Setting(contender.label, stream, rate, c, seed)
+            for seed in range(self.n_seeds)
+            for stream, spec in self.streams.items()
+            for contender in self.present
+            if contender.takes(facts(spec))
+            for rate in contender.learning_rate
+            for c in contender.c
+        ]
+
+    def contender(self, setting: Setting) -> Contender:
+        """The contender that a run belongs to."""
+        return next(one for one in self.contenders if one.label == setting.agent)
+
+    def is_default(self, setting: Setting) -> bool:
+        """Whether this is the setting that its contender has if nobody chooses one."""
+        contender = self.contender(setting)
+        first = next(one for one in self.contenders if one.name == contender.name)
+        return contender is first and (setting.learning_rate, setting.c) == (
+            contender.learning_rate[0],
+            contender.c[0],
+        )
+
+    def n_rounds_of(self, setting: Setting) -> int:
+        """How long a run is."""
+        return facts(self.streams[setting.line]).n_rounds
+
+    def identity(self, setting: Setting) -> dict[str, Any]:
+        """Everything that defines a run, data and other packages included."""
+        contender = asdict(self.contender(setting))
+        spec = self.streams[setting.line]
+        return {
+            "experiment": self.name,
+            **setting.as_dict(),
+            "contender": {k: v for k, v in contender.items() if k not in ("learning_rate", "c")},
+            "packages": list(self.contender(setting).versions),
+            "stream": dict(spec),
+            "n_rounds": self.n_rounds_of(setting),
+            "data": facts(spec).fingerprint,
+        }
+
+    def play(self, setting: Setting) -> Curve:
+        """One run; its losses are in the units of the stream."""
+        stream = prepare(self.streams[setting.line], setting.seed)
+        start = time.perf_counter()
+        contender = self.contender(setting)
+        if contender.agent == "constant":
+            losses = np.concatenate([piece.losses for piece in stream.pieces])
+            losses = losses[:, losses.mean(axis=0).argmin()]
+        else:
+            agent = AGENTS[contender.agent](contender, stream, setting)
+            player = Player(agent, stream.graph, seed=setting.seed, loss_range=stream.loss_range)
+            losses = np.concatenate([player.play(piece).losses for piece in stream.pieces])
+        spent = Seconds(total=time.perf_counter() - start)
+        return Curve(setting, np.array([len(losses)]), np.array([losses.mean()]), spent)
+
+
+def read(name: str = NAME) -> BakeOff:
+    """The bake-off of the repository, or one from your own settings file.
+
+    >>> len(read().streams)
+    43
+    """
+    path = Path(name) if name.endswith(".toml") else SETTINGS / f"{name}.toml"
+    return parse(path.stem, path.read_text(encoding="utf-8"), path.name)
+
+
+def parse(name: str, text: str, file: str) -> BakeOff:
+    """A bake-off from the text of a settings file; `file` is named in errors."""
+    try:
+        table = tomllib.loads(text)
+        result = BakeOff(
+            name=name,
+            title=table.pop("title"),
+            streams=table.pop("streams"),
+            contenders=tuple(_parse_contender(one) for one in table.pop("contenders")),
+            n_seeds=table.pop("seeds"),
+            quick=table.pop("quick", {}),
+        )
+    except KeyError as missing:
+        raise ValueError(f"{file}: must have {missing}") from None
+    except (TypeError, ValueError) as reason:
+        raise ValueError(f"{file}: {reason}") from None
+    if table:
+        raise ValueError(f"{file}: must not have {listed(table)}, which is not a setting")
+    labels = [one.label for one in result.contenders]
+    twice = [label for i, label in enumerate(labels) if label in labels[:i]]
+    if twice:
+        raise ValueError(f"{file}: each contender must have its own name, got {twice[0]!r} twice")
+    if [one.agent for one in result.contenders].count("default") != 1:
+        raise ValueError(f'{file}: one contender must have agent = "default"')
+    return result
+
+
+def _parse_contender(table: dict[str, Any]) -> Contender:
+    as_one_of("contenders.agent", table.get("agent"), ("constant", *AGENTS))
+    as_one_of("contenders.oracle", table.get("oracle", ""), ("", "logistic", "ridge"))
+    for grid in ("learning_rate", "c"):
+        if grid in table:
+            table[grid] = tuple(float(value) for value in table[grid])
+    return Contender(**table)

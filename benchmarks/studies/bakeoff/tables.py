@@ -1,0 +1,132 @@
+"""What is said of a bake-off: tables, who beats graphcb's default where, and the grids."""
+
+from graphcb.experiments.curves import Setting
+from studies.bakeoff.ratios import Ranking, Score, feedback, geometric_mean
+from studies.bakeoff.study import BakeOff
+from studies.results import Rows, markdown_table
+
+LEGEND = """\
+A ratio is a mean loss divided by that of the best setting of all contenders on that stream, known
+in hindsight. *Mean* is the geometric mean of the ratios, *ours* that of graphcb with nothing set on
+the same streams, *worst* the largest. *Beats us* and *loses to us* count the streams on which the
+loss differs from ours by more than two standard errors of the paired difference over seeds. *Best
+of n* is chosen on each stream in hindsight. Learners of other packages take part where the feedback
+is bandit feedback."""
+HEAD = ("contender", "streams", "mean", "ours", "worst", "beats us", "loses to us")
+
+STREAM_HEAD = ("stream", "constant", "best", "ours", "ratio", "who is best")
+
+
+def rows(ranking: Ranking) -> list[tuple[str, ...]]:
+    """The main table: one row per standing under `HEAD`.
+
+    The mean of ours is over the streams that the contender plays.
+    """
+    ours = ranking.ours
+    return [
+        (
+            one.label,
+            str(len(one.ratios)),
+            f"{one.geometric_mean:.3f}",
+            f"{geometric_mean(ours.ratios[stream] for stream in one.ratios):.3f}",
+            f"{one.worst[1]:.2f}",
+            "-" if one is ours or ranking.n_seeds == 1 else str(len(one.better)),
+            "-" if one is ours or ranking.n_seeds == 1 else str(len(one.worse)),
+        )
+        for one in ranking.standings
+    ]
+
+
+def losses_to_others(ranking: Ranking) -> list[str]:
+    """Where somebody beats graphcb's default by more than two standard errors, by name."""
+    ours = ranking.ours.scores
+    texts = []
+    for stream in ours:
+        found = [one for one in ranking.standings if stream in one.better]
+        if found:
+            named = sorted(found, key=lambda one: one.scores[stream].mean)
+            who = [
+                f"{one.label}{_chosen(one.scores[stream])} {one.scores[stream].mean:.4f}"
+                for one in named
+            ]
+            texts.append(f"{stream}, ours {ours[stream].mean:.4f}: {'; '.join(who)}")
+    return texts
+
+
+def _chosen(score: Score) -> str:
+    return f" ({score.setting})" if score.setting else ""
+
+
+def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
+    """The report: main table, means by feedback, who beats us where, streams, grids."""
+    ours = ranking.ours
+    kinds = list(ours.by_feedback())
+    counts = [sum(feedback(stream) == kind for stream in ours.ratios) for kind in kinds]
+    by_kind = [
+        (one.label, *(f"{means[kind]:.3f}" if kind in means else "" for kind in kinds))
+        for one in ranking.standings
+        for means in [one.by_feedback()]
+    ]
+    constant = next(
+        (one.scores for one in ranking.standings if one.name == "best constant action"), {}
+    )
+    by_stream = [
+        (
+            stream,
+            f"{constant[stream].mean:.4f}" if stream in constant else "",
+            f"{ranking.best[stream][1].mean:.4f}",
+            f"{ours.scores[stream].mean:.4f}",
+            f"{ours.ratios[stream]:.3f}",
+            ranking.best[stream][0] + _chosen(ranking.best[stream][1]),
+        )
+        for stream in sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
+    ]
+    beaten = losses_to_others(ranking) or [
+        "Nowhere." if ranking.n_seeds > 1 else "Nobody can tell with one seed."
+    ]
+    parts = [
+        f"Streams: {len(ours.ratios)}. Seeds: {ranking.n_seeds}. {LEGEND}",
+        markdown_table(HEAD, rows(ranking), align=":"),
+        "Geometric means by kind of feedback (number of streams):",
+        markdown_table(
+            ("contender", *(f"{k} ({n})" for k, n in zip(kinds, counts, strict=True))),
+            by_kind,
+            align=":",
+        ),
+        "Where somebody beats us by more than two standard errors:",
+        "\n".join(f"- {text}" for text in beaten),
+        "Every stream:",
+        markdown_table(STREAM_HEAD, by_stream, align=":"),
+        "Grids, the default first:",
+        "\n".join(f"- {text}" for text in grids(bakeoff)),
+    ]
+    if bakeoff.left_out:
+        parts.append(f"Left out, as not installed: {', '.join(bakeoff.left_out)}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def grids(bakeoff: BakeOff) -> list[str]:
+    """What each contender tried, in words."""
+    texts = []
+    for one in bakeoff.present:
+        settings = [
+            one.written(Setting(one.label, "", rate, c, 0))
+            for rate in one.learning_rate
+            for c in one.c
+        ]
+        if any(settings):
+            texts.append(f"{one.name}: {'; '.join(settings)}")
+    return texts
+
+
+def ratio_table(ranking: Ranking) -> Rows:
+    """One line for each contender, choice and stream."""
+    return Rows(
+        "ratios",
+        ("contender", "choice", "stream", "setting", "mean_loss", "ratio"),
+        [
+            (one.name, one.choice, stream, score.setting, score.mean, one.ratios[stream])
+            for one in ranking.standings
+            for stream, score in one.scores.items()
+        ],
+    )

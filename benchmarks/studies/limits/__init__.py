@@ -1,0 +1,1 @@
+"""Budgets and baselines on streams of real data."""

@@ -1,0 +1,80 @@
+"""Information-directed sampling: exploration without settings."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphcb.agents.budgets import Budget
+from graphcb.agents.prediction import Floats, OpenRound, Predicts
+from graphcb.exploration import Limits
+from graphcb.exploration.information_directed import information_directed
+from graphcb.graphs import FeedbackGraph, as_graph, require_observable
+from graphcb.oracles import Forecast, ForecastingOracle, Oracle
+
+
+class InformationDirected(Predicts):
+    """Forecast, explore where being wrong is plausible and costs, learn what is seen.
+
+    The agent that needs no settings: `Problem`, `Policy`, `Learner`, `graphcb run` and
+    `graphcb serve` use it unless they are told otherwise. It is not the paper's SquareCB.G: it has
+    no gamma, and no bound on its regret is proven. Its oracle says how sure it is of each
+    prediction. The action that looks best is mixed with one that would tell more, so that the
+    squared regret per unit of information is smallest (`exploration.information_directed`).
+
+    `oracle` has a method `forecast`, as `DefaultOracle` and `OnlineRidge` have. If it is left out,
+    it is a `DefaultOracle`, for losses between 0 and 1. `limits` and `budgets` as in `SquareCBG`.
+
+    >>> from graphcb import graphs
+    >>> agent = InformationDirected()
+    >>> agent.act([0.3, 12.0], graphs.bandit(2))
+    array([1., 0.])
+    >>> agent.learn([0.3, 12.0], [0], [0.9])
+    >>> agent.act([0.3, 12.0], graphs.bandit(2))
+    array([0., 1.])
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle | None = None,
+        *,
+        limits: Limits | None = None,
+        budgets: Sequence[Budget] = (),
+    ) -> None:
+        super().__init__(oracle, limits, budgets)
+        self._check_forecasts()
+
+    def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
+        as_graph(graph)
+        forecast: Forecast = oracle.forecast(context, columns)
+        return forecast
+
+    def _choose(self, opened: OpenRound) -> Floats:
+        require_observable(opened.graph, "to learn from it")
+        deviations, gains, counts, span = opened.sureness
+        return information_directed(
+            opened.losses,
+            deviations,
+            gains,
+            counts,
+            span,
+            graph=opened.graph,
+            round_number=self.n_rounds + 1,
+            box=opened.box,
+        )
+
+    def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
+        """How any graph is explored; with limits and budgets, what they cost, as in `SquareCBG`."""
+        require_observable(as_graph(graph), "to learn from it")
+        how = "information-directed: the smallest squared regret per unit of information"
+        return how if self.rules is None else f"{how}; {self.rules.cost(graph, names)}"
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        super().check_loaded()
+        self._check_forecasts()
+
+    def _check_forecasts(self) -> None:
+        if self.oracle is not None and not isinstance(self.oracle, ForecastingOracle):
+            raise TypeError(
+                "`oracle` must say how sure it is, by a method forecast, as DefaultOracle and "
+                f"OnlineRidge do, got {type(self.oracle).__name__}; SquareCBG takes any oracle"
+            )

@@ -1,0 +1,133 @@
+"""Limits, budgets, the baseline and the defaults of a problem in words, for all who show them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from graphcb.agents import Budget
+from graphcb.checks import listed
+from graphcb.exploration import Limits
+from graphcb.problems.baselines import Baseline
+from graphcb.problems.defaults import Defaults
+from graphcb.problems.problem import Problem
+
+
+class Guardrail(NamedTuple):
+    """What must hold: its name, such as "budget reviews", and what it says."""
+
+    name: str
+    says: str
+
+
+def guardrails_in_words(problem: Problem) -> list[Guardrail]:
+    """The limits, each budget, the baseline and the defaults, as far as the problem has them.
+
+    >>> reviews = {"costs": {"review": 1}, "at_most": 5, "per": 100}
+    >>> problem = Problem(["approve", "review"], budgets={"reviews": reviews}, baseline="approve")
+    >>> for one in guardrails_in_words(problem):
+    ...     print(*one, sep=": ")
+    budget reviews: at most 5 per 100 rounds, where review costs 1
+    baseline: approve; the learner loses at most 1.1 times as much, with a confidence of 95 %
+    """
+    found = []
+    if problem.limits is not None:
+        found.append(Guardrail("limits", "; ".join(_limits(problem.limits))))
+    for budget in problem.budgets:
+        found.append(Guardrail(f"budget {budget.name}", _budget(budget)))
+    if problem.baseline is not None:
+        found.append(Guardrail("baseline", _baseline(problem.baseline, problem)))
+    if problem.defaults is not None:
+        found.append(Guardrail("defaults", _defaults(problem.defaults, problem.unit)))
+    return found
+
+
+def spent_in_words(spent: float, rate: float | None, per: str | float) -> str:
+    """Such as "49 spent, 0.049 per round"; there is no rate before any time has passed."""
+    return f"{spent:,.6g} spent" + ("" if rate is None else f", {rate:.4g} per {period(per)}")
+
+
+def left_in_words(share: float) -> str:
+    """How often a baseline was left."""
+    return f"left in {share:.1%} of the decisions"
+
+
+def period(per: str | float) -> str:
+    """What a budget is counted over.
+
+    >>> period("round"), period(100), period("day"), period(90.0)
+    ('round', '100 rounds', 'day', '90 s')
+    """
+    if isinstance(per, int):
+        return f"{per:,} rounds"
+    return f"{per:g} s" if isinstance(per, float) else per
+
+
+def _limits(limits: Limits) -> Iterator[str]:
+    for bound, values, none in (("at least", limits.floors, 0.0), ("at most", limits.caps, 1.0)):
+        if isinstance(values, Mapping):
+            yield from (f"probability of {name} {bound} {p:g}" for name, p in values.items())
+        elif values != none:
+            yield f"every probability {bound} {values:g}"
+    for one in limits.linear:
+        name = "" if one.name is None else f"{one.name}: "
+        bounds = (("at least", one.at_least), ("at most", one.at_most))
+        shown = (f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        yield f"{name}{_sum(one.weights)} {' and '.join(shown)}"
+
+
+def _sum(weights: Any) -> str:
+    """A weighted sum of probabilities.
+
+    >>> _sum({"call": 1.0, "review": 2.0, "approve": -0.5})
+    'call + 2 * review - 0.5 * approve'
+    """
+    text = ""
+    for action, weight in weights.items():
+        sign = (" - " if weight < 0.0 else " + ") if text else ("-" if weight < 0.0 else "")
+        factor = "" if abs(weight) == 1.0 else f"{abs(weight):g} * "
+        text += f"{sign}{factor}{action}"
+    return text
+
+
+def _budget(budget: Budget) -> str:
+    costs = (
+        f"{action} costs {cost if isinstance(cost, str) else format(cost, 'g')}"
+        for action, cost in budget.costs.items()
+    )
+    amount = "never more than" if budget.hard else "at most"
+    return f"{amount} {budget.at_most:g} per {period(budget.per)}, where {listed(costs)}"
+
+
+def _baseline(rule: Baseline, problem: Problem) -> str:
+    action, unit = rule.action, problem.unit
+    if rule.is_shadow:
+        return f"{action} is always played; what the learner would have played is worked out"
+    if rule.value is None and not _shows_itself(problem, action):
+        return (
+            f"{action}, which can never be left: playing it does not reveal its {unit}; "
+            f"write {unit} = ..., what it is known to be on average"
+        )
+    worth = "" if rule.value is None else f", a {unit} of {rule.value:g} per round"
+    return (
+        f"{action}{worth}; the learner loses at most {1.0 + rule.epsilon:g} times as much, "
+        f"with a confidence of {100 * rule.confidence:g} %"
+    )
+
+
+def _shows_itself(problem: Problem, action: str) -> bool:
+    """Whether playing an action may reveal its own outcome; True if only rounds can tell."""
+    if not problem.has_fixed_actions or problem.reveals.each_round:
+        return True
+    place = problem.index(action)
+    return bool(problem.graph.row(place)[place] > 0.0)
+
+
+def _defaults(defaults: Defaults, unit: str) -> str:
+    sentences = []
+    if defaults.waiting is not None:
+        sentences.append(
+            f"a decision without feedback after {defaults.waiting:,g} s has a {unit} of "
+            f"{defaults.value:g}"
+        )
+    if defaults.keep_days is not None:
+        sentences.append(f"decisions may be removed after {defaults.keep_days:g} days")
+    return "; ".join(sentences)

@@ -1,0 +1,32 @@
+"""The round, which simulations, policies, replays and evaluations all play the same way."""
+
+from graphcb.rounds.agent import Agent, UninformedAgent
+from graphcb.rounds.round import (
+    Entered,
+    Played,
+    act_on,
+    action_at,
+    draw,
+    gamma_of,
+    hook,
+    learn_from,
+    learn_revealed,
+    play_round,
+    would_play,
+)
+
+__all__ = [
+    "Agent",
+    "Entered",
+    "Played",
+    "UninformedAgent",
+    "act_on",
+    "action_at",
+    "draw",
+    "gamma_of",
+    "hook",
+    "learn_from",
+    "learn_revealed",
+    "play_round",
+    "would_play",
+]

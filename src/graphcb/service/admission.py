@@ -1,0 +1,147 @@
+"""Which requests are let in: keys, scopes, rates and sizes, and no page of another site."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from graphcb.checks import listed
+from graphcb.service.errors import Refused
+from graphcb.service.keys import Keys
+from graphcb.service.routing import Route
+
+Receive = Callable[[], Awaitable[Any]]
+_AUTHENTICATE = ((b"www-authenticate", b"Bearer"),)
+_CLOSE = ((b"connection", b"close"),)
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_READ = frozenset(
+    (b"authorization", b"ocp-apim-subscription-key", b"content-type", b"host", b"origin")
+)
+
+
+@dataclass(frozen=True)
+class RequestLimits:
+    """How much a request may contain, and how long its body may take to arrive.
+
+    `in_all` limits the actions of all rounds in a batch together. Each key may send `per_second`
+    requests per second, in bursts of as many; None sets no limit.
+    """
+
+    body: int = 1_000_000
+    batch: int = 1000
+    features: int = 1000
+    actions: int = 1000
+    in_all: int = 20_000
+    per_second: float | None = None
+    body_seconds: float = 10.0
+
+
+class Admission:
+    """Admits or refuses a request by its headers.
+
+    Without keys the service is for programs on this machine. A browser on this machine also runs
+    pages of other sites, which may send requests here: these have a foreign Origin, a Host that
+    is not this machine, or a body that is not declared as JSON, and are refused.
+    """
+
+    def __init__(self, keys: Keys | None, per_second: float | None) -> None:
+        self._keys, self._rates = keys, Rates(per_second)
+
+    def check(self, headers: Iterable[tuple[bytes, bytes]], route: Route) -> None:
+        """Refuse a request that may not use this route."""
+        found = {name: value for name, value in headers if name in _READ}
+        if route.takes is not None:
+            kind = found.get(b"content-type", b"").partition(b";")[0].strip().lower()
+            if kind != b"application/json":
+                raise Refused(415, "the content type must be application/json")
+        origin = found.get(b"origin")
+        if origin is not None and origin.partition(b"://")[2] != found.get(b"host"):
+            raise Refused(403, "pages of another origin must not call this service")
+        client = "this machine"
+        if self._keys is None:
+            host = found.get(b"host", b"localhost").decode("latin-1")
+            if host not in _LOCAL and host.rpartition(":")[0] not in _LOCAL:
+                raise Refused(
+                    403,
+                    f"the host must be one of {listed(_LOCAL)}, as this service has no keys; "
+                    "start it with --keys to allow other names",
+                )
+        elif route.scope:
+            client = _client_of(self._keys, found, route.scope)
+        if route.scope:
+            self._rates.take(client)
+
+
+def _client_of(keys: Keys, headers: dict[bytes, bytes], scope: str) -> str:
+    """The name of the client whose key was sent."""
+    secret = headers.get(b"ocp-apim-subscription-key", b"")
+    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() == b"bearer":
+        secret = token.strip()
+    if not secret:
+        text = "a key must be given in the header Authorization: Bearer KEY"
+        raise Refused(401, text, _AUTHENTICATE)
+    key = keys.find(secret.decode("latin-1"))
+    if key is None:
+        raise Refused(401, "the key is unknown", _AUTHENTICATE)
+    if not key.allows(scope):
+        raise Refused(403, f"the key must have the scope {scope!r}, got {listed(key.scopes)}")
+    return key.name
+
+
+class Rates:
+    """A bucket of tokens for each client: full at first, refilled as time goes by."""
+
+    def __init__(self, per_second: float | None, now: Callable[[], float] = time.monotonic) -> None:
+        self._per_second, self._now = per_second, now
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, client: str) -> None:
+        """Take a token, or refuse the request."""
+        rate = self._per_second
+        if rate is None:
+            return
+        now, most = self._now(), max(1.0, rate)
+        tokens, before = self._buckets.get(client, (most, now))
+        tokens = min(most, tokens + rate * (now - before))
+        if tokens < 1.0:
+            self._buckets[client] = tokens, now
+            seconds = b"%d" % max(1, round((1.0 - tokens) / rate))
+            raise Refused(
+                429,
+                f"{client} must send at most {rate:g} requests per second; wait and try again",
+                ((b"retry-after", seconds),),
+            )
+        self._buckets[client] = tokens - 1.0, now
+
+
+class ClientGone(Exception):  # noqa: N818 - no answer is sent
+    """The client has closed its connection."""
+
+
+async def read_body(receive: Receive, limits: RequestLimits) -> bytes:
+    """The whole body; one that is too large or too slow is refused."""
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            message = await _next(receive)
+            body: bytes = message["body"]
+            if message.get("more_body"):
+                parts = bytearray(body)
+                while message.get("more_body") and len(parts) <= limits.body:
+                    message = await _next(receive)
+                    parts += message["body"]
+                body = bytes(parts)
+    except TimeoutError:
+        seconds = f"{limits.body_seconds:g}"
+        raise Refused(408, f"the body must arrive within {seconds} seconds", _CLOSE) from None
+    if len(body) > limits.body:
+        raise Refused(413, f"the body must be at most {limits.body:,} bytes", _CLOSE)
+    return body
+
+
+async def _next(receive: Receive) -> Any:
+    message = await receive()
+    if message["type"] != "http.request":
+        raise ClientGone
+    return message

@@ -1,0 +1,80 @@
+"""What the service uses of uvicorn, whose private parts may move with any version."""
+
+import contextlib
+import inspect
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from graphcb.service.server import Connection, check_address, new_server
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+OVERRIDDEN = {  # by `Connection`, with the parameters that uvicorn gives them
+    "connection_made": ["self", "transport"],
+    "connection_lost": ["self", "exc"],
+    "data_received": ["self", "data"],
+    "on_message_begin": ["self"],
+    "on_headers_complete": ["self"],
+}
+
+
+@pytest.mark.parametrize("name", OVERRIDDEN)
+def test_the_protocol_still_calls_what_is_overridden(name):
+    theirs = getattr(HttpToolsProtocol, name, None)
+    assert theirs is not None, f"uvicorn {uvicorn.__version__} has no HttpToolsProtocol.{name}"
+    assert list(inspect.signature(theirs).parameters) == OVERRIDDEN[name]
+
+
+def test_every_method_that_is_overridden_is_listed_here():
+    public = {name for name in vars(Connection) if not name.startswith("_")}
+    assert public == set(OVERRIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (HttpToolsProtocol, "timeout_keep_alive_handler"),
+        (uvicorn.Server, "capture_signals"),
+        (uvicorn.Server, "serve"),
+        (uvicorn.Config, "get_loop_factory"),
+    ],
+)
+def test_what_is_called_or_replaced_is_still_there(kind, name):
+    part = getattr(kind, name, None)
+    where = f"uvicorn {uvicorn.__version__}: {kind.__name__}.{name}"
+    assert callable(part), f"{where} is gone; service/server.py uses it"
+    assert list(inspect.signature(part).parameters)[:1] == ["self"], where
+
+
+def test_signals_are_left_to_the_service():
+    server = new_server(lambda scope, receive, send: None)
+    assert "self.capture_signals()" in inspect.getsource(uvicorn.Server.serve)
+    assert isinstance(server.capture_signals(), contextlib.nullcontext)
+    assert (server.should_exit, server.force_exit) == (False, False)
+
+
+def test_uvicorn_is_bounded_from_above():
+    extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
+    (needed,) = [one for one in extras["serve"] if one.startswith("uvicorn")]
+    least, most = needed.removeprefix("uvicorn>=").split(",<")
+
+    def key(version):
+        return tuple(map(int, version.split(".")))
+
+    assert key(least) <= key(uvicorn.__version__) < key(most)
+
+
+def test_beyond_this_machine_keys_are_needed():
+    for host in ("127.0.0.1", "localhost", "::1", "127.8.9.10"):
+        check_address(host, has_keys=False)
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.com", ""):
+        check_address(host, has_keys=True)
+        with pytest.raises(ValueError, match="`--host` must be an address of this machine"):
+            check_address(host, has_keys=False)
