@@ -12,7 +12,7 @@ from graphcb.commands.closing import stop_printing
 from graphcb.commands.packages import install
 from graphcb.commands.ranges import join_ranges
 
-NOBODY_READS = 141  # what a shell reports for a program that a closed pipe has ended
+CLOSED_PIPE = 141  # what a shell reports for a program that a closed pipe has ended
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = int(options.command(options) or 0)
     except BrokenPipeError:  # in the middle of the work
         stop_printing()
-        return NOBODY_READS
+        return CLOSED_PIPE
     except ModuleNotFoundError as missing:
         package = (missing.name or "").partition(".")[0]
         print(f"graphcb: this command needs {package}: {install(package)}", file=sys.stderr)

@@ -8,7 +8,7 @@ GRAPH = graphs.apple_tasting(4)
 
 
 def drawn(n_rounds=2000, seed=0):
-    environment = CostlyLooks(GRAPH, dear=(0,), n_rounds=n_rounds)
+    environment = CostlyLooks(GRAPH, costly=(0,), n_rounds=n_rounds)
     return environment, *environment.draw(np.random.default_rng(seed))
 
 
@@ -20,7 +20,7 @@ def test_expected_losses_are_linear_in_the_context():
     assert np.abs((losses - means).mean(axis=0)).max() < 0.04
 
 
-def test_what_reveals_is_dear_in_every_round():
+def test_what_reveals_is_costly_in_every_round():
     _, _, means, _ = drawn()
     assert (means[:, 0] == 0.75).all()
     assert means[:, 1:].max() <= 0.6 + 1e-12
@@ -53,9 +53,9 @@ def test_the_rounds_are_those_drawn_and_the_loss_is_regret():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match=r"`dear` must leave at least two actions .* got 3 of 4"):
-        CostlyLooks(GRAPH, dear=(0, 1, 2))
-    with pytest.raises((ValueError, IndexError), match=r"`dear` must be .*, got 4"):
-        CostlyLooks(GRAPH, dear=(4,))
+    with pytest.raises(ValueError, match=r"`costly` must leave at least two actions .* got 3 of 4"):
+        CostlyLooks(GRAPH, costly=(0, 1, 2))
+    with pytest.raises((ValueError, IndexError), match=r"`costly` must be .*, got 4"):
+        CostlyLooks(GRAPH, costly=(4,))
     with pytest.raises(ValueError, match="`n_rounds` must be at least 1, got 0"):
-        CostlyLooks(GRAPH, dear=(0,), n_rounds=0)
+        CostlyLooks(GRAPH, costly=(0,), n_rounds=0)

@@ -110,7 +110,7 @@ def test_greedy_agents_over_tables_of_losses(kind, graph):
 
 
 LINEAR = {
-    "dear": lambda graph: CostlyLooks(graph, dear=(0,), n_rounds=N),
+    "costly": lambda graph: CostlyLooks(graph, costly=(0,), n_rounds=N),
     "off": lambda graph: OffLinear(graph, off=0.1, n_rounds=N),
 }
 
@@ -148,7 +148,7 @@ def test_closed_forms_over_linear_losses(graph, make):
 
 
 def test_the_convex_program_over_linear_losses_is_left_to_the_loop():
-    environment = LINEAR["dear"](graphs.apple_tasting(5))
+    environment = LINEAR["costly"](graphs.apple_tasting(5))
     agree(
         lambda: SquareCBG(OnlineRidge(5, environment.n_features), gamma=SquareRoot(2.0, 1.0)),
         environment,

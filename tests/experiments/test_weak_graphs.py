@@ -4,7 +4,7 @@ from graphcb.experiments.weak_graphs import KINDS, weak_graph
 
 
 @pytest.mark.parametrize(
-    ("options", "n_actions", "domination", "own", "dear"),
+    ("options", "n_actions", "domination", "own", "expected"),
     [
         ({"apple_tasting": 3}, 3, 1, 1, (0,)),
         ({"apple_tasting": 10}, 10, 1, 1, (0,)),
@@ -14,13 +14,15 @@ from graphcb.experiments.weak_graphs import KINDS, weak_graph
         ({"blocks": 8}, 24, 8, 8, tuple(range(0, 24, 3))),
     ],
 )
-def test_each_is_weakly_observable_with_a_known_number(options, n_actions, domination, own, dear):
+def test_each_is_weakly_observable_with_a_known_number(
+    options, n_actions, domination, own, expected
+):
     graph, costly = weak_graph(options)
     assert graph.observability == "weak"
     assert (graph.n_actions, graph.weak_domination_number()) == (n_actions, domination)
     assert graph.self_looped_independence_number() == own
-    assert costly == dear
-    # Whoever plays none of the dear ones learns nothing of some of the others.
+    assert costly == expected
+    # Whoever plays none of the costly ones learns nothing of some of the others.
     others = [action for action in range(n_actions) if action not in costly]
     seen = graph.matrix[others].max(axis=0)
     assert any(seen[action] == 0.0 for action in others)

@@ -62,7 +62,7 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
 def test_what_is_certain_is_played_and_what_pays_is_looked_at():
     sure = forecast([0.1, 0.5], deviation=1e-3, count=1e6)
     assert information_directed(*sure, graph=graphs.bandit(2), round_number=100).tolist() == [1, 0]
-    # Only the dear action shows anything: it is played now and then while the others may be best.
+    # Only the costly action shows anything: it is played now and then while the others may be best.
     unsure = forecast([0.30, 0.31, 0.9], deviation=0.2, count=200.0)
     p = information_directed(
         *unsure, graph=graphs.apple_tasting(3, revealing_action=2), round_number=2000

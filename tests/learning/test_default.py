@@ -8,7 +8,7 @@ from graphcb.environments import LinearLosses
 from graphcb.experiments import run
 from graphcb.oracles import DefaultOracle, OnlineRidge
 
-ROUNDS = np.array([500, 1000, 2000, 4000])
+ROUNDS = np.array([250, 500, 1000, 2000])
 CYCLE = FeedbackGraph(np.roll(np.eye(4), 1, axis=1))
 LEARNERS = {
     "default": lambda graph: InformationDirected(

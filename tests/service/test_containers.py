@@ -1,10 +1,12 @@
-"""The page on containers, followed step by step with `engine` in place of a container engine."""
+"""The page on containers: what can be checked of its recipe without a container engine."""
 
 import json
-import os
 import re
+import shlex
+import shutil
+import subprocess
 import sys
-import tempfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,143 +15,101 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
-from graphcb.decisions import verify
+from graphcb import Problem
+from graphcb.cli import _parser
+from graphcb.service.keys import Keys
 
-from .engine import REPOSITORY, Engine
-from .follower import FILES, LINES, Follower
-
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-from faults.server import Server, why_not
-
-SERVICE = FILES["compose.yaml"].partition("  decide:\n")[2].partition("\nvolumes:")[0]
-COMMAND = json.loads(re.search(r"^    command: (.*)$", SERVICE, re.MULTILINE)[1])
-
-
-@pytest.fixture
-def folder():
-    # Not below pytest's own folder, which no other user may enter.
-    with tempfile.TemporaryDirectory(prefix="graphcb-container-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-        for path in Path(name).rglob("*/"):
-            if not path.is_symlink():
-                path.chmod(0o755)
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "docs" / "how-to" / "containers.md").read_text("utf-8")
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+FILES = dict(re.findall(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", PAGE, re.S | re.M))
+SHELL = "".join(re.findall(r"^```bash\n(.*?)^```$", PAGE, re.S | re.M)).replace("\\\n", " ")
+INSTRUCTIONS = [
+    tuple(line.split(" ", 1))
+    for line in FILES["Containerfile"].splitlines()
+    if line.strip() and not line.startswith("#")
+]
 
 
-@pytest.fixture
-def follower(folder):
-    follower = Follower(folder)
-    yield follower
-    if follower.service is not None and follower.service.poll() is None:
-        follower.service.kill()
-        follower.service.communicate()
+def instruction(name):
+    (rest,) = [rest for found, rest in INSTRUCTIONS if found == name]
+    return rest
 
 
-@pytest.mark.slow
-def test_the_page_is_followed_line_by_line(follower, folder):
-    """One test, as the image takes minutes to build; each step needs those before it."""
-    check_what_is_printed(follower, [follower.follow(line) for line in LINES])
-    check_rights(follower)
-    check_keys(follower)
-    before = follower.engine.files()
-    follower.use_everything()
-    follower.check_that_nothing_was_compiled()
-    assert follower.engine.files() == before
-    assert follower.engine.environment["NUMBA_CPU_NAME"] == "generic"
-    follower.stop(["decide"])
-    pytest.importorskip("psycopg", reason="all but PostgreSQL: needs the extra `postgres`")
-    if (reason := why_not()) is not None:
-        pytest.skip(f"all but PostgreSQL: {reason}")
-    check_postgresql(follower, folder / "server")
+def parsed(words):
+    """The options of a command of graphcb, which ends the test if it does not know them."""
+    return _parser().parse_args(words)
 
 
-def check_what_is_printed(follower, printed):
-    assert len(follower.variables["KEY"]) == 43
-    assert sum('"counted":true' in out for out in printed) == 1
-    kept = json.loads(printed[-1])  # after a stop and a start
-    assert kept["decision_id"] == follower.variables["ID"]
-    assert kept["feedback"] == {"review": -5.0}
-    assert verify(str(follower.engine.root / "data" / "backup.db")) == []
+def test_the_image_is_built_from_what_there_is():
+    version = re.fullmatch(r"python:(3\.\d+)-slim", instruction("FROM"))[1]
+    assert f"Programming Language :: Python :: {version}" in PROJECT["classifiers"]
+    runs = [rest for found, rest in INSTRUCTIONS if found == "RUN"]
+    extras = re.search(r'"graphcb\[(.*)\]"$', runs[0])[1]
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
+    assert "--constraint constraints.txt" in runs[0]
+    parsed(shlex.split(runs[1])[1:])
+    assert Problem.from_toml(FILES["problem.toml"]).feedback == "rewards"
 
 
-def check_rights(follower):
-    """The service is not root, and cannot become it."""
-    assert follower.engine.uid != 0
-    status = Path(f"/proc/{follower.service.pid}/status")
-    if os.getuid() == 0 and status.exists():
-        said = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
-        assert said["Uid"].split() == 4 * [str(follower.engine.uid)]
-        assert int(said["CapEff"], 16) in (0, 4)  # 4: to read this Python in the home of root
-        assert said["NoNewPrivs"] == "1"
+def test_the_service_in_the_image_is_not_root_and_hears_signals():
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", instruction("USER"))
+    assert json.loads(instruction("ENTRYPOINT")) == ["graphcb"]  # a shell would keep signals
+    assert instruction("STOPSIGNAL") == "SIGTERM"
+    options = parsed(json.loads(instruction("CMD")))
+    assert (options.host, options.port) == ("0.0.0.0", int(instruction("EXPOSE")))
+    folders = f"{Path(options.log).parent} {options.keys.parent}"
+    assert f"RUN mkdir {folders} && chown {instruction('USER')} {folders}" in FILES["Containerfile"]
 
 
-def check_keys(follower):
-    """Only the service can read them, and the secret is not there."""
-    file = follower.engine.root / "keys" / "keys.json"
-    assert file.stat().st_uid == follower.engine.uid
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert follower.variables["KEY"] not in file.read_text()
+def test_the_health_check_tells_a_service_from_none(serve):
+    service = serve()
+    port = service.address.rpartition(":")[2]
+    _, _, command = instruction("HEALTHCHECK").partition(" CMD ")
+    check = [one.replace("8000", port) for one in json.loads(command)]
+    assert subprocess.run([sys.executable, *check[1:]]).returncode == 0
+    service.stop()
+    assert subprocess.run([sys.executable, *check[1:]], capture_output=True).returncode != 0
 
 
-def check_postgresql(follower, folder):
-    """The command of compose.yaml, with a server that asks for the password."""
-    folder.mkdir()
-    server = Server(folder)
-    try:
-        server.execute("ALTER USER graphcb PASSWORD 'a secret'")
-        server.execute("CREATE DATABASE graphcb")
-        with_password = "host graphcb graphcb 127.0.0.1/32 scram-sha-256\n"
-        (folder / "data" / "pg_hba.conf").write_text(with_password)
-        server.execute("SELECT pg_reload_conf()")
-        address = COMMAND[COMMAND.index("--log") + 1]
-        here = address.replace("@db/", f"@127.0.0.1:{server.port}/")
-        follower.options.arguments = [here if one == address else one for one in COMMAND]
-        follower.engine.mount(["decide-keys:/keys:ro"], ["/tmp"])
-        decisions = []
-        for _ in range(2):
-            follower.start(["decide"], PGPASSWORD="a secret")
-            for made in decisions:
-                follower.call("GET", f"/v1/decisions/{made}")
-            made = follower.call("POST", "/v1/decisions", {"context": {"amount": 30.0}})
-            decisions.append(json.loads(made)["decision_id"])
-            follower.check_that_nothing_was_compiled()
-            follower.stop(["decide"])
-    finally:
-        server.stop()
+def test_commands_in_containers_are_those_of_graphcb():
+    runs = re.findall(r"docker run (.*?) decide(?: (serve[^)\n]*)|$)", SHELL, re.M)
+    assert len(runs) == 2
+    for options, command in runs:
+        for hardened in ("--read-only", "--user 10001:10001", "--cap-drop=ALL"):
+            assert hardened in options
+        assert "--security-opt=no-new-privileges" in options
+        parsed(shlex.split(command) or json.loads(instruction("CMD")))
+    assert "-p 127.0.0.1:8000:8000" in runs[1][0]
+    (inside,) = re.findall(r"docker exec decide graphcb (.*)", SHELL)
+    parsed(shlex.split(inside))
 
 
 def test_the_compose_file_is_as_careful_as_the_command():
-    (run,) = [line for line in LINES if "--detach" in line]
-    assert "-p 127.0.0.1:8000:8000 decide" in run
-    assert "--tmpfs /tmp" in run
-    for line in (
-        'environment: {PGPASSWORD: "${PASSWORD:?}"}',
-        'volumes: ["decide-keys:/keys:ro"]', 'ports: ["127.0.0.1:8000:8000"]',
-        'user: "10001:10001"', "read_only: true", 'tmpfs: ["/tmp"]', 'cap_drop: ["ALL"]',
-        'security_opt: ["no-new-privileges"]', "stop_grace_period: 30s",
-    ):  # fmt: skip
-        assert f"\n    {line}\n" in SERVICE
-    said = json.loads(re.search(r"^CMD (.*)$", FILES["Containerfile"], re.M)[1])
-    assert [one for one in COMMAND if one not in said] == ["postgresql://graphcb@db/graphcb"]
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML, in the extra `dev`")
+    service = yaml.safe_load(FILES["compose.yaml"])["services"]["decide"]
+    careful = {
+        "user": "10001:10001", "read_only": True, "tmpfs": ["/tmp"], "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"], "ports": ["127.0.0.1:8000:8000"],
+        "volumes": ["decide-keys:/keys:ro"], "environment": {"PGPASSWORD": "${PASSWORD:?}"},
+        "stop_grace_period": "30s", "build": {"context": ".", "dockerfile": "Containerfile"},
+    }  # fmt: skip
+    assert service | careful == service
+    options, inside = parsed(service["command"]), parsed(json.loads(instruction("CMD")))
+    assert options.log == "postgresql://graphcb@db/graphcb"
+    assert vars(options) | {"log": inside.log} == vars(inside)
 
 
-@pytest.mark.parametrize(
-    ("instruction", "said"),
-    [
-        ("ADD x y", "no test follows ADD"),
-        ("USER root", "not two numbers above 0: root"),
-        ("USER 0:0", "not two numbers above 0: 0:0"),
-        ("FROM python:3.9-slim", "graphcb is for Python"),
-        ("FROM debian", "not a slim image of Python: debian"),
-        ("RUN false", "RUN false"),
-        ("HEALTHCHECK --retries=3 CMD []", "--retries=3"),
-    ],
-)
-def test_what_is_not_followed_fails(tmp_path, instruction, said):
-    with pytest.raises(AssertionError, match=re.escape(said)):
-        Engine(tmp_path, tmp_path, 1).build(instruction)
-
-
-def test_a_shell_between_the_engine_and_the_service_is_refused(tmp_path):
-    with pytest.raises(json.JSONDecodeError):
-        Engine(tmp_path, tmp_path, 1).build("ENTRYPOINT graphcb serve problem.toml")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_curl_lines_work_as_printed(serve, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    scopes = re.search(r"serve-keys add \S+ shop --scopes (\S+)\)", SHELL)[1].split(",")
+    service = serve(Problem.from_toml(FILES["problem.toml"]), keys=keys)
+    lines = [f"KEY={keys.add('shop', scopes)}"]
+    lines += [line for line in SHELL.splitlines() if line.startswith(("curl", "ID="))]
+    script = "\n".join(lines).replace("http://127.0.0.1:8000", service.address)
+    script = script.replace("curl -s ", "curl -sS --fail-with-body ")
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert b'"counted":true' in done.stdout
+    assert b'"feedback":{"review":-5.0}' in done.stdout

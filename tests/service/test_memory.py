@@ -9,7 +9,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 
 from .conftest import FRAUD, ITEMS
 
-N = 500
+N = 300
 
 
 def decide(service, n):

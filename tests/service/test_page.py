@@ -1,9 +1,9 @@
 """The page on the service: its commands are run as printed, but on a free port."""
 
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import Problem
+from graphcb.cli import main
+from graphcb.service.routes import ROUTES
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "service.md"
 
@@ -24,9 +26,7 @@ def blocks(language):
 
 def run(script, folder):
     """What a shell prints; a command that fails, or an answer with an error, is a failure."""
-    words = script.replace("curl -s ", "curl -sS --fail-with-body ").replace(
-        "graphcb serve-keys", f"{sys.executable} -m graphcb serve-keys"
-    )
+    words = script.replace("curl -s ", "curl -sS --fail-with-body ")
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", words],
         capture_output=True, text=True, cwd=folder, timeout=60,
@@ -50,16 +50,19 @@ def test_the_curl_lines_work_as_printed(serve, tmp_path):
     assert service.call("GET", "/v1/status")[1]["n_decisions"] == 4
 
 
-def test_the_lines_on_keys_work_as_printed(tmp_path):
+def test_the_lines_on_keys_work_as_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     lines = [line for line in blocks("bash") if line.startswith("graphcb serve-keys")]
-    out = run("\n".join(lines), tmp_path).splitlines()
     assert len(lines) == 4
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+    out = capsys.readouterr().out.splitlines()
     assert [len(key) for key in out[:2]] == [43, 43]
     assert out[2:] == ["shop: decide, feedback", "page: read"]
 
 
-def test_the_table_lists_every_path_of_the_service(start):
+def test_the_table_lists_every_path_of_the_service():
     described = PAGE.read_text()
-    for route in start().service.routes:
+    for route in ROUTES:
         if not route.path.startswith("/personalizer"):
             assert f"`{route.method} {route.path}`" in described

@@ -1,7 +1,7 @@
 """Pacing: the price of a resource, learned as it goes, and how far spending may run ahead.
 
 A budget accrues an allowance and pays for what is played. Its balance is accrued - spent; the
-unit u is the mean, so far, of what the dearest action of a round costs. No horizon is needed.
+unit u is the mean, so far, of what the most costly action of a round costs. No horizon is needed.
 
 **The price** is the multiplier of a Lagrangian, in units of loss per unit of cost: predicted
 losses plus price times costs go into the choice, and the oracle never hears of it. It has two
@@ -16,7 +16,7 @@ one follows the balance,
 
     price = base (1 - balance / (LEVEL u)),   from 0 to 2 base,
 
-so that what is left is spent, and what is over is saved, within a few dear actions.
+so that what is left is spent, and what is over is saved, within a few costly actions.
 
 **The band** is certain. The room of a round is max(0, balance + band), with
 
@@ -28,7 +28,7 @@ is none again, all; what is least over is played (`Spending.within`). So whateve
 the draws, and for every budget at once:
 
 - if one action of each round is free in all budgets, spent is at most the largest accrued + band
-  so far. If u is steady, that is accrued + band of now: 6 dear actions ahead at first, when
+  so far. If u is steady, that is accrued + band of now: 6 costly actions ahead at first, when
   nothing has been learned and seeing is worth most, and little more than one later, 1 % of what
   was accrued after 104 of them. (AHEAD and PAID_BACK are such that accrued + band never falls.)
 - if one action of each round costs no more than the allowance in all budgets, and nothing in
@@ -64,7 +64,7 @@ class Account:
     """What a budget has accrued and spent, and its price; a value that never changes.
 
     `allowance` is what the open round has brought. `base` is the slow part of the price, `unit`
-    the mean of the dearest costs, `spread` that of the ranges of predictions. `began` and `now`
+    the mean of the highest costs, `spread` that of the ranges of predictions. `began` and `now`
     are times of the clock, None if there is none. `period` and `spent_in_period` are for budgets
     with a hard stop.
     """
@@ -111,7 +111,7 @@ class Account:
         now = seconds if self.now is None else max(self.now, seconds)
         return replace(self, now=now, began=now if self.began is None else self.began)
 
-    def opened(self, budget: Budget, dearest: float, spread: float) -> "Account":
+    def opened(self, budget: Budget, highest: float, spread: float) -> "Account":
         """The account in the next round, with its allowance."""
         n = self.n_rounds + 1
         if budget.rounds is not None:
@@ -129,7 +129,7 @@ class Account:
             n_rounds=n,
             accrued=accrued,
             allowance=accrued - self.accrued,
-            unit=self.unit + (dearest - self.unit) / n,
+            unit=self.unit + (highest - self.unit) / n,
             spread=self.spread + (spread - self.spread) / n,
             period=period,
             spent_in_period=self.spent_in_period if period == self.period else 0.0,

@@ -242,17 +242,17 @@ def _check_floors(budget: Budget, limits: Limits) -> None:
         return
     costs = {a: cost for a, cost in budget.costs.items() if not isinstance(cost, str)}
     floors = {action: _floor(limits, action) for action in costs}
-    dear = [action for action, floor in floors.items() if floor > 0.0 and costs[action] > 0.0]
-    if budget.hard and dear:
+    paid = [action for action, floor in floors.items() if floor > 0.0 and costs[action] > 0.0]
+    if budget.hard and paid:
         raise ValueError(
             "`budgets` with a hard stop must not meet floors on what they pay for, but "
-            f"{dear[0]!r} costs {costs[dear[0]]:g} in {budget.name!r} and has the floor "
-            f"{floors[dear[0]]:g}: it may be drawn in any round"
+            f"{paid[0]!r} costs {costs[paid[0]]:g} in {budget.name!r} and has the floor "
+            f"{floors[paid[0]]:g}: it may be drawn in any round"
         )
     spent = sum(floors[action] * costs[action] for action in costs)
     if spent > budget.per_round * (1.0 + SLACK):
         raise ValueError(
-            f"`budgets` must pay for the floors, but those of {listed(map(repr, dear))} spend "
+            f"`budgets` must pay for the floors, but those of {listed(map(repr, paid))} spend "
             f"{spent:g} per round, and {budget.name!r} allows {budget.per_round:g}"
         )
 

@@ -27,11 +27,11 @@ def add_to(commands: Commands) -> None:
     add_force(export)
     export.set_defaults(command=_export)
     verify = actions.add_parser(
-        "verify", help="look at every row for damage and make every decision again"
+        "verify", help="check every row for damage and recompute every decision"
     )
     verify.add_argument("log", metavar="LOG", help=LOG)
     verify.add_argument(
-        "--no-replay", action="store_true", help="do not make the decisions again, which takes long"
+        "--no-replay", action="store_true", help="do not recompute the decisions, which takes long"
     )
     verify.set_defaults(command=_verify)
     backup = actions.add_parser("backup", help="copy a log while its policy continues")

@@ -17,8 +17,8 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         "--losses",
         type=names_in,
         metavar="COLUMNS",
-        help="each action's losses in its own column; patterns as 'stock*' are possible in all "
-        "options that name columns",
+        help="each action's losses in its own column; in all options that "
+        "name columns, a pattern such as 'stock*' stands for several",
     )
     group.add_argument(
         "--rewards",

@@ -200,29 +200,29 @@ class Together:
             raise
         played, after = drawn.played, drawn.after
         row = DecisionRow(
-            position=after.position,
-            made_at=made_at,
-            graph=frame.number,
-            context=context.content,
-            actions=frame.actions,
-            action=played.action,
-            probabilities=played.probabilities.astype(FLOAT).tobytes(),
-            gamma=drawn.gamma,
-            model_version=after.n_feedbacks,
-            token=token,
+            after.position,
+            made_at,
+            frame.number,
+            context.content,
+            frame.actions,
+            played.action,
+            played.probabilities.astype(FLOAT).tobytes(),
+            drawn.gamma,
+            after.n_feedbacks,
+            token,
         )
         row = self._place.decided(drawn, row)
         self._decisions.append(row)
         probabilities, names = tuple(played.probabilities.tolist()), frame.identifiers.values
         return Decision(
-            decision_id=name_of(pending.start.name, row),
-            action=names[played.action],
-            action_index=played.action,
-            probability=probabilities[played.action],
-            actions=names,
-            probabilities=probabilities,
-            gamma=drawn.gamma,
-            model_version=after.n_feedbacks,
+            name_of(pending.start.name, row),
+            names[played.action],
+            played.action,
+            probabilities[played.action],
+            names,
+            probabilities,
+            drawn.gamma,
+            after.n_feedbacks,
         )
 
     def _frame(self, graph: FeedbackGraph | None, actions: Any) -> Frame:

@@ -1,4 +1,4 @@
-"""Linear losses where looking is dear and what is looked for is small: theory's hard case."""
+"""Linear losses where looking is costly and the differences to find are small."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from graphcb.checks import as_action, as_count
 from graphcb.environments.drawn import DrawnLosses, Floats, on_sphere
 from graphcb.graphs import FeedbackGraph
 
-DEAR, USUAL = 0.75, 0.35  # expected losses
+COSTLY, USUAL = 0.75, 0.35  # expected losses
 SLOPE = 0.25  # in half of the rounds, by the direction of the context
 LARGEST_LEAD = 0.3  # in the other half, of one action over the others
 DIRECTIONS = 3
@@ -20,7 +20,7 @@ FIRST_BLOCK = 6  # of 2^6 rounds, and what comes before
 class CostlyLooks(DrawnLosses):
     """Expected losses linear in the context; no policy has regret below the order of t^(2/3).
 
-    The actions in `dear` cost more than the others in every round. If only they reveal the
+    The actions in `costly` cost more than the others in every round. If only they reveal the
     others, to learn costs regret. In half of the rounds, chosen by chance, the losses of the
     others depend on a direction, the same way all the time: this has to be learned once. In the
     other half one of them leads by 2 n^(-1/3), at most 0.3, through the n rounds from a power of
@@ -29,23 +29,23 @@ class CostlyLooks(DrawnLosses):
     one, so that its sum is the regret.
 
     >>> from graphcb import graphs
-    >>> environment = CostlyLooks(graphs.apple_tasting(3), dear=(0,), n_rounds=100)
+    >>> environment = CostlyLooks(graphs.apple_tasting(3), costly=(0,), n_rounds=100)
     >>> environment.n_features  # a constant, the direction, and one for each block
     5
     """
 
     graph: FeedbackGraph
-    dear: Sequence[int]
+    costly: Sequence[int]
     n_rounds: int = 10_000
 
     def __post_init__(self) -> None:
         as_count("n_rounds", self.n_rounds)
-        for action in self.dear:
-            as_action(action, self.graph.n_actions, name="dear")
-        if len(set(self.dear)) > self.graph.n_actions - 2:
+        for action in self.costly:
+            as_action(action, self.graph.n_actions, name="costly")
+        if len(set(self.costly)) > self.graph.n_actions - 2:
             raise ValueError(
-                "`dear` must leave at least two actions to choose from, "
-                f"got {len(set(self.dear))} of {self.graph.n_actions}"
+                "`costly` must leave at least two actions to choose from, "
+                f"got {len(set(self.costly))} of {self.graph.n_actions}"
             )
 
     @property
@@ -64,12 +64,12 @@ class CostlyLooks(DrawnLosses):
         weights = np.zeros((self.n_features, n_actions))
         weights[0] = USUAL
         weights[1 : 1 + DIRECTIONS] = SLOPE * on_sphere(rng, n_actions, DIRECTIONS).T
-        others = np.setdiff1d(np.arange(n_actions), self.dear)
+        others = np.setdiff1d(np.arange(n_actions), self.costly)
         for block in range(self.n_blocks):
             lead = min(LARGEST_LEAD, 2.0 * 2.0 ** (-(block + FIRST_BLOCK) / 3.0))
             weights[1 + DIRECTIONS + block, rng.choice(others)] = -lead
-        weights[:, list(self.dear)] = 0.0
-        weights[0, list(self.dear)] = DEAR
+        weights[:, list(self.costly)] = 0.0
+        weights[0, list(self.costly)] = COSTLY
         blocks = [max(0, t.bit_length() - 1 - FIRST_BLOCK) for t in range(1, n + 1)]
         contexts = np.zeros((n, self.n_features))
         contexts[:, 0] = 1.0

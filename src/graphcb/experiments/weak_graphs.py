@@ -1,4 +1,4 @@
-"""Weakly observable graphs of settings files, and which of their actions are dear."""
+"""Weakly observable graphs of settings files, and which of their actions are costly."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -16,7 +16,7 @@ class WeakGraph(NamedTuple):
     """A graph, and the actions that have to be played to see the others."""
 
     graph: FeedbackGraph
-    dear: tuple[int, ...]
+    costly: tuple[int, ...]
 
 
 def weak_graph(options: Mapping[str, Any]) -> WeakGraph:
@@ -45,7 +45,7 @@ def _revealing_action(n_actions: int) -> WeakGraph:
 
 
 def _cycle(n_actions: int) -> WeakGraph:
-    """Each action reveals the next one only; every other is dear."""
+    """Each action reveals the next one only; every other is costly."""
     matrix = np.roll(np.eye(n_actions), 1, axis=1)
     return WeakGraph(FeedbackGraph(matrix), tuple(range(0, n_actions, 2)))
 

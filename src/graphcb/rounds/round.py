@@ -74,7 +74,7 @@ def play_round(
     """
     entered = _enter(agent, context, graph, actions)
     probabilities = _act(entered, seconds)
-    action = action_at(uniform, probabilities, graph.n_actions)
+    action = _draw(probabilities, uniform, graph.n_actions)
     played = Played(context, graph, actions, probabilities, action)
     settle = hook(entered.agent, "settle")
     if settle is not None:
@@ -120,11 +120,10 @@ def would_play(
 
 
 def _enter(agent: Any, context: Any, graph: FeedbackGraph, actions: Any) -> Entered:
-    if not hasattr(agent, "enter"):
+    enter: Callable[..., Entered] | None = getattr(agent, "enter", None)
+    if enter is None:
         return Entered(agent, context, graph, actions)
-    informed = getattr(agent, "informed", True)
-    entered: Entered = agent.enter(context, graph if informed else None, actions)
-    return entered
+    return enter(context, graph if getattr(agent, "informed", True) else None, actions)
 
 
 def _act(entered: Entered, seconds: float | None) -> Floats:
@@ -219,7 +218,10 @@ def action_at(uniform: float, probabilities: NDArray[np.float64], n_actions: int
     >>> action_at(0.3, np.array([0.25, 0.0, 0.75]), 3)
     2
     """
-    p = as_numbers("probabilities", probabilities)
+    return _draw(as_numbers("probabilities", probabilities), uniform, n_actions)
+
+
+def _draw(p: Floats, uniform: float, n_actions: int) -> int:
     action = invert(p, uniform) if p.shape == (n_actions,) else -1
     if action < 0:
         as_probabilities(p, n_actions)  # raises the error that says what is wrong

@@ -1,4 +1,4 @@
-"""`graphcb serve --demo`: messages that are delivered, blocked or reviewed, and who sends them."""
+"""`graphcb serve --demo`: messages to deliver, block or review, and a client that sends them."""
 
 import heapq
 import http.client
@@ -36,7 +36,7 @@ class Message(NamedTuple):
 
 
 def messages(seed: int = 0) -> Iterator[Message]:
-    """The SMS spam collection in random order, generated texts where it is not at hand; forever."""
+    """The SMS spam collection in random order, or generated texts without it; never ends."""
     rng = np.random.default_rng(seed)
     if os.environ.get("GRAPHCB_DATA"):
         texts, is_spam = load_sms_spam()
@@ -49,7 +49,7 @@ def messages(seed: int = 0) -> Iterator[Message]:
 
 
 class Simulator:
-    """A client of the service: sends messages, and what reviews found a few seconds later."""
+    """A client of the service: it sends messages, and a few seconds later what reviews found."""
 
     def __init__(self, address: str, *, per_second: float = 30.0, seed: int = 0) -> None:
         self._host, self._pause = urlsplit(address).netloc, 1.0 / per_second
@@ -75,7 +75,7 @@ class Simulator:
             due = max(due, time.monotonic() - 1.0) + self._pause
             try:
                 self._step(connection)
-            except (OSError, ValueError, http.client.HTTPException):  # it starts, or it stops
+            except (OSError, ValueError, http.client.HTTPException):  # the service starts, or stops
                 connection.close()
                 self._stopped.wait(0.5)
         connection.close()

@@ -17,12 +17,12 @@ from graphcb.problems.names import as_name
 from graphcb.service.errors import LOGGER
 
 SCOPES = ("decide", "feedback", "read", "admin")
-LOOK_EVERY = 1.0  # seconds between two looks at the file
+LOOK_EVERY = 1.0  # seconds between two checks of the file
 
 
 @dataclass(frozen=True)
 class ClientKey:
-    """What is known of a client's key; `sha256` is its digest in hexadecimal digits.
+    """A client's key; `sha256` is the digest of its secret in hexadecimal digits.
 
     The scope "admin" includes the others.
     """
@@ -33,7 +33,7 @@ class ClientKey:
     created_at: float
 
     def allows(self, scope: str) -> bool:
-        """Whether the key opens what needs this scope."""
+        """Whether the key has this scope."""
         return scope in self.scopes or "admin" in self.scopes
 
 
@@ -43,7 +43,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Keys:
-    """The keys in a file, which is looked at again while the service runs.
+    """The keys in a file, which is checked for changes while the service runs.
 
     >>> import tempfile
     >>> keys = Keys(Path(tempfile.mkdtemp()) / "keys.json")
@@ -67,7 +67,7 @@ class Keys:
         return len(self._keys)
 
     def find(self, secret: str) -> ClientKey | None:
-        """The key that a client shows, compared in constant time."""
+        """The key with this secret, compared in constant time."""
         self._look_again()
         digest = _digest(secret)
         found = None
@@ -77,7 +77,7 @@ class Keys:
         return found
 
     def add(self, name: str, scopes: Iterable[str]) -> str:
-        """A new key, which is told here and never again."""
+        """A new key; this call alone returns its secret."""
         as_name("name", name)
         allowed = tuple(dict.fromkeys(as_one_of("scopes", scope, SCOPES) for scope in scopes))
         if not allowed:
@@ -89,7 +89,7 @@ class Keys:
         return secret
 
     def remove(self, name: str) -> None:
-        """Take a client's key away; a running service notices within a second."""
+        """Remove a client's key; a running service notices within a second."""
         as_one_of("name", name, [key.name for key in self._keys])
         self._write(tuple(key for key in self._keys if key.name != name))
 

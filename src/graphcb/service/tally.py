@@ -1,4 +1,4 @@
-"""Decisions and feedback of a log, counted as they pass: what was played, and what came back."""
+"""Decisions and feedback of a log, counted one by one: what was played and what was revealed."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -17,9 +17,9 @@ from graphcb.service.judged import Judge, Judged
 from graphcb.thinning import Thinned
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
-MOST_CELLS = 2_000_000  # actions of these decisions, and of those that go with them
+MOST_CELLS = 2_000_000  # actions of these decisions, and of those settled with them
 MOST_WINDOWS = 120  # that are full
-MOST_NAMES = 200  # actions that stay when there are twice as many, of all and of each window
+MOST_NAMES = 200  # most common actions kept once there are twice as many, in all and per window
 NAMED = 8  # actions with a line of their own in the windows
 DELAYS: tuple[float, ...] = tuple(
     10.0 ** (k / 10 - 3) for k in range(101)
@@ -30,7 +30,7 @@ DELAYS: tuple[float, ...] = tuple(
 class Open:
     """A decision that waits for feedback, and those before it that revealed nothing.
 
-    `graph` is the one by which it is weighed, `shown` its row of the action that was played.
+    `graph` gives its weights; `shown` is the row of the action that was played.
     """
 
     made_at: float
@@ -59,7 +59,7 @@ class Open:
         return Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
 
     def settled(self) -> list[Settled]:
-        """It and those before it, as they are judged."""
+        """It and those before it, as estimates take them."""
         return [*self.silent, self.own]
 
 
@@ -71,7 +71,7 @@ class ByDefault(NamedTuple):
 
 
 class VersionResult(NamedTuple):
-    """What was seen of a version; not all of it unless `is_whole`."""
+    """The results of a version; `is_whole` says that no decision was passed over."""
 
     n: int
     n_settled: int
@@ -80,7 +80,7 @@ class VersionResult(NamedTuple):
 
 
 class LiveWindow(NamedTuple):
-    """Decisions that follow each other; of many actions, `played` has the most common."""
+    """Consecutive decisions; of many actions, `played` has the most common."""
 
     n: int
     played: Counter[str]
@@ -88,16 +88,16 @@ class LiveWindow(NamedTuple):
 
 
 class LiveTally:
-    """Counts of the last of some versions, from its start, or from some event on.
+    """Counts of the last of these versions, from its start or from a later event on.
 
     Decisions are settled as `evaluation.settling` says: once, when all that their action
     certainly reveals is known, or by a default after waiting, and those that can reveal nothing
     together with the next one that can.
 
-    Where a hidden price decides what is revealed, decisions are weighed by what is revealed
-    wherever it is, as in an evaluation. Where nobody knows that either, none is judged.
+    Where a hidden price decides what is revealed, weights come from what is revealed at any
+    price, as in an evaluation. Where that is unknown too, nothing is estimated.
 
-    `before` is the tally of the version before, of which budgets go on. `is_whole` says that no
+    `before` is the tally of the version before, whose budgets continue. `is_whole` says that no
     decision of the version was passed over.
     """
 
@@ -157,7 +157,7 @@ class LiveTally:
         p, known = row.probabilities, row.graph
         names = tuple(map(str, self.problem.actions if row.actions is None else row.actions))
         if names == self._names:
-            names = self._names  # decisions that wait share their names
+            names = self._names  # waiting decisions share one tuple
         self._names = names
         self.n += 1
         explored = 1.0 - float(p.max())
@@ -185,11 +185,17 @@ class LiveTally:
                 self._silent = []
 
     def answered(
-        self, decision: int, received_at: float, indices: Any, losses: Any, *, default: bool = False
+        self,
+        decision: int,
+        received_at: float,
+        indices: Any,
+        losses: Any,
+        *,
+        is_default: bool = False,
     ) -> None:
         """Count a part of the feedback for a decision, or the default after waiting for it."""
         one = self._open.get(decision)
-        if default:
+        if is_default:
             if one is None:
                 return
             self._note_default(decision, one)
@@ -204,8 +210,8 @@ class LiveTally:
             self._note_feedback(received_at - one.made_at)
         if one is None:
             return
-        one.has_feedback |= not default
-        kept = one.shown[indices] > 0.0  # not what was revealed by chance, at an unknown rate
+        one.has_feedback |= not is_default
+        kept = one.shown[indices] > 0.0  # not what was revealed at an unknown rate
         one.revealed[indices[kept]] = True
         one.losses[indices[kept]] = self._scaled(losses[kept])
         if one.is_complete or not self.has_estimates:
@@ -235,7 +241,7 @@ class LiveTally:
         return (losses - self._low) / self._width
 
     def settle(self) -> None:
-        """Judge what has become complete."""
+        """Add the decisions that have become settled to the estimates."""
         if self.has_estimates:
             self.judge.add(self._settled)
         self._settled = []
@@ -250,7 +256,7 @@ class LiveTally:
         return None
 
     def _known_budgets(self, before: "LiveTally | None") -> frozenset[str]:
-        """The budgets whose whole account was seen, from the first decision that they paid for."""
+        """The budgets whose spending was counted from their first decision on."""
         if not self.is_whole:
             return frozenset()
         go_on = set() if self.former is None else set(map(repr, self.former.budgets))
@@ -271,7 +277,7 @@ def _joined(earlier: LiveWindow, later: LiveWindow) -> LiveWindow:
 
 
 def _most_common(played: Counter[str]) -> Counter[str]:
-    """The counts; without the rarest actions once there are too many names to remember."""
+    """The counts, without the rarest actions once there are too many names."""
     if len(played) <= 2 * MOST_NAMES:
         return played
     return Counter(dict(played.most_common(MOST_NAMES)))

@@ -1,4 +1,4 @@
-"""The log as it grows, read for those who watch it."""
+"""The log as it grows, read for the page."""
 
 import threading
 import time
@@ -13,19 +13,19 @@ from graphcb.files import FileError
 from graphcb.service.tally import LiveTally, VersionResult
 
 AT_A_TIME = 500  # events
-LOOK_BACK = 200_000  # events before the first look
-SECONDS = 0.2  # that a look may read
-PAUSE = 0.5  # seconds from one look to the next
+LOOK_BACK = 200_000  # events that the first look reads at most
+SECONDS = 0.2  # for reading, per look
+PAUSE = 0.5  # seconds between two looks that read
 MOST_FINISHED = 20  # versions whose results are remembered
 
 
 class Watch:
-    """A tally of the log's last version, brought up to date when somebody looks, in bounded time.
+    """A tally of the log's last version, updated in bounded time whenever the page asks.
 
-    It reads what is in the log, so that it sees all events, whichever process wrote them and
-    whenever. It takes nothing from the desk, and costs nothing while nobody looks. `first` is
-    the number of events that it passed over, `position` that of the last event it has seen.
-    `tally` is that of the version it has come to, `finished` what it saw of those before.
+    It reads the log rather than the desk, so it sees all events, whichever process wrote them,
+    and costs nothing while no page is open. `first` is the number of events that it passed over,
+    `position` that of the last event it has read. `tally` is that of the version it has come to,
+    `finished` has the results of earlier versions.
     """
 
     def __init__(
@@ -41,19 +41,19 @@ class Watch:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Read on for a while, unless that was just done; then the tally stands still."""
+        """Read new events for a while, unless that was just done; then hold the tally still."""
         with self._guard:
             if time.monotonic() >= self._next:
                 try:
                     self._read_on(time.monotonic() + SECONDS)
                 except BaseException:
-                    self._close()  # the next look connects anew
+                    self._close()  # the next look connects again
                     raise
                 self._next = time.monotonic() + self._pause
             yield
 
     def close(self) -> None:
-        """Close the log; nothing is read any more."""
+        """Close the log and read nothing more."""
         with self._guard:
             self._close()
             self._next = float("inf")
@@ -91,14 +91,14 @@ class Watch:
                 break
 
     def _kept_from(self, log: DecisionLog, removed: int) -> int:
-        """How many events are before the first decision that was not removed."""
+        """The number of events before the first decision that was not removed."""
         if removed <= self.position:
             return 0
         oldest = first_decision(log.storage)
         return removed if oldest is None else min(removed, oldest - 1)
 
     def _begin(self, first: int) -> None:
-        """Count from here on, whatever was counted before."""
+        """Start counting here, and forget what was counted before."""
         version = self.versions.at(first + 1)
         whole = first <= version.position
         self.tally = LiveTally(_up_to(self.versions, version.number), is_whole=whole)
@@ -110,13 +110,15 @@ class Watch:
             self._finish()
             self.tally = LiveTally(_up_to(self.versions, version.number), before=self.tally)
         if isinstance(row, DecisionRow):
-            # one of an earlier version is by a decider that did not know of the change yet
+            # a decider that does not know of the change yet still decides by an earlier version
             if self.versions.of(row).number == version.number:
                 self.tally.decided(log.read_row(row, [], version))
         elif isinstance(row, FeedbackRow):
             indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
-            came = row.decision, row.received_at, indices, losses
-            self.tally.answered(*came, default=row.source is not None)
+            is_default = row.source is not None
+            self.tally.answered(
+                row.decision, row.received_at, indices, losses, is_default=is_default
+            )
 
     def _finish(self) -> None:
         self.tally.settle()
