@@ -1,5 +1,7 @@
 """The paper's four panels with full grids and all seeds: how long they take, and what they show.
 
+    python benchmarks/experiments.py --loops    # what compiled loops save, for `reproduce all`
+
 RCV1 from GRAPHCB_DATA or by scikit-learn; where there is neither, the quick version on digits. All
 cores are used, unlike in the other parts.
 """
@@ -9,18 +11,22 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from graphcb import __version__
 from graphcb.datasets import DataNotFoundError
 from graphcb.experiments import experiment as experiments
-from graphcb.experiments.curves import Curve, Summary, summarise
+from graphcb.experiments.curves import Curve, Setting, Summary, summarise
 from graphcb.experiments.experiment import Experiment
-from graphcb.experiments.lines import Grid
+from graphcb.experiments.lines import CONSTANT, Grid
 from graphcb.experiments.reproduction import finish
 from graphcb.experiments.store import Store
+from graphcb.experiments.trace import trace
 
 
 def chosen(*, quick: bool) -> list[Experiment]:
@@ -57,9 +63,51 @@ def losses(experiment: Experiment, summaries: Sequence[Summary]) -> list[str]:
     ]
 
 
+def loops(n_rounds: int) -> None:
+    """CPU seconds of `graphcb reproduce all` with and without compiled loops.
+
+    Each line plays `n_rounds` rounds both ways, and all of its runs are taken to be like them.
+    """
+    total = np.zeros(2)
+    print("CPU seconds, extrapolated from a part of one run of each line.\n")
+    print("| panel | rounds | compiled loops | the run loop alone |")
+    print("|---|---|---|---|")
+    for one in map(experiments.read, experiments.names()):
+        if not one.in_all:
+            continue
+        counts = Counter((s.agent, s.line) for s in one.settings() if s.agent != CONSTANT)
+        tried = {(s.agent, s.line): s for s in one.settings()[::-1]}
+        seconds, n_all = np.zeros(2), 0
+        for line, n_runs in counts.items():
+            length = n_runs * one.n_rounds_of(tried[line])
+            ways = [cost_per_round(one, tried[line], n_rounds, compiled=c) for c in (True, False)]
+            seconds += length * np.array(ways)
+            n_all += length
+        print(f"| {one.name} | {n_all:,} | {seconds[0]:.0f} s | {seconds[1]:.0f} s |", flush=True)
+        total += seconds
+    print(f"| all | | {total[0]:.0f} s | {total[1]:.0f} s |")
+
+
+def cost_per_round(one: Experiment, setting: Setting, n_rounds: int, *, compiled: bool) -> float:
+    """CPU seconds per round of a run; the first time is for the compiler."""
+    line = one.line(setting)
+    problem = replace(one, n_rounds=n_rounds).problem_of(line)
+    for _ in range(2):
+        agent = line.build(problem, setting.learning_rate, setting.c)
+        start = time.process_time()
+        trace(agent, problem.environment, seed=1, compiled=compiled)
+        spent = time.process_time() - start
+    return spent / problem.environment.n_rounds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="tiny")
+    parser.add_argument("--loops", action="store_true", help="with and without compiled loops")
+    given = parser.parse_args()
+    if given.loops:
+        loops(20 if given.quick else 1500)
+        return
     jobs = os.cpu_count() or 1
     found: list[str] = []
     verdicts: list[str] = []
@@ -69,7 +117,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        for one in chosen(quick=parser.parse_args().quick):
+        for one in chosen(quick=given.quick):
             print(one.name, file=sys.stderr)
             begin = time.perf_counter()
             curves = finish(

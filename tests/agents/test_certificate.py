@@ -28,7 +28,7 @@ def squared_error(predicted, means, graph, probabilities):
     return graph.structure.reveal_probabilities(probabilities) @ (predicted - means) ** 2
 
 
-def play_linear(graph, gamma, oracle, n_rounds=800, seed=0):
+def play_linear(graph, gamma, oracle, n_rounds=400, seed=0):
     """The agent, its expected regret and the regression regret on a linear stream."""
     environment = LinearLosses(graph, n_rounds=n_rounds)
     world, draws = streams(seed)
@@ -56,10 +56,10 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
-@pytest.mark.parametrize("gamma", [5.0, 500.0, SquareRoot(8.0, 2.0)], ids=str)
+@pytest.mark.parametrize("gamma", [5.0, SquareRoot(8.0, 2.0)], ids=str)
 def test_it_bounds_the_regret_on_linear_streams(graph, gamma):
     agent, regret, error = play_linear(graph, gamma, OnlineRidge(6, 5))
-    assert agent.certificate.n_rounds == agent.n_rounds == 800
+    assert agent.certificate.n_rounds == agent.n_rounds == 400
     assert regret <= agent.certificate.regret(error)
 
 

@@ -144,19 +144,6 @@ def test_a_model_file_is_an_ordinary_agent_file(folder, capsys):
     assert "120 examples so far" in capsys.readouterr().out
 
 
-def test_a_model_of_version_0_2_0_goes_on_bit_for_bit(folder, capsys):
-    rows, then = DATA / "model-0.2.0-rows.csv", DATA / "model-0.2.0-then.csv"
-    arguments = ["--load", str(DATA / "model-0.2.0.npz"), "--predictions", "p.csv"]
-    assert main(["run", str(rows), *arguments, "--save", "new.npz"]) == 0
-    text = capsys.readouterr().out
-    assert "40 examples so far" in text
-    assert "average loss         = 0.300000" in text
-    assert (folder / "p.csv").read_text() == then.read_text()
-    assert isinstance(graphcb.load("new.npz"), Learner)
-    assert main(["predict", str(DATA / "model-0.2.0.npz"), str(rows)]) == 0
-    assert len(table(capsys.readouterr().out)) == 20
-
-
 def test_the_standard_input_and_bad_rows(folder, capsys, monkeypatch):
     text = HEADER + ROWS[0] + "inf,1,red,x\n1,2\n" + ROWS[1]
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
@@ -182,7 +169,7 @@ def test_the_standard_input_and_bad_rows(folder, capsys, monkeypatch):
         (["m.npz", "data.csv", "--out", "other.csv"], "`--out` must not overwrite other.csv"),
         (["m.npz", "data.csv", "--seed", "-1"], "`--seed` must be at least 0, got -1"),
         (["oracle.npz", "data.csv"], "must be a model written by `graphcb run --save`, got a Lin"),
-        (["plain.npz", "data.csv"], "got a Learner that has no columns of a file"),
+        (["plain.npz", "data.csv"], "got a Learner that has seen no file"),
     ],
 )
 def test_mistakes_end_with_a_message_and_code_2(folder, capsys, arguments, text):

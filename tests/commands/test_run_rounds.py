@@ -69,6 +69,28 @@ def test_losses_in_a_list_are_rewards_turned_around(folder, capsys):
     assert 0.0 <= results(capsys, "y.jsonl")["average_loss"] <= 1.0
 
 
+def test_the_table_has_the_best_action_beside_the_one_played(folder, capsys):
+    rows = [{"context": {}, "actions": ["a", "b"], "rewards": [1.0, 2.0]}] * 8
+    (folder / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["run", "d.jsonl"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("reward   last"))
+    assert lines[first].split()[2:] == ["counter", "label", "action", "actions"]
+    table = [line.split() for line in lines[first + 1 : first + 5]]
+    assert [line[2] for line in table] == ["1", "2", "4", "8"]
+    assert {line[3] for line in table} == {"b"}
+    assert {line[5] for line in table} == {"2"}
+
+
+def test_several_seeds_have_draws_of_their_own(folder, capsys):
+    write(folder / "d.jsonl", 100)
+    alone = [results(capsys, "d.jsonl", "--seed", seed)["average_reward"] for seed in "345"]
+    found = results(capsys, "d.jsonl", "--seed", "3", "--seeds", "3")
+    assert found["by_seed"] == alone
+    assert found["average_reward"] == pytest.approx(np.mean(alone))
+    assert found["deviation"] == pytest.approx(np.std(alone, ddof=1))
+
+
 def test_a_run_that_stops_and_goes_on(folder, capsys):
     rows = write(folder / "d.jsonl", 60)
     (folder / "one.jsonl").write_text("".join(rows[:35]))
@@ -132,4 +154,4 @@ def test_a_problem_and_models_of_the_other_kind(folder, capsys):
     (folder / "t.csv").write_text("x,y\n1,a\n2,b\n")
     for command in (["run", "t.csv", "--load", "m.npz"], ["predict", "m.npz", "t.csv"]):
         assert main(command) == 2
-        assert "got a Learner that has actions in each row" in capsys.readouterr().err
+        assert "must be a model of the columns of a file, got one of" in capsys.readouterr().err

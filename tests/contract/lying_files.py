@@ -42,7 +42,7 @@ from graphcb.agents import (
     Uniform,
     hook,
 )
-from graphcb.experiments.model import EARLIER, Model
+from graphcb.experiments.model import Model
 from graphcb.problems import Learner, Problem, Recorded
 from graphcb.streams import Columns, Examples, SparseExamples, TableExamples, Targets
 
@@ -331,7 +331,7 @@ def lie_in_description(owner, path, arrays, rng):
     key = path[-1]
     kind = rng.integers(10)
     if key == "class":
-        names = sorted({kind.__name__ for kind in (*saving._OURS, *EARLIER)})
+        names = sorted({kind.__name__ for kind in saving._OURS})
         owner[key] = str(rng.choice([*names, "VowpalWabbit", "object"]))
     elif kind == 0 and isinstance(owner, dict):
         del owner[key]
@@ -380,7 +380,7 @@ def main(n_lies, seed):
         rng = np.random.default_rng([seed, k])
         content, what = lie(things[k % len(things)], rng)
         try:
-            thing = saving.from_bytes(content, where="lie.npz", classes=EARLIER)
+            thing = saving.from_bytes(content, where="lie.npz")
             use(thing)
             used += 1
         except FileError as problem:

@@ -137,3 +137,13 @@ def _decide_and_go_on(policy, graph):
         with pytest.raises(ValueError, match="too much"):
             together.decide([2.0], graph)
         assert together.is_spoilt
+
+
+def test_a_graph_that_was_rolled_back_is_written_again(new_log):
+    location = new_log()
+    with Policy(location, problem=Problem(["a", "b"]), seed=0) as policy:
+        with pytest.raises(ValueError, match="`action` must be one of"):
+            policy.decide_rounds([({"x": 1.0}, None, None), ({"x": 1.0}, None, ["c"])])
+        made = policy.decide({"x": 1.0})
+    with DecisionLog(location) as log:
+        assert [row.decision_id for row in log] == [made.decision_id]

@@ -108,6 +108,6 @@ def test_the_curves_end_at_the_scores():
 def test_counts_and_sums_after_each_row():
     comparison = Comparison(model())
     played = comparison.model.player.play(part(0, 5))
-    counts, totals = comparison.add(part(0, 5), played)
-    assert counts.tolist() == [1, 2, 3, 4, 5]
-    np.testing.assert_allclose(totals, np.cumsum(played.losses))
+    sums = comparison.add(part(0, 5), played)
+    assert sums.counts.tolist() == [1, 2, 3, 4, 5]
+    np.testing.assert_allclose(sums.totals, np.cumsum(played.losses))

@@ -1,9 +1,8 @@
 """Columns by pattern, and rewards."""
 
-import numpy as np
 import pytest
 
-from graphcb.streams import BadRows, ReadOptions, Source, Targets, first_look
+from graphcb.streams import BadRows, ReadOptions, Source, first_look
 
 
 def write(path, text):
@@ -47,11 +46,3 @@ def test_rewards_are_losses_the_other_way_round(tmp_path):
         read(source, rewards=("p", "q"), loss_range=(-3.0, 4.0))
     with pytest.raises(ValueError, match="give either --label COLUMN or --losses"):
         read(source, rewards=("p",), losses=("q",))
-
-
-def test_targets_of_earlier_versions_have_losses():
-    earlier = object.__new__(Targets)
-    vars(earlier).update(actions=("a", "b"), loss_range=(0.0, 2.0), positions={"a": 0, "b": 1})
-    values = np.array([[1.0, 3.0]])
-    assert earlier.as_losses(values) is values
-    assert list(earlier.check_range(values)) == [0]

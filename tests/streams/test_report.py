@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from graphcb.contexts import Encoder
 from graphcb.hashing import place_of
 from graphcb.streams import BadRows, ReadOptions, Source, first_look
 from graphcb.streams.source import FIRST_LOOK
@@ -136,28 +135,3 @@ def test_sparse_rows_without_labels_too(tmp_path, text):
     for one, other in zip(twice[0][0], twice[1][0], strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(reading.largest, largest)
-
-
-def test_a_table_read_by_an_earlier_version_goes_on():
-    """Its state had the sums themselves, and one count for all columns."""
-    from graphcb.streams import Columns, TableExamples, Targets
-
-    columns = Columns(("x", "z"), ("w",), "y")
-    state = {
-        "columns": columns,
-        "targets": Targets(("a", "b")),
-        "n_places": 2**10,
-        "n_features": 2 + 1 + 2**10,
-        "weight": 0.5,
-        "means": np.array([1.0, 2.0]),
-        "squares": np.array([3.0, 4.0]),
-        "count": 5,
-    }
-    reading = object.__new__(TableExamples)
-    reading.__setstate__(state)
-    assert reading.n_features == 2 + 1 + 2**10
-    fresh = Encoder({"x": "number", "z": "number", "w": "text"}, bits=10)
-    fresh.known.means, fresh.known.squares = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    fresh.known.counts = np.array([5.0, 5.0])
-    row = {"x": 3.0, "z": -1.0, "w": "red"}
-    np.testing.assert_array_equal(reading.encoder.encode(row)[1], fresh.encode(row)[1])

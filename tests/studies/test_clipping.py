@@ -3,7 +3,7 @@ import pytest
 from studies.limits.clipping import ClipAndRenormalise
 
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import LinearOGD
+from graphcb.oracles import OnlineRidge
 
 
 class Wants:
@@ -25,7 +25,7 @@ class Wants:
     ],
 )
 def test_clip_and_renormalise(wanted, played):
-    oracle = LinearOGD(3, 1)
+    oracle = OnlineRidge(3, 1)
     oracle.update([1.0], [1], [-1.0])
     agent = ClipAndRenormalise(oracle, np.array([0.0, 0.0, 1.0]), 0.1)
     agent.agent = Wants(wanted)
@@ -34,7 +34,7 @@ def test_clip_and_renormalise(wanted, played):
 
 
 def test_clipping_holds_the_expected_cost_of_several_models():
-    agent = ClipAndRenormalise(LinearOGD(3, 1), np.array([0.0, 0.3, 1.0]), 0.1)
+    agent = ClipAndRenormalise(OnlineRidge(3, 1), np.array([0.0, 0.3, 1.0]), 0.1)
     agent.agent = Wants([0.2, 0.4, 0.4])
     p = agent.act([1.0], FeedbackGraph(np.eye(3)))
     assert p @ [0.0, 0.3, 1.0] == pytest.approx(0.1)

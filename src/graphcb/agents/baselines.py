@@ -58,9 +58,9 @@ def baseline_probabilities(
     """
     n_actions = as_graph(graph).n_actions
     if hasattr(baseline, "act"):
-        given = {} if names is None or not hasattr(baseline, "rules") else {"names": names}
+        rules = {} if names is None or not hasattr(baseline, "rules") else {"names": names}
         twin = copy.copy(baseline)
-        return as_probabilities(act_on(twin, context, graph, actions, **given), n_actions)
+        return as_probabilities(act_on(twin, context, graph, actions, **rules), n_actions)
     called = names_of(n_actions, actions, names)
     if baseline not in called:
         raise ValueError(

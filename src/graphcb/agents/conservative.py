@@ -80,15 +80,15 @@ class Conservative(BesideBaseline):
         self.proven = self.least = 0.0
         self.estimated = np.zeros(N_BETS)
 
-    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None, **given: Any) -> Floats:
+    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None, **rules: Any) -> Floats:
         """The agent's probabilities if what is proven covers them, else the baseline's.
 
-        `given` are `names` and `costs`, for agents with limits and budgets.
+        `rules` are `names` and `costs`, for agents with limits and budgets.
         """
-        n_actions, names = as_graph(graph).n_actions, given.get("names")
+        n_actions, names = as_graph(graph).n_actions, rules.get("names")
         baseline = baseline_probabilities(self.baseline, context, graph, actions, names)
         box = check_limits(self.agent, baseline, graph, actions, names)
-        proposed = as_probabilities(self.agent.act(context, graph, actions, **given), n_actions)
+        proposed = as_probabilities(self.agent.act(context, graph, actions, **rules), n_actions)
         self.n_rounds += 1
         deviation = self._deviation(proposed, baseline, graph)
         share = self._share(deviation, baseline)
@@ -160,8 +160,9 @@ class Conservative(BesideBaseline):
         return share if helps.any() else 0.0
 
     def _of(self, played: Played) -> Deviation:
-        given = played.context, played.graph, played.actions, played.names
-        baseline = baseline_probabilities(self.baseline, *given)
+        baseline = baseline_probabilities(
+            self.baseline, played.context, played.graph, played.actions, played.names
+        )
         return self._deviation(played.probabilities, baseline, played.graph)
 
     def _deviation(self, played: Floats, baseline: Floats, graph: FeedbackGraph) -> Deviation:

@@ -14,11 +14,11 @@ def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:
     >>> names_of(2, actions=np.array([4, 7])), names_of(2, actions=np.eye(2))
     ((4, 7), range(0, 2))
     """
-    given, where = ("actions", actions) if names is None else ("names", names)
-    if isinstance(where, np.ndarray):
-        called = tuple(where.tolist()) if where.ndim == 1 else None
+    argument, values = ("actions", actions) if names is None else ("names", names)
+    if isinstance(values, np.ndarray):
+        called = tuple(values.tolist()) if values.ndim == 1 else None
     else:
-        called = tuple(where) if isinstance(where, Sequence) else None
+        called = tuple(values) if isinstance(values, Sequence) else None
     try:
         hash(called)
     except TypeError:  # rows of features
@@ -29,7 +29,7 @@ def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:
         return range(n_actions)
     if len(called) != n_actions:
         raise ValueError(
-            f"`{given}` must have one name for each of the {n_actions} actions of the graph, "
+            f"`{argument}` must have one name for each of the {n_actions} actions of the graph, "
             f"got {len(called)}"
         )
     return called

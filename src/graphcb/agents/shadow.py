@@ -39,15 +39,15 @@ class Shadow(BesideBaseline):
         return hook(self.agent, "judge")
 
     def act(
-        self, context: Any, graph: FeedbackGraph, actions: Any = None, **given: Any
+        self, context: Any, graph: FeedbackGraph, actions: Any = None, **rules: Any
     ) -> NDArray[np.float64]:
         """The baseline's probabilities; the agent inside has its round too.
 
-        `given` are `names` and `costs`, for agents with limits and budgets.
+        `rules` are `names` and `costs`, for agents with limits and budgets.
         """
-        names = given.get("names")
+        names = rules.get("names")
         baseline = baseline_probabilities(self.baseline, context, graph, actions, names)
         check_limits(self.agent, baseline, graph, actions, names)
-        self.agent.act(context, graph, actions, **given)
+        self.agent.act(context, graph, actions, **rules)
         self.n_rounds += 1
         return baseline

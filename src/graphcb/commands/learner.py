@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
-from graphcb.experiments.model import EARLIER, Model, Reading, features_of, upgraded
+from graphcb.experiments.model import ColumnReading, Model, Reading, features_of
 from graphcb.exploration import Method
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
@@ -23,7 +23,15 @@ from graphcb.oracles import (
 )
 from graphcb.problems import Learner, Problem
 from graphcb.saving import load
-from graphcb.streams import ReadOptions, Source, TableExamples, Targets, first_look
+from graphcb.streams import (
+    ReadOptions,
+    RoundExamples,
+    Source,
+    TableExamples,
+    Targets,
+    first_look,
+)
+from graphcb.streams.rounds import brings_actions, outcome_of, range_of
 
 # Oracle by name: the class, and its learning rate (for losses and contexts of size 1).
 ORACLES: dict[str, tuple[Any, float | None]] = {
@@ -38,10 +46,15 @@ IN_MODEL = (*READING, "problem", "graph", "oracle", "learning_rate", "gamma", "m
             "seed")  # fmt: skip
 # What a problem decides.
 IN_PROBLEM = ("losses", "rewards", "features", "categorical", "classes", "loss_range", "graph")
+# What rows that bring their own actions leave no room for.
+NOT_WITH_ROUNDS = ("label", "losses", "rewards", "features", "categorical", "edges", "classes",
+                   "bits", "oracle", "learning_rate", "plot")  # fmt: skip
 
 
 def build_model(source: Source, options: argparse.Namespace) -> Model:
     """A new model, from the options and a first look at the file."""
+    if brings_actions(source):
+        return _model_of_rounds(source, options)
     if options.losses is not None and options.rewards is not None:
         raise ValueError("give either --losses or --rewards, got both")
     if options.edges is not None and options.graph is not None:
@@ -54,11 +67,49 @@ def build_model(source: Source, options: argparse.Namespace) -> Model:
     return Model(learner, reading, seed=seed_of(options))
 
 
+def _model_of_rounds(source: Source, options: argparse.Namespace) -> Model:
+    """A new model for rows that bring their own actions."""
+    for name in NOT_WITH_ROUNDS:
+        refuse(options, name, "with rows that bring their own actions and outcomes")
+    outcome = outcome_of(source)
+    if options.problem is not None:
+        for name in IN_PROBLEM:
+            refuse(options, name, "with --problem, which says it")
+        problem = Problem.read(options.problem)
+        check_runs(problem, options.problem)
+    else:
+        problem = Problem(
+            "each round",
+            reveals=options.graph or "bandit",
+            feedback="rewards" if outcome == "rewards" else "losses",
+            range=options.loss_range or range_of(source, outcome),
+        )
+    check_outcome(source, outcome, problem)
+    learner = Learner(problem, build_agent(options))
+    return Model(learner, RoundExamples(outcome, problem.graph_for), seed=seed_of(options))
+
+
+def check_outcome(source: Source, outcome: str, problem: Problem) -> None:
+    """Refuse losses where the problem has rewards, and the other way round."""
+    if (problem.feedback == "rewards") != (outcome == "rewards"):
+        raise ValueError(f"{source.name}: must have {problem.feedback}, got {outcome}")
+
+
+def refuse(options: argparse.Namespace, name: str, why: str) -> None:
+    """Refuse an option that was given."""
+    if getattr(options, name) is not None:
+        raise ValueError(f"`--{name.replace('_', '-')}` must not be given {why}")
+
+
 def build_agent(
     options: argparse.Namespace, reading: Reading | None = None
 ) -> InformationDirected | SquareCBG:
-    """SquareCB.G if the options ask for it or the oracle does not say how sure it is."""
-    oracle = None if reading is None else _oracle(options, reading)
+    """SquareCB.G if the options ask for it or the oracle does not say how sure it is.
+
+    Rows that bring their own actions have no oracle to choose.
+    """
+    of_rounds = reading is None or isinstance(reading, RoundExamples)
+    oracle = None if of_rounds else _oracle(options, cast(ColumnReading, reading))
     forecasts = oracle is None or isinstance(oracle, ForecastingOracle)
     if options.gamma is None and options.method is None and forecasts:
         return InformationDirected(oracle)
@@ -71,27 +122,31 @@ def seed_of(options: argparse.Namespace) -> int:
     return 0 if options.seed is None else as_count("--seed", options.seed, at_least=0)
 
 
-def load_model(options: argparse.Namespace) -> Model:
+def load_model(source: Source, options: argparse.Namespace) -> Model:
     """The model of an earlier run, with the options of that run."""
     for name in IN_MODEL:
-        if getattr(options, name) is not None:
-            raise ValueError(
-                f"`--{name.replace('_', '-')}` must not be given with --load: "
-                "the model keeps the options it was made with"
-            )
-    return read_model(options.load)
+        refuse(options, name, "with --load: the model keeps the options it was made with")
+    model = read_model(options.load, of_rounds=brings_actions(source))
+    if isinstance(model.reading, RoundExamples):
+        model.reading.outcome = outcome_of(source)
+        check_outcome(source, model.reading.outcome, model.learner.problem)
+    return model
 
 
-def read_model(path: Path) -> Model:
-    """The model in a file of `graphcb run --save`, of version 0.2.0 too."""
-    found = load(path, classes=EARLIER)
-    if isinstance(found, Model):
-        return upgraded(found, str(path))
+def read_model(path: Path, *, of_rounds: bool = False) -> Model:
+    """The model in a file of `graphcb run --save`: for columns, or for rows with own actions."""
+    found = load(path)
     if not isinstance(found, Learner):
         raise ValueError(
             f"{path}: must be a model written by `graphcb run --save`, got a {type(found).__name__}"
         )
-    return Model.from_learner(found, str(path))
+    model = Model.from_learner(found, str(path))
+    kinds = ("the columns of a file", "rows that bring their own actions")
+    if isinstance(model.reading, RoundExamples) != of_rounds:
+        raise ValueError(
+            f"{path}: must be a model of {kinds[of_rounds]}, got one of {kinds[not of_rounds]}"
+        )
+    return model
 
 
 def check_runs(problem: Problem, path: Path) -> None:
@@ -128,7 +183,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
-def _problem(reading: Reading, options: argparse.Namespace) -> Problem:
+def _problem(reading: ColumnReading, options: argparse.Namespace) -> Problem:
     """The problem that the file and the options describe."""
     targets = reading.targets
     return Problem(
@@ -140,13 +195,10 @@ def _problem(reading: Reading, options: argparse.Namespace) -> Problem:
     )
 
 
-def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, Reading]:
+def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, ColumnReading]:
     """The learner of a problem in a file, and how to read rows for it."""
     for name in IN_PROBLEM:
-        if getattr(options, name) is not None:
-            raise ValueError(
-                f"`--{name.replace('_', '-')}` must not be given with --problem, which says it"
-            )
+        refuse(options, name, "with --problem, which says it")
     problem = Problem.read(options.problem)
     if not isinstance(problem.actions, tuple):
         raise ValueError(
@@ -188,7 +240,7 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, R
     return Learner(problem, build_agent(options, reading)), reading
 
 
-def _oracle(options: argparse.Namespace, reading: Reading) -> Oracle:
+def _oracle(options: argparse.Namespace, reading: ColumnReading) -> Oracle:
     usual = "default" if options.learning_rate is None else "logistic"
     name = as_one_of("--oracle", options.oracle or usual, ("default", *ORACLES))
     if name == "default":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from graphcb.commands.command import Commands
 from graphcb.commands.learner import read_model
 from graphcb.commands.outputs import PREDICTIONS, add_force, asked, check_outputs
 from graphcb.commands.run_options import add_file
-from graphcb.experiments.model import Model
+from graphcb.experiments.model import ColumnReading, Model
 from graphcb.files import atomic_write
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds import action_at, would_play
@@ -97,10 +97,11 @@ def _write(
     writer: Any,
 ) -> int:
     """Write one line for each row, and count them."""
-    learner, actions = model.learner, model.reading.targets.actions
+    learner, actions = model.learner, model.actions or ()
     graph_at = _graphs(model, source)
     expected = [f"{learner.problem.unit} of {action}" for action in actions]
-    batches = model.reading.contexts(source, bad_rows)
+    reading = cast(ColumnReading, model.reading)  # `read_model` refuses others
+    batches = reading.contexts(source, bad_rows)
     first = list(islice(batches, 1))  # a file that cannot be used is refused before the header
     writer.writerow((*PREDICTIONS.split(","), *expected))
     count = 0
@@ -119,7 +120,7 @@ def _write(
 
 def _graphs(model: Model, source: Source) -> Callable[[int], FeedbackGraph]:
     """The graph of the row at a line."""
-    problem, actions = model.learner.problem, model.reading.targets.actions
+    problem, actions = model.learner.problem, model.actions or ()
     if not problem.reveals.each_round or not isinstance(model.reading, TableExamples):
         graph = problem.graph
         return lambda line: graph

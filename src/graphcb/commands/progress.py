@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from graphcb.commands.guardrail_facts import cost_of_limits, run_facts, run_resu
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
-from graphcb.experiments.progressive import PlayedRows
-from graphcb.problems import Problem
+from graphcb.experiments.progressive import PlayedRows, Sums
 from graphcb.problems.guarded import innermost
 from graphcb.problems.wording import guardrails_in_words
 from graphcb.streams import BadRows, Examples, Report
@@ -56,73 +56,61 @@ class Progress:
 
     def start(self, model: Model, path: Path | None) -> None:
         """What is known before the first row, and the head of the table; `path` if loaded."""
-        actions, player = model.reading.targets.actions, model.player
         self.findings = Findings(model.reading.report)
         if path is not None:
             self.say(f"model: {path}, {model.tally.count:,} examples so far")
         else:
-            for line in self.findings.at_first():
+            for line in (*self.findings.at_first(), *_facts(model)):
                 self.say(line)
-            self.say(f"{len(actions)} actions: {listed(actions)}")
-            self.say(f"graph: {'one per row' if player.graph is None else repr(player.graph)}")
-            learns, problem = innermost(player.agent), model.learner.problem
-            facts: list[tuple[str, str]] = [*guardrails_in_words(problem)]
-            if player.graph is not None and isinstance(learns, InformationDirected | SquareCBG):
-                how = learns.explain(player.graph)
-                # What rules add to it is in columns; the facts say it in names.
-                has_rules = problem.limits is not None or problem.budgets
-                self.say(how.partition("; ")[0] if has_rules else how)
-                facts += cost_of_limits(problem)
-            for name, text in facts:
-                self.say(f"{name}: {text}")
-        what = model.learner.problem.unit
+        unit = model.learner.problem.unit
+        counted = "actions" if model.actions is None else "features"
         self.say()
         self.say("average  since            example          current          current  current")
-        self.say(f"{what:<8} last             counter            label           action features")
+        head = "last             counter            label           action"
+        self.say(f"{unit:<8} {head} {counted:>8}")
 
-    def add(
-        self,
-        model: Model,
-        examples: Examples,
-        played: PlayedRows,
-        counts: NDArray[np.intp],
-        totals: Floats,
-    ) -> None:
-        """A line for each example that ends a window; `totals` are sums of losses."""
-        problem = model.learner.problem
+    def add(self, model: Model, examples: Examples, played: PlayedRows, sums: Sums) -> None:
+        """A line for each example that ends a window."""
+        counts = sums.counts
         ends = counts & (counts - 1) if self.window is None else counts % self.window
         for row in np.flatnonzero(ends == 0).tolist():
-            count, total, begin = int(counts[row]), float(totals[row]), model.tally.last_count
-            since = in_units(problem, model.tally.since_last(count, total))
-            mean = in_units(problem, total / count)
+            count, total, begin = int(counts[row]), float(sums.totals[row]), model.tally.last_count
+            since = model.in_units(model.tally.since_last(count, total))
+            mean = model.in_units(total / count)
             if self.is_json:
                 self.windows.append({"from": begin + 1, "to": count, "mean": since})
             else:
-                self.say(_line(model, examples, played, row, (count, mean, since)))
+                label, action, size = _described(model, examples, played, row)
+                numbers = f"{mean:<8.6f} {since:<8.6f} {count:>15}"
+                self.say(f"{numbers} {_cut(label):>16} {_cut(action):>16} {size:>8}")
 
     def finish(self, comparison: Comparison, bad_rows: BadRows, seconds: float) -> None:
         """The results, and the first of the rows that were skipped."""
         if self.is_json:
             self.show(json.dumps(self.results(comparison, bad_rows, seconds), indent=2))
             return
-        problem = comparison.model.learner.problem
-        name, constant = comparison.best_constant
+        model = comparison.model
         self.say()
         self.say("finished run")
-        self.say(f"examples             = {comparison.model.tally.count:,}")
+        self.say(f"examples             = {model.tally.count:,}")
         if bad_rows.skip:
             self.say(f"rows skipped         = {bad_rows.count:,}")
-        means = in_units(problem, comparison.means_by_seed)
+        means = model.in_units(comparison.means_by_seed)
         spread = f" +- {_deviation(means):.6f} over {means.size} seeds" if means.size > 1 else ""
-        self.say(f"{f'average {problem.unit}':<20} = {means.mean():.6f}{spread}")
-        self.say(f"best constant action = {in_units(problem, constant):.6f} ({name})")
+        average = f"average {model.learner.problem.unit}"
+        self.say(f"{average:<20} = {means.mean():.6f}{spread}")
+        if comparison.best_constant is not None:
+            name, constant = comparison.best_constant
+            self.say(f"best constant action = {model.in_units(constant):.6f} ({name})")
+        if comparison.random_loss is not None:
+            self.say(f"random actions       = {model.in_units(comparison.random_loss):.6f}")
         full = comparison.full_information_loss
         if full is not None:
-            self.say(f"full information     = {in_units(problem, full):.6f}")
-        bound = self._bound(comparison.model)
+            self.say(f"full information     = {model.in_units(full):.6f}")
+        bound = self._bound(model)
         if bound is not None:
             self.say(f"regret bound         = {in_words(bound)}")
-        for label, text in run_facts(comparison.model.learner):
+        for label, text in run_facts(model.learner):
             self.say(f"{label:<20} = {text}")
         self.say(f"time                 = {seconds:.2f} s")
         for line in self.findings.in_the_end():
@@ -138,11 +126,9 @@ class Progress:
 
     def results(self, comparison: Comparison, bad_rows: BadRows, seconds: float) -> dict[str, Any]:
         """The object of `--json`."""
-        model, problem = comparison.model, comparison.model.learner.problem
-        means = in_units(problem, comparison.means_by_seed)
-        name, constant = comparison.best_constant
-        full, average = comparison.full_information_loss, f"average_{problem.unit}"
-        graph = model.player.graph
+        model = comparison.model
+        means, full = model.in_units(comparison.means_by_seed), comparison.full_information_loss
+        average, graph = f"average_{model.learner.problem.unit}", model.player.graph
         found = {
             "examples": model.tally.count,
             "rows_skipped": bad_rows.count,
@@ -150,10 +136,16 @@ class Progress:
             average: float(means.mean()),
             "deviation": _deviation(means) if means.size > 1 else None,
             "by_seed": means.tolist(),
-            "best_constant_action": {"action": name, average: in_units(problem, constant)},
-            "full_information": None if full is None else in_units(problem, full),
+        }
+        if comparison.best_constant is not None:
+            name, constant = comparison.best_constant
+            found["best_constant_action"] = {"action": name, average: model.in_units(constant)}
+        if comparison.random_loss is not None:
+            found["random_actions"] = model.in_units(comparison.random_loss)
+        found |= {
+            "full_information": None if full is None else model.in_units(full),
             "regret_bound": self._bound(model),
-            "actions": list(model.reading.targets.actions),
+            "actions": None if model.actions is None else list(model.actions),
             "graph": None if graph is None else repr(graph),
             **run_results(model.learner),
             **self.findings.as_json(),
@@ -162,30 +154,45 @@ class Progress:
         return found if self.window is None else {**found, "windows": self.windows}
 
     def _bound(self, model: Model) -> dict[str, Any] | None:
-        return regret_bound(model.player.agent, model.player.loss_range, self.regression_regret)
+        learner = model.learner
+        return regret_bound(learner.agent, learner.problem.range, self.regression_regret)
 
 
-def in_units(problem: Problem, losses: Any) -> Any:
-    """Means of losses as a file of this problem has them: rewards are the highest minus a loss."""
-    return problem.range[1] - losses if problem.feedback == "rewards" else losses
+def _facts(model: Model) -> Iterator[str]:
+    """The actions, the graph, how it is explored, and what must hold."""
+    problem, graph, actions = model.learner.problem, model.player.graph, model.actions
+    facts: list[tuple[str, str]] = [*guardrails_in_words(problem)]
+    if actions is None:
+        yield "actions: they come with each row"
+        yield f"graph: {problem.reveals.shortest()}"
+    else:
+        yield f"{len(actions)} actions: {listed(actions)}"
+        yield f"graph: {'one per row' if graph is None else repr(graph)}"
+    learns = innermost(model.learner.agent)
+    if graph is not None and isinstance(learns, InformationDirected | SquareCBG):
+        how = learns.explain(graph)
+        # What rules add to it is in columns; the facts say it in names.
+        has_rules = problem.limits is not None or problem.budgets
+        yield how.partition("; ")[0] if has_rules else how
+        facts += cost_of_limits(problem)
+    for name, text in facts:
+        yield f"{name}: {text}"
 
 
-def _line(
-    model: Model,
-    examples: Examples,
-    played: PlayedRows,
-    row: int,
-    numbers: tuple[int, float, float],
-) -> str:
-    count, mean, since = numbers
-    actions, losses = model.reading.targets.actions, examples.losses[row]
-    context = examples.contexts[row]
-    values = context[1] if isinstance(context, tuple) else context
-    best = ",".join(actions[i] for i in np.flatnonzero(losses == losses.min()))
-    return (
-        f"{mean:<8.6f} {since:<8.6f} {count:>15} {_cut(best):>16} "
-        f"{_cut(actions[played.actions[row]]):>16} {np.count_nonzero(values):>8}"
-    )
+def _described(
+    model: Model, examples: Examples, played: PlayedRows, row: int
+) -> tuple[str, str, int]:
+    """The best actions of a row, the one that was played, and how many features it has.
+
+    Where rows bring their own actions, how many of these it has.
+    """
+    names, context = model.names(examples, row), examples.contexts[row]
+    best = ",".join(names[i] for i in model.best_of(examples, row))
+    size = len(names)
+    if model.actions is not None:
+        values = context[1] if isinstance(context, tuple) else context
+        size = int(np.count_nonzero(values))
+    return best, names[played.actions[row]], size
 
 
 def _deviation(means: Floats) -> float:

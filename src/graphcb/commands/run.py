@@ -11,19 +11,16 @@ from typing import Any
 from graphcb.checks import as_count
 from graphcb.commands.command import Commands
 from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
-from graphcb.commands.outputs import asked, check_outputs
-from graphcb.commands.progress import Progress, in_units
+from graphcb.commands.outputs import PREDICTIONS, asked, check_outputs
+from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret
 from graphcb.commands.run_options import add_columns, add_learner, add_output
-from graphcb.commands.run_rounds import run_rounds
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.files import atomic_write
-from graphcb.problems.guarded import guarded
 from graphcb.saving import save
 from graphcb.streams import BadRows, Examples, Source
-from graphcb.streams.rounds import brings_actions
 
 OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "picture"}
 
@@ -64,21 +61,20 @@ def _run(options: argparse.Namespace) -> None:
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     progress = Progress(options)
     with source.explained():
-        if brings_actions(source):
-            run_rounds(source, options, bad_rows)
-            return
-        model = build_model(source, options) if options.load is None else load_model(options)
-        check_regression_regret(model.player.agent, options.regression_regret)
+        model = load_model(source, options) if options.load else build_model(source, options)
+        check_regression_regret(model.learner.agent, options.regression_regret)
         comparison = _comparison(model, options)
         progress.start(model, options.load)
         start = time.perf_counter()
         with _predictions(options.predictions) as predictions:
             for examples in model.reading.read(source, bad_rows):
                 played = _play(model.player, examples, bad_rows)
-                counts, totals = comparison.add(examples, played)
-                progress.add(model, examples, played, counts, totals)
+                progress.add(model, examples, played, comparison.add(examples, played))
                 if predictions is not None:
-                    predictions(examples, played, model.reading.targets.actions)
+                    names = (model.names(examples, row)[action]
+                             for row, action in enumerate(played.actions.tolist()))  # fmt: skip
+                    chances = played.probabilities.tolist()
+                    predictions.writerows(zip(examples.lines, names, chances, strict=True))
                 if progress.is_unheard:
                     return
             if model.tally.count == 0:
@@ -132,13 +128,7 @@ def _comparison(model: Model, options: argparse.Namespace) -> Comparison:
     rival = build_agent(options, model.reading) if options.plot else None
     first = seed_of(options)
     others = range(first + 1, first + (options.seeds or 1))
-    graph, loss_range = model.player.graph, model.player.loss_range
-    problem, reading = model.learner.problem, model.reading
-    repeats = [
-        Player(guarded(build_agent(options, reading), problem), graph, seed=seed,
-               loss_range=loss_range)
-        for seed in others
-    ]  # fmt: skip
+    repeats = [model.repeat(build_agent(options, model.reading), seed) for seed in others]
     return Comparison(model, rival, seed=first, repeats=repeats)
 
 
@@ -152,20 +142,14 @@ def _play(player: Player, examples: Examples, bad_rows: BadRows) -> PlayedRows:
 
 @contextmanager
 def _predictions(path: Path | None) -> Iterator[Any]:
-    """A function that writes what was played, or None."""
+    """A CSV writer for what was played, or None."""
     if path is None:
         yield None
         return
     with atomic_write(path, text=True) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("line", "action", "probability"))
-
-        def write(examples: Examples, played: PlayedRows, actions: tuple[str, ...]) -> None:
-            names = [actions[action] for action in played.actions.tolist()]
-            rows = zip(examples.lines, names, played.probabilities.tolist(), strict=True)
-            writer.writerows(rows)
-
-        yield write
+        writer.writerow(PREDICTIONS.split(","))
+        yield writer
 
 
 def _draw(comparison: Comparison, path: Path, title: str) -> None:
@@ -173,7 +157,7 @@ def _draw(comparison: Comparison, path: Path, title: str) -> None:
     from graphcb.figures.curves import draw_progress
     from graphcb.figures.curves import save as save_figure
 
-    problem = comparison.model.learner.problem
+    model = comparison.model
     rounds, curves = comparison.curves()
-    shown = {name: in_units(problem, curve) for name, curve in curves.items()}
-    save_figure(draw_progress(rounds, shown, title, what=problem.unit), path)
+    shown = {name: model.in_units(curve) for name, curve in curves.items()}
+    save_figure(draw_progress(rounds, shown, title, what=model.learner.problem.unit), path)

@@ -117,7 +117,7 @@ class DecisionLog:
 
     @property
     def is_imported(self) -> bool:
-        """Whether another program made the decisions: they cannot be made again."""
+        """Whether another program made the decisions: they cannot be replayed."""
         return was_imported(self.start.agent, self.storage.location)
 
     @property

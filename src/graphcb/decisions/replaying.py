@@ -55,7 +55,7 @@ def replay(
 
     The first event is the one after those that were removed, if any were.
 
-    Every decision on the way is made again and must equal the logged one bit for bit.
+    Every decision on the way is replayed and must equal the logged one bit for bit.
     `classes` are those of your own that the agent contains, as in `graphcb.load`.
     """
     log.refresh()

@@ -34,10 +34,9 @@ def verify(
 ) -> list[str]:
     """What is wrong with a log, or an empty list: every row, name and graph is looked at.
 
-    SQLite checks its file as well. With `replays`, every decision is made again, and must come
-    out the same; that takes as long as the decisions did. Those of an imported log are not made
-    again. `classes` are those of your own that
-    the agent contains.
+    SQLite checks its file as well. With `replays`, every decision is replayed and must come out
+    the same, which takes as long as the decisions did; an imported log cannot be replayed.
+    `classes` are those of your own that the agent contains.
     """
     try:
         log = DecisionLog(location)

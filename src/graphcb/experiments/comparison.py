@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Agent
 from graphcb.experiments.model import Model
-from graphcb.experiments.progressive import PlayedRows, Player, Points
+from graphcb.experiments.progressive import PlayedRows, Player, Points, Sums
 from graphcb.graphs.families import full_information
 from graphcb.streams import Examples
 
@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 
 class Comparison:
-    """Sums of losses: the model's, each constant action's, and a full-information learner's.
+    """Sums of losses: the model's, those it is compared with, and a full-information learner's.
 
-    `rival` is an agent like the model's. It plays the same examples with the same draws, but sees
-    the losses of all actions. Without one, only the model and the constant actions are scored.
-    `repeats` are players like the model's with draws of their own.
+    `rival` is an agent like the model's, for files of columns. It plays the same examples with
+    the same draws, but sees the losses of all actions. `repeats` are players like the model's
+    with draws of their own.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Comparison:
         self.model = model
         self.rival: Player | None = None
         if rival is not None:
-            graph = full_information(len(model.reading.targets.actions))
+            graph = full_information(len(model.actions or ()))
             self.rival = Player(rival, graph, seed=seed, loss_range=model.player.loss_range)
         self.rival_total = 0.0
         self.repeats = repeats
@@ -41,21 +41,21 @@ class Comparison:
         self._points = Points()
         self._last = np.empty(0)  # the means after the last row, as in `_points`
 
-    def add(self, examples: Examples, played: PlayedRows) -> tuple[NDArray[np.intp], Floats]:
-        """Count what the model played; gives the counts (n,) and sums (n,) after each row."""
-        counts, totals, constants = self.model.tally.add(played, examples.losses)
+    def add(self, examples: Examples, played: PlayedRows) -> Sums:
+        """Count what the model played."""
+        sums = self.model.add(examples, played)
         for i, player in enumerate(self.repeats):
-            sums = np.cumsum(np.append(self.repeat_totals[i], player.play(examples).losses))
-            self.repeat_totals[i] = sums[-1]
-        if self.rival is not None and len(counts):
+            totals = np.cumsum(np.append(self.repeat_totals[i], player.play(examples).losses))
+            self.repeat_totals[i] = totals[-1]
+        if self.rival is not None and len(sums.counts):
             # It sees everything, whatever the graph of a row shows to others.
             losses = self.rival.play(examples._replace(graphs=None)).losses
             fulls = np.cumsum(np.append(self.rival_total, losses))[1:]
             self.rival_total = float(fulls[-1])
-            means = np.column_stack((totals, fulls, constants)) / counts[:, None]
-            self._points.add(counts, means)
+            means = np.column_stack((sums.totals, fulls, sums.others)) / sums.counts[:, None]
+            self._points.add(sums.counts, means)
             self._last = means[-1]
-        return counts, totals
+        return sums
 
     @property
     def mean_loss(self) -> float:
@@ -69,11 +69,19 @@ class Comparison:
         return totals / self.model.tally.count
 
     @property
-    def best_constant(self) -> tuple[str, float]:
-        """The name and the mean loss of the best constant action."""
-        tally, actions = self.model.tally, self.model.reading.targets.actions
-        best = int(tally.constants.argmin())
-        return actions[best], float(tally.constants[best] / tally.count)
+    def best_constant(self) -> tuple[str, float] | None:
+        """The name and the mean loss of the best constant action, if there are any."""
+        tally, actions = self.model.tally, self.model.actions
+        if actions is None:
+            return None
+        best = int(tally.others.argmin())
+        return actions[best], float(tally.others[best] / tally.count)
+
+    @property
+    def random_loss(self) -> float | None:
+        """The mean loss of actions at random, where each row brings its own."""
+        tally = self.model.tally
+        return None if self.model.actions else float(tally.others[0] / tally.count)
 
     @property
     def full_information_loss(self) -> float | None:
@@ -90,9 +98,9 @@ class Comparison:
             rounds.append(self.model.tally.count)
             rows.append(self._last)
         values = np.array(rows)
-        best = int(self.model.tally.constants.argmin())
+        best = int(self.model.tally.others.argmin())
         return rounds, {
             "SquareCB.G": values[:, 0],
-            f"always {self.best_constant[0]}": values[:, 2 + best],
+            f"always {(self.model.actions or ())[best]}": values[:, 2 + best],
             "full information": values[:, 1],
         }

@@ -3,30 +3,87 @@
 from dataclasses import asdict
 from typing import Any
 
-from graphcb.experiments.progressive import Player, Tally
-from graphcb.files import FileError
-from graphcb.loaded import check_kind
-from graphcb.problems import Learner, Problem
-from graphcb.streams import Columns, SparseExamples, TableExamples, Targets
+import numpy as np
+from numpy.typing import NDArray
 
-Reading = TableExamples | SparseExamples
-TALLY = ("count", "total", "constants", "last_count", "last_total")
+from graphcb.experiments.progressive import PlayedRows, Player, Sums, Tally
+from graphcb.files import FileError
+from graphcb.problems import Learner
+from graphcb.problems.guarded import guarded
+from graphcb.streams import (
+    Columns,
+    Examples,
+    RoundExamples,
+    SparseExamples,
+    TableExamples,
+    Targets,
+)
+
+ColumnReading = TableExamples | SparseExamples
+Reading = ColumnReading | RoundExamples
+TALLY = ("count", "total", "others", "last_count", "last_total")
 
 
 class Model:
     """A learner, how rows are read for it, the player that plays them, and the sums so far.
 
-    The reading encodes many rows at once, with the learner's own encoder, and the player plays
-    them with the agent inside the learner: the same as the learner would do row by row.
+    A reading of columns encodes many rows at once, with the learner's own encoder, and the player
+    plays them with the agent inside the learner: the same as the learner would do row by row.
+    Rows that bring their own actions are played by the learner itself, in the problem's units.
+    What is played is compared with each constant action, or with actions at random.
     """
 
     def __init__(self, learner: Learner, reading: Reading, *, seed: int) -> None:
         self.learner = learner
         self.reading = reading
-        self.player = new_player(learner, reading, seed)
-        self.tally = Tally(len(reading.targets.actions))
+        self.player = self._player(learner, seed)
+        self.tally = Tally(len(self.actions or ("random",)))
         if reading.encoder is not None:
             learner.encoder = reading.encoder
+
+    @property
+    def actions(self) -> tuple[str, ...] | None:
+        """The names of the actions; None where each row brings its own."""
+        return None if isinstance(self.reading, RoundExamples) else self.reading.targets.actions
+
+    def names(self, examples: Examples, row: int) -> list[str]:
+        """What the actions of a row are called."""
+        return list(self.actions or (examples.actions or [])[row])
+
+    def add(self, examples: Examples, played: PlayedRows) -> Sums:
+        """Count what was played."""
+        others = examples.losses
+        if examples.actions is not None:
+            others = np.array([[values.mean()] for values in others])
+        return self.tally.add(played, others)
+
+    def in_units(self, losses: Any) -> Any:
+        """Means of losses as the file has them: rewards are the highest minus a loss."""
+        problem = self.learner.problem
+        if isinstance(self.reading, RoundExamples):  # they are as in the file
+            return losses
+        return problem.range[1] - losses if problem.feedback == "rewards" else losses
+
+    def best_of(self, examples: Examples, row: int) -> NDArray[np.intp]:
+        """The actions of a row that cost least."""
+        values = examples.losses[row]
+        largest = examples.actions is not None and self.learner.problem.feedback == "rewards"
+        return np.flatnonzero(values == (values.max() if largest else values.min()))
+
+    def repeat(self, agent: Any, seed: int) -> Player:
+        """A player like the model's, with another agent and draws of its own."""
+        problem = self.learner.problem
+        if isinstance(self.reading, RoundExamples):
+            return self._player(Learner(problem, agent), seed)
+        return self._player(guarded(agent, problem), seed)
+
+    def _player(self, learner: Any, seed: int) -> Player:
+        if isinstance(self.reading, RoundExamples):
+            return Player(learner, None, seed=seed, loss_range=None)
+        problem = self.learner.problem
+        agent = learner.agent if isinstance(learner, Learner) else learner
+        graph = None if problem.reveals.each_round else problem.graph
+        return Player(agent, graph, seed=seed, loss_range=self.reading.targets.loss_range)
 
     def to_learner(self) -> Learner:
         """The learner, with what a later run needs to go on in its attribute `progress`."""
@@ -40,78 +97,43 @@ class Model:
     @classmethod
     def from_learner(cls, learner: Learner, where: str) -> "Model":
         """The model that goes on bit for bit; `where` names the file in errors."""
-        if learner.progress is None or "rounds" in learner.progress:
-            what = "no columns of a file" if learner.progress is None else "actions in each row"
+        if learner.progress is None:
             raise FileError(
-                f"{where}: must be a model that `graphcb run --save` wrote for the columns of a "
-                f"file, got a Learner that has {what}"
+                f"{where}: must be a model that `graphcb run --save` wrote, got a Learner that "
+                "has seen no file"
             )
         try:
             model = cls(learner, _as_reading(learner, learner.progress["reading"]), seed=0)
             model.player.draws.bit_generator.state = learner.progress["draws"]
             for name in TALLY:
                 setattr(model.tally, name, learner.progress["tally"][name])
-            model.reading.check_loaded()
             model.tally.check_loaded()
             model._check_sizes()
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
             raise FileError(f"{where}: damaged: {reason!r}") from None
         return model
 
-    def check_loaded(self) -> None:
-        """Raise an error unless a file of version 0.2.0 holds parts that fit together."""
-        check_kind(self, "reading", TableExamples, SparseExamples)
-        check_kind(self, "player", Player)
-        check_kind(self, "tally", Tally)
-        self._check_sizes()
-
     def _check_sizes(self) -> None:
-        n_actions, graph = len(self.reading.targets.actions), self.player.graph
-        sizes = {self.tally.constants.size, n_actions if graph is None else graph.n_actions}
-        if sizes != {n_actions} or self.player.loss_range != self.reading.targets.loss_range:
-            raise ValueError(
-                f"the sums, the graph and the losses must be those of {n_actions} actions"
-            )
-        columns = getattr(self.reading, "columns", None)
-        if (graph is None) == (columns is None or columns.edges is None):
+        n_actions, graph = len(self.actions or ("random",)), self.player.graph
+        sizes = {self.tally.others.size, n_actions if graph is None else graph.n_actions}
+        if sizes != {n_actions}:
+            raise ValueError(f"the sums and the graph must be those of {n_actions} actions")
+        if isinstance(self.reading, RoundExamples):
+            return
+        has_edges = isinstance(self.reading, TableExamples) and self.reading.columns.edges
+        if (graph is None) != bool(has_edges):
             raise ValueError("there must be a graph, or a column with one for each row")
 
 
-def new_player(learner: Learner, reading: Reading, seed: int) -> Player:
-    """A player for the agent inside the learner, which sees losses between 0 and 1."""
-    problem = learner.problem
-    graph = None if problem.reveals.each_round else problem.graph
-    return Player(learner.agent, graph, seed=seed, loss_range=reading.targets.loss_range)
-
-
-# What a file of version 0.2.0 holds: a `Model` without a learner.
-EARLIER = (Model, Player, Tally, TableExamples, SparseExamples, Targets, Columns)
-
-
-def upgraded(earlier: Model, where: str) -> Model:
-    """The same model with a learner; `where` names its file in errors."""
-    try:
-        reading, player, tally = earlier.reading, earlier.player, earlier.tally
-        problem = Problem(
-            reading.targets.actions,
-            reveals="each round" if player.graph is None else player.graph,
-            range=reading.targets.loss_range,
-            features=features_of(reading),
-        )
-        model = Model(Learner(problem, player.agent), reading, seed=0)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
-        raise FileError(f"{where}: damaged: {reason!r}") from None
-    model.player.draws, model.tally = player.draws, tally
-    return model
-
-
-def features_of(reading: Reading) -> dict[str, str] | None:
+def features_of(reading: ColumnReading) -> dict[str, str] | None:
     """The kinds of the features, if they have names."""
     return None if reading.encoder is None else reading.encoder.features
 
 
 def _as_plain(reading: Reading) -> dict[str, Any]:
     """What is not in the learner, in plain values."""
+    if isinstance(reading, RoundExamples):
+        return {"rounds": reading.outcome}
     if isinstance(reading, TableExamples):
         return {"table": asdict(reading.columns)}
     bits = reading.n_places.bit_length() - 1
@@ -121,10 +143,14 @@ def _as_plain(reading: Reading) -> dict[str, Any]:
 
 def _as_reading(learner: Learner, plain: dict[str, Any]) -> Reading:
     problem, encoder = learner.problem, learner.encoder
+    if "rounds" in plain:
+        return RoundExamples(plain["rounds"], problem.graph_for)
     targets = Targets(problem.actions, problem.range, rewards=problem.feedback == "rewards")
     if "table" in plain:
         columns, kinds = Columns(**plain["table"]), encoder.features or {}
         table = TableExamples(columns, targets, bits=encoder.bits, kinds=kinds)
+        if table.encoder.features != encoder.features:
+            raise ValueError("the encoder must have the features of the columns")
         table.encoder = encoder
         return table
     sparse = SparseExamples(

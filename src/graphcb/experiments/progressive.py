@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
-from graphcb.checks import as_range
 from graphcb.environments import Observation, Round
-from graphcb.experiments.loop import play
+from graphcb.experiments.loop import play, streams
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_array, check_counts, check_numbers, check_pair
+from graphcb.loaded import check_array, check_counts, check_numbers
+from graphcb.rounds.identifiers import pick
 from graphcb.streams import Examples
 from graphcb.thinning import Thinned
 
@@ -30,38 +30,44 @@ class PlayedRows(NamedTuple):
 class ExampleRounds:
     """Examples as an environment: one round per row, in order.
 
-    The agent sees losses as shares of `loss_range`; `loss` is in the file's units. `graph` is
-    that of all rounds; None where each row of the examples brings its own.
+    The agent sees losses as shares of `loss_range`, or as they are if that is None; `loss` is in
+    the file's units. `graph` is that of all rounds; None where each row brings its own.
     """
 
     def __init__(
-        self, examples: Examples, graph: FeedbackGraph | None, loss_range: tuple[float, float]
+        self,
+        examples: Examples,
+        graph: FeedbackGraph | None,
+        loss_range: tuple[float, float] | None,
     ) -> None:
         if graph is None and examples.graphs is None:
             raise ValueError("`graph` must be given where the examples bring none")
-        low, high = loss_range
         self.examples = examples
         self.graph = graph
-        self.shares = (examples.losses - low) / (high - low)
-        self.n_rounds = len(self.shares)
+        self.seen: Any = examples.losses
+        if loss_range is not None:
+            low, high = loss_range
+            self.seen = (examples.losses - low) / (high - low)
+        self.n_rounds = len(self.seen)
 
     def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
         """The rows; nothing is drawn."""
         graphs: Any = self.examples.graphs or repeat(self.graph, self.n_rounds)
-        return map(Round, self.examples.contexts, graphs, repeat(None), range(self.n_rounds))
+        actions: Any = self.examples.actions or repeat(None)
+        return map(Round, self.examples.contexts, graphs, actions, range(self.n_rounds))
 
     def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """The shares of the actions that the graph reveals."""
+        """What the agent sees of the actions that the graph reveals."""
         revealed = round.graph.draw_revealed(action, rng)
-        return Observation(revealed, self.shares[round.hidden][revealed])
+        return Observation(pick(round.actions, revealed), self.seen[round.hidden][revealed])
 
     def loss(self, round: Round, action: int) -> float:
         """The loss of the action played, as in the file."""
-        return self.examples.losses.item(round.hidden, action)
+        return float(self.examples.losses[round.hidden][action])
 
 
 class Player:
-    """An agent on its way through examples, with its graph and the state of its draws.
+    """An agent or a learner on its way through examples, with its graph and its draws.
 
     `graph` and `loss_range` as in `ExampleRounds`.
     """
@@ -72,13 +78,12 @@ class Player:
         graph: FeedbackGraph | None,
         *,
         seed: int,
-        loss_range: tuple[float, float] = (0.0, 1.0),
+        loss_range: tuple[float, float] | None = (0.0, 1.0),
     ) -> None:
         self.agent = agent
         self.graph = graph
         self.loss_range = loss_range
-        # The second of two streams, as in `run`, where the first makes the world.
-        self.draws = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
+        self.draws = streams(seed)[1]
 
     def play(self, examples: Examples) -> PlayedRows:
         """Play one round per row and learn from it."""
@@ -91,53 +96,37 @@ class Player:
             np.array([row.loss for row in rows], dtype=np.float64),
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        graph = None if self.graph is None else self.graph.to_json()
-        return {
-            "agent": self.agent,
-            "graph": graph,
-            "loss_range": self.loss_range,
-            "draws": self.draws.bit_generator.state,
-        }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.agent = state["agent"]
-        self.graph = None if state["graph"] is None else FeedbackGraph.from_json(state["graph"])
-        self.loss_range = state["loss_range"]
-        self.draws = np.random.default_rng()
-        self.draws.bit_generator.state = state["draws"]
+class Sums(NamedTuple):
+    """After each of some rows: how many there were, and sums (n,) and those of others (n, m)."""
 
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        for role in ("act", "learn"):
-            if not callable(getattr(self.agent, role, None)):
-                raise ValueError(f"`agent` must have a method {role}, got {self.agent!r}")
-        check_pair(self, "loss_range")
-        as_range("loss_range", self.loss_range)
+    counts: NDArray[np.intp]
+    totals: Floats
+    others: Floats
 
 
 class Tally:
-    """Sums of losses over all rows so far: of what was played, and of each constant action.
+    """Sums over all rows so far: of what was played, and of others that it is compared with.
 
     Rows are added one after the other, so the sums do not depend on how the file was split.
     """
 
-    def __init__(self, n_actions: int) -> None:
+    def __init__(self, n_others: int) -> None:
         self.count = 0
         self.total = 0.0
-        self.constants = np.zeros(n_actions)
+        self.others = np.zeros(n_others)
         self.last_count = 0  # at the last line of the table of progress
         self.last_total = 0.0
 
-    def add(self, played: PlayedRows, losses: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Counts (n,), sums (n,) and sums of each constant action (n, K) after each row."""
-        counts = self.count + 1 + np.arange(len(losses))
+    def add(self, played: PlayedRows, others: Floats) -> "Sums":
+        """Count some rows; `others` (n, m) is what each of the others would have lost."""
+        counts = self.count + 1 + np.arange(len(others))
         totals = np.cumsum(np.append(self.total, played.losses))[1:]
-        constants = np.cumsum(np.vstack((self.constants, losses)), axis=0)[1:]
-        if len(losses):
+        sums = np.cumsum(np.vstack((self.others, others)), axis=0)[1:]
+        if len(others):
             self.count, self.total = int(counts[-1]), float(totals[-1])
-            self.constants = constants[-1].copy()
-        return counts, totals, constants
+            self.others = sums[-1].copy()
+        return Sums(counts, totals, sums)
 
     def since_last(self, count: int, total: float) -> float:
         """The mean loss since the last call."""
@@ -149,7 +138,7 @@ class Tally:
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_counts(self, count=0, last_count=0)
         check_numbers(self, "total", "last_total")
-        check_array(self, "constants", (np.size(self.constants),))
+        check_array(self, "others", (np.size(self.others),))
         if self.last_count > self.count:
             raise ValueError(f"`last_count` must be at most {self.count}, got {self.last_count}")
 

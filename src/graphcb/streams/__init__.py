@@ -3,6 +3,7 @@
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.first_look import ReadOptions, first_look
 from graphcb.streams.report import ColumnReport, Report
+from graphcb.streams.rounds import RoundExamples
 from graphcb.streams.source import Source
 from graphcb.streams.sparse import SparseExamples
 from graphcb.streams.tabular import Columns, TableExamples
@@ -15,6 +16,7 @@ __all__ = [
     "Examples",
     "ReadOptions",
     "Report",
+    "RoundExamples",
     "Source",
     "SparseExamples",
     "TableExamples",

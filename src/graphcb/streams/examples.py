@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.graphs import FeedbackGraph
 
 SHOWN = 3
@@ -17,12 +14,16 @@ class Examples(NamedTuple):
     `contexts` is a dense array (n, d) or a list of pairs (indices, values). `losses` is (n, K) in
     the units of the file. `lines` is the place of each row in the file. `graphs` has one graph
     per row, or is None if all rounds have the same one.
+
+    Rows that bring their own `actions` have a dict of them each; `contexts` are then as in the
+    file, and `losses` an array for each row, with losses or rewards as in the file.
     """
 
     contexts: Any
-    losses: NDArray[np.float64]
+    losses: Any
     lines: Sequence[int]
     graphs: list[FeedbackGraph] | None = None
+    actions: list[dict[str, Any]] | None = None
 
 
 class BadRows:

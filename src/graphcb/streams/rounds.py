@@ -2,17 +2,21 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import listed
-from graphcb.streams.examples import BadRows
+from graphcb.graphs import FeedbackGraph
+from graphcb.streams.examples import BadRows, Examples
+from graphcb.streams.report import Report
 from graphcb.streams.source import Source
 
 OUTCOMES = ("losses", "rewards", "label")
+MOST_ROWS = 256  # of a piece
 FORM = (
     'must be {"context": {...}, "actions": {NAME: {...}, ...}, "losses": {NAME: NUMBER, ...}}, '
     'or with "rewards", or with "label": NAME'
@@ -52,13 +56,43 @@ def outcome_of(source: Source) -> str:
     raise ValueError(f"{source.name}: each row {FORM}; got none of {listed(OUTCOMES)}")
 
 
-def read_rounds(
-    source: Source, outcome: str, bad_rows: BadRows, *, first_look: bool = False
+class RoundExamples:
+    """Reads rows that bring their own actions; `graph_of` gives the graph of a round by names."""
+
+    encoder = None  # the learner encodes each row
+
+    def __init__(self, outcome: str, graph_of: Callable[[tuple[str, ...]], FeedbackGraph]) -> None:
+        self.outcome = outcome
+        self.graph_of = graph_of
+        self.report = Report("")
+
+    def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
+        """The examples of the source, some rows at a time: few at first, to be heard of soon."""
+        rows, size = _rows(source.numbered_lines(), self.outcome, bad_rows), 1
+        while piece := list(islice(rows, size)):
+            lines, contexts, actions, values = map(list, zip(*piece, strict=True))
+            graphs = [self.graph_of(tuple(names)) for names in actions]
+            yield Examples(contexts, values, lines, graphs, actions)
+            size = min(2 * size, MOST_ROWS)
+
+
+def range_of(source: Source, outcome: str) -> tuple[float, float]:
+    """The smallest and the largest value in a first look."""
+    if outcome == "label":
+        return 0.0, 1.0
+    numbered = enumerate(source.lines(first_look=True), start=1)
+    rows = list(_rows(numbered, outcome, BadRows(source.name, skip=True)))
+    if not rows:
+        raise ValueError(f"{source.name}: must have at least one row that can be used, got none")
+    low = min(float(row.values.min()) for row in rows)
+    high = max(float(row.values.max()) for row in rows)
+    return (low, high) if low < high else (low, low + 1.0)
+
+
+def _rows(
+    numbered: Iterable[tuple[int, str]], outcome: str, bad_rows: BadRows
 ) -> Iterator[RoundRow]:
-    """The rows of the source, each with a value for all of its actions."""
-    numbered = (
-        enumerate(source.lines(first_look=True), start=1) if first_look else source.numbered_lines()
-    )
+    """The rows that can be used, each with a value for all of its actions."""
     for number, line in numbered:
         if line.strip():
             try:

@@ -11,7 +11,6 @@ from graphcb.checks import LARGEST, as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.contexts.scaling import shrink
 from graphcb.hashing import place_of
-from graphcb.loaded import check_array, check_counts, check_kind
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.lines import PARSERS, TextLine, name_of
 from graphcb.streams.report import ColumnReport, Report
@@ -31,45 +30,20 @@ class SparseExamples:
     largest one so far at its hashed place, and each row is scaled to norm 1, a constant included.
     """
 
-    encoder: Encoder | None = None  # in files of earlier versions
-
     def __init__(
         self, format: str, targets: Targets, *, bits: int, features: Sequence[Any] = ()
     ) -> None:
-        self.format = format
+        self.format = as_one_of("format", format, tuple(PARSERS))
         self.targets = targets
         self.n_places = 2**bits
         self.n_features = self.n_places + 1
         self.features = list(features)
+        self.encoder: Encoder | None = None
         if features:
             self.encoder = Encoder({name_of(f): "number" for f in features}, bits=bits)
             self.n_features = len(features) + 1
         self.largest = np.zeros(0 if features else self.n_places)
         self.report = self._new_report()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "report"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self.report = self._new_report()
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        as_one_of("format", self.format, tuple(PARSERS))
-        check_kind(self, "targets", Targets)
-        check_kind(self, "encoder", Encoder, type(None))
-        check_counts(self, n_places=1, n_features=2)
-        features = getattr(self, "features", [])
-        if self.encoder is None:
-            expected, size = self.n_places + 1, self.n_places
-        else:
-            expected, size = len(features) + 1, 0
-            if list(self.encoder.features or ()) != [name_of(f) for f in features]:
-                raise ValueError("the encoder must have the features of the lines")
-        check_array(self, "largest", (size,), least=0.0, most=np.finfo(float).max)
-        if self.n_features != expected:
-            raise ValueError(f"`n_features` must be {expected}, got {self.n_features}")
 
     def _new_report(self) -> Report:
         names = self.encoder.kinds if self.encoder is not None else {}

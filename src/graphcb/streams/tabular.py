@@ -11,7 +11,6 @@ from graphcb.checks import LARGEST, listed
 from graphcb.contexts import Encoder
 from graphcb.contexts.values import is_missing
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_kind
 from graphcb.streams.cells import as_labels, as_numbers, as_words, not_finite, why_not_finite
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.report import ColumnReport, Report
@@ -35,6 +34,12 @@ class Columns:
     losses: tuple[str, ...] = ()
     edges: str | None = None
 
+    def __post_init__(self) -> None:
+        single = [name for name in (self.label, self.edges) if name is not None]
+        parts = (self.numbers, self.words, self.losses, tuple(single))
+        if not all(type(part) is tuple and all(type(x) is str for x in part) for part in parts):
+            raise ValueError("the columns must be given by their names")
+
     def used(self) -> tuple[str, ...]:
         """All columns that are read, in a fixed order."""
         target = self.losses if self.label is None else (self.label,)
@@ -44,15 +49,6 @@ class Columns:
     def kinds(self) -> dict[str, str]:
         """The kinds of the features if nothing more is known of them, numbers first."""
         return dict.fromkeys(self.numbers, "number") | dict.fromkeys(self.words, "text")
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        named = (self.numbers, self.words, self.losses)
-        names = (name for part in (*named, (self.label or "", self.edges or "")) for name in part)
-        if not all(type(part) is tuple for part in named) or not all(
-            isinstance(name, str) for name in names
-        ):
-            raise ValueError("the columns must be given by their names")
 
 
 class TableExamples:
@@ -71,6 +67,8 @@ class TableExamples:
         kinds: Mapping[str, str] | None = None,
         report: Report | None = None,
     ) -> None:
+        if columns.label is None and len(columns.losses) != len(targets.actions):
+            raise ValueError(f"there must be {len(targets.actions)} columns of losses")
         self.columns = columns
         self.targets = targets
         usual = columns.kinds()
@@ -81,26 +79,6 @@ class TableExamples:
     def n_features(self) -> int:
         """How many features a context has."""
         return self.encoder.n_features or 0
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"columns": self.columns, "targets": self.targets, "encoder": self.encoder}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.columns = state["columns"]
-        self.targets = state["targets"]
-        self.encoder = state["encoder"] if "encoder" in state else _earlier_encoder(state)
-        self.report = _new_report(self.encoder)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        check_kind(self, "columns", Columns)
-        check_kind(self, "targets", Targets)
-        columns, n_actions = self.columns, len(self.targets.actions)
-        if columns.label is None and len(columns.losses) != n_actions:
-            raise ValueError(f"there must be {n_actions} columns of losses")
-        check_kind(self, "encoder", Encoder)
-        if list(self.encoder.features or ()) != list(columns.kinds()):
-            raise ValueError("the encoder must have the features of the columns")
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
@@ -220,12 +198,3 @@ class TableExamples:
 def _new_report(encoder: Encoder) -> Report:
     kinds = {name: kind.removesuffix("?") for name, kind in encoder.kinds.items()}
     return Report("", columns={name: ColumnReport(name, kind) for name, kind in kinds.items()})
-
-
-def _earlier_encoder(state: dict[str, Any]) -> Encoder:
-    """The encoder of a file that was written before there was one."""
-    columns, n_places = state["columns"], state["n_places"]
-    encoder = Encoder(columns.kinds(), bits=n_places.bit_length() - 1 if n_places else 18)
-    encoder.known.means, encoder.known.squares = state["means"], state["squares"]
-    encoder.known.counts = np.full(len(columns.numbers), float(state["count"]))
-    return encoder

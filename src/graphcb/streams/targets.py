@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import check_kind, check_pair
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +29,6 @@ class Targets:
     >>> targets.loss_range, targets.as_losses(np.array([[20.0, 0.0]])).tolist()
     ((0.0, 25.0), [[0.0, 20.0]])
     """
-
-    rewards = False  # in files of earlier versions
 
     def __init__(
         self,
@@ -61,19 +58,6 @@ class Targets:
     def as_values(self, losses: Floats) -> Floats:
         """What the file would hold for these losses."""
         return self.as_losses(losses)
-
-    def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
-        if "value_range" not in vars(self):  # in files of earlier versions
-            self.value_range = self.loss_range
-        check_pair(self, "loss_range")
-        check_pair(self, "value_range")
-        check_kind(self, "rewards", bool)
-        if not all(isinstance(name, str) for name in self.actions):
-            raise ValueError("`actions` must be texts")
-        twin = Targets(self.actions, self.value_range, rewards=self.rewards)
-        if vars(twin) != {"rewards": self.rewards, **vars(self)}:
-            raise ValueError("`positions` and `loss_range` must be those of the actions")
 
     def of_label(self, labels: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """Losses (n, K) of rows with one label each, and what is wrong with bad rows."""
