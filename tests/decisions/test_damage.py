@@ -190,7 +190,7 @@ def test_flipped_bits_are_never_silent(tmp_path):
             return rows, to_bytes(replay(log).agent)
 
     expected, texts = contents(), []
-    for place in rng.integers(0, len(whole), 80):
+    for place in rng.integers(0, len(whole), 150):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << rng.integers(8)
         path.write_bytes(damaged)
