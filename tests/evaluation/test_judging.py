@@ -81,7 +81,7 @@ def test_a_range_of_losses_changes_the_scale_alone():
 @pytest.mark.parametrize("graph", [graphs.bandit(3), graphs.cops_and_robbers(3)], ids=repr)
 def test_all_estimates_meet_on_a_long_log(graph):
     truth = MEANS[:, 1].mean()
-    made = list(rows(graph, [0.5, 0.2, 0.3], 4000, seed=0))
+    made = list(rows(graph, [0.5, 0.2, 0.3], 2000, seed=0))
     found = evaluate(made, constant(1), oracle=OnlineRidge(3, 2))
     estimates = [found.graph, found.doubly_robust]
     if graph == graphs.bandit(3):

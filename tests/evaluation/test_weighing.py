@@ -1,11 +1,13 @@
 """Evaluation and summaries of logs whose graph nobody knew beforehand."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Learner, Policy, Problem, SquareCBUG, save
+from graphcb import DecisionLog, Learner, Policy, Problem, save
+from graphcb.agents.predicted_graph import OnPredictedGraph
 from graphcb.cli import main
 from graphcb.decisions import ReplayError
 from graphcb.evaluation import (
@@ -55,9 +57,23 @@ def silent(path, reveals):
     return np.mean(losses, axis=0)
 
 
-def test_of_bids_only_what_is_always_revealed_counts(tmp_path):
-    truth = auction(tmp_path / "log.db", {"unknown": "bids"})
-    with DecisionLog(tmp_path / "log.db") as log:
+ANSWERS = {"all": ["all"], "own": True, "answers": "learned"}
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """Three logs and what is true, written once: nothing here changes them."""
+    folder = tmp_path_factory.mktemp("logs")
+    return {
+        "bids": (folder / "bids.db", auction(folder / "bids.db", {"unknown": "bids"})),
+        "unknown": (folder / "unknown.db", silent(folder / "unknown.db", "unknown")),
+        "answers": (folder / "answers.db", silent(folder / "answers.db", ANSWERS)),
+    }
+
+
+def test_of_bids_only_what_is_always_revealed_counts(logs):
+    path, truth = logs["bids"]
+    with DecisionLog(path) as log:
         for index, bid in enumerate(BIDS):
             found = evaluate(log, constant(bid))
             assert found.weights == "certain"
@@ -72,12 +88,10 @@ def test_of_bids_only_what_is_always_revealed_counts(tmp_path):
         assert truth[0] - wrong.graph.value > 3.0 * wrong.graph.standard_error
 
 
-@pytest.mark.parametrize(
-    "reveals", ["unknown", {"all": ["all"], "own": True, "answers": "learned"}]
-)
-def test_learned_weights_are_right_and_say_so(tmp_path, reveals):
-    truth = silent(tmp_path / "log.db", reveals)
-    with DecisionLog(tmp_path / "log.db") as log:
+@pytest.mark.parametrize("name", ["unknown", "answers"])
+def test_learned_weights_are_right_and_say_so(logs, name):
+    path, truth = logs[name]
+    with DecisionLog(path) as log:
         for index, action in enumerate(("all", "own")):
             found = evaluate(log, constant(action), against=logged, oracle=Learner(log.problem))
             assert found.weights == "learned"
@@ -91,9 +105,8 @@ def test_learned_weights_are_right_and_say_so(tmp_path, reveals):
         assert abs(naive - truth.sum()) > 0.2
 
 
-def test_rows_alone_do_not_say_how_likely_anything_was(tmp_path):
-    silent(tmp_path / "log.db", "unknown")
-    with DecisionLog(tmp_path / "log.db") as log:
+def test_rows_alone_do_not_say_how_likely_anything_was(logs):
+    with DecisionLog(logs["unknown"][0]) as log:
         rows = list(log)
         with pytest.raises(ValueError, match="`graphs` must be given, as nobody knew beforehand"):
             evaluate(rows, uniform)
@@ -104,9 +117,8 @@ def test_rows_alone_do_not_say_how_likely_anything_was(tmp_path):
             agents_before(log)(rows[0]._replace(position=10**6))
 
 
-def test_the_graph_is_that_before_the_decision(tmp_path):
-    silent(tmp_path / "log.db", "unknown")
-    with DecisionLog(tmp_path / "log.db") as log:
+def test_the_graph_is_that_before_the_decision(logs):
+    with DecisionLog(logs["unknown"][0]) as log:
         graphs = predicted_graphs(log)
         counts = np.zeros((2, 2, 2))  # looked, seen
         for row in log:
@@ -116,9 +128,9 @@ def test_the_graph_is_that_before_the_decision(tmp_path):
             counts[1, row.action_index, row.feedback.action_indices] += 1.0
 
 
-def test_summary_shows_how_often_feedback_came(tmp_path):
-    truth = silent(tmp_path / "log.db", {"all": ["all"], "own": True, "answers": "learned"})
-    with DecisionLog(tmp_path / "log.db") as log:
+def test_summary_shows_how_often_feedback_came(logs):
+    path, truth = logs["answers"]
+    with DecisionLog(path) as log:
         found = summarize(log)
         played = np.mean([row.probabilities for row in log], axis=0)
     by_name = {one.action: one for one in found.answers}
@@ -133,19 +145,17 @@ def test_summary_shows_how_often_feedback_came(tmp_path):
     assert found.to_dict()["weights"] == "learned"
 
 
-def test_a_log_that_is_not_replayed_has_no_mean(tmp_path, monkeypatch):
-    silent(tmp_path / "log.db", "unknown")
-    auction(tmp_path / "bids.db", {"unknown": "bids"})
+def test_a_log_that_is_not_replayed_has_no_mean(logs, monkeypatch):
 
     def refuse(*arguments):
         raise ReplayError("another machine")
 
     monkeypatch.setattr("graphcb.decisions.replaying._check", refuse)
-    with DecisionLog(tmp_path / "log.db") as log:
+    with DecisionLog(logs["unknown"][0]) as log:
         found = summarize(log)
     assert found.mean is None
     assert found.answers[0].learned is None
-    with DecisionLog(tmp_path / "bids.db") as log:
+    with DecisionLog(logs["bids"][0]) as log:
         assert summarize(log).mean is not None  # its weights are known
 
 
@@ -163,29 +173,28 @@ def test_a_known_graph_says_how_much_of_it_came(tmp_path):
     assert {one.learned for one in found.answers} == {None}
 
 
-def test_the_commands_say_where_weights_come_from(tmp_path, capsys):
-    auction(tmp_path / "bids.db", {"unknown": "bids"})
-    silent(tmp_path / "answers.db", {"all": ["all"], "own": True, "answers": "learned"})
-    assert main(["evaluate", str(tmp_path / "bids.db"), "--policy", "constant:0.4"]) == 0
+def test_the_commands_say_where_weights_come_from(logs, capsys):
+    bids, answers = str(logs["bids"][0]), str(logs["answers"][0])
+    assert main(["evaluate", bids, "--policy", "constant:0.4"]) == 0
     assert "are those of what is always revealed" in capsys.readouterr().out
-    assert main(["evaluate", str(tmp_path / "answers.db"), "--policy", "uniform"]) == 0
+    assert main(["evaluate", answers, "--policy", "uniform"]) == 0
     out = capsys.readouterr().out
     assert "reveal probabilities were learned, not known" in out
     assert "on actions that do not always reveal their own loss" in out
-    assert main(["log", "summary", str(tmp_path / "answers.db")]) == 0
+    assert main(["log", "summary", answers]) == 0
     out = capsys.readouterr().out
     for text in ("reveal probabilities were learned, not known", "promised outcomes that came",
                  "outcomes revealed, on average", "share that came"):  # fmt: skip
         assert text in out
-    assert main(["log", "summary", str(tmp_path / "bids.db"), "--json"]) == 0
+    assert main(["log", "summary", bids, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["weights"] == "certain"
     assert found["answer_rate"] is None
     assert {one["promised"] for one in found["answers"]} == {None}
 
 
-def test_saved_learners_are_targets(tmp_path, capsys):
-    silent(tmp_path / "log.db", "unknown")
+def test_saved_learners_are_targets(logs, tmp_path, capsys):
+    shutil.copy(logs["unknown"][0], tmp_path / "log.db")
     with Policy(tmp_path / "log.db") as policy:
         learner = policy.agent
     save(learner, tmp_path / "model.npz")
@@ -195,4 +204,4 @@ def test_saved_learners_are_targets(tmp_path, capsys):
     assert (
         main(["evaluate", str(tmp_path / "log.db"), "--policy", str(tmp_path / "model.npz")]) == 0
     )
-    assert isinstance(learner.agent, SquareCBUG)
+    assert isinstance(learner.agent, OnPredictedGraph)
