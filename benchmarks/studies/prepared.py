@@ -11,6 +11,7 @@ import numpy as np
 
 from graphcb.graphs import FeedbackGraph
 from graphcb.streams import BadRows, Examples, ReadOptions, Source, first_look
+from graphcb.streams.cells import is_number
 from studies.streams import load_stream, read_table
 
 
@@ -46,18 +47,10 @@ def _facts(spec: str) -> Facts:
     return Facts(
         len(stream.losses),
         len(stream.feature_names),
-        not all(_is_number(cell) for row in stream.features for cell in row),
+        not all(is_number(cell) for row in stream.features for cell in row),
         bool((matrix == np.eye(len(matrix))).all()),
         read_table(options["file"]).fingerprint,
     )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def prepare(spec: Mapping[str, Any], seed: int) -> Prepared:

@@ -172,15 +172,15 @@ alpha = 1.0
 """
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".png", ".pdf"])
-def test_reproduce_overwrites_results_alone(folder, capsys, ending):
+def test_reproduce_overwrites_results_alone(folder, capsys):
     (folder / "data.toml").write_text(SETTINGS)
     reproduce = ["reproduce", "data.toml", "--out", ".", "--jobs", "1"]
     (folder / "data.csv").unlink()
-    (folder / f"data{ending}").write_text(DATA)
-    refused(capsys, reproduce, f"`data{ending}` must not overwrite data{ending}")
-    assert (folder / f"data{ending}").read_text() == DATA
-    (folder / f"data{ending}").unlink()
+    for ending in (".csv", ".jsonl", ".png", ".pdf"):
+        (folder / f"data{ending}").write_text(DATA)
+        refused(capsys, reproduce, f"`data{ending}` must not overwrite data{ending}")
+        assert (folder / f"data{ending}").read_text() == DATA
+        (folder / f"data{ending}").unlink()
     assert main(reproduce) == 0
     assert main(reproduce) == 0
     capsys.readouterr()

@@ -83,7 +83,7 @@ def test_what_the_log_says_is_what_the_agent_counted(tmp_path):
         assert (account.spent, account.accrued) == (budget.spent, budget.allowed)
 
 
-@pytest.mark.parametrize("stop", [1, 8, 29])
+@pytest.mark.parametrize("stop", [8, 29])
 def test_a_log_as_a_kill_leaves_it_continues_bit_for_bit(tmp_path, stop):
     settings = {"problem": GUARDED, "seed": 1, "checkpoint_every": 11}
     with Policy(tmp_path / "one.db", **settings) as policy:
@@ -107,14 +107,14 @@ def test_budgets_by_the_clock(tmp_path, monkeypatch):
         budgets=[Budget("dollars", {"large": 2.0}, at_most=12.0, per="hour")],
     )
     with Policy(tmp_path / "log.db", problem=problem, seed=0) as policy:
-        for _ in range(300):
+        for _ in range(150):
             now[0] += 60.0
             made = policy.decide({"x": 1.0})
             policy.feedback(made.decision_id, {"small": 0.9, "large": 0.1})
     with DecisionLog(tmp_path / "log.db") as log:
         (dollars,) = summarize(log).kept.budgets
         replay(log)
-    assert dollars.allowed == pytest.approx(12.0 * 299 / 60)
+    assert dollars.allowed == pytest.approx(12.0 * 149 / 60)
     assert 0.9 * 12.0 < dollars.rate < 1.1 * 12.0
     assert dollars.most_over <= dollars.band
 
@@ -174,7 +174,7 @@ def test_floors_make_a_log_on_which_anything_can_be_judged(tmp_path):
     problem = Problem(["a", "b", "c"], limits={"floors": 0.05})
     rng = np.random.default_rng(0)
     with Policy(tmp_path / "log.db", problem=problem, seed=0) as policy:
-        for _ in range(600):
+        for _ in range(300):
             made = policy.decide({"x": 1.0})
             loss = {"a": 0.1, "b": 0.5, "c": 0.9}[made.action]
             policy.feedback(made.decision_id, {made.action: float(rng.random() < loss)})

@@ -101,8 +101,7 @@ def test_a_feedback_and_a_checkpoint_are_refused_as_well(tmp_path):
     check(path, names)
 
 
-@pytest.mark.parametrize("n_others", [0, 2])
-@pytest.mark.parametrize("then", ["close", "wait"])
+@pytest.mark.parametrize(("then", "n_others"), [("close", 0), ("wait", 2)])
 def test_the_locks_were_dropped_by_a_copy_of_the_folder(tmp_path, then, n_others):
     """Closing any handle of a file drops a process's POSIX locks on it, SQLite's own included."""
     path = tmp_path / "log" / "a.db"

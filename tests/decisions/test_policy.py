@@ -213,7 +213,7 @@ def policy_state(location):
 
 
 class TestRestart:
-    @pytest.mark.parametrize("checkpoint_every", [1, 7, 10_000])
+    @pytest.mark.parametrize("checkpoint_every", [7, 10_000])
     def test_as_if_it_had_never_stopped(self, new_log, checkpoint_every):
         whole, parts = [], []
         with Policy(new_log(), new_agent(), seed=5) as policy:

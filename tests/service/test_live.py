@@ -74,6 +74,7 @@ def test_what_was_decided_is_shown(start):
     service.call("POST", "/v1/decisions", {"context": 5})
     shown = live(service)
     assert (shown.name, shown.unit) == ("fraud review", "reward")
+    assert shown.service.agent == "InformationDirected"
     assert (shown.log.n_events, shown.log.seen_event, shown.log.model_version) == (80, 80, 40)
     assert (shown.log.n_decisions, shown.log.n_settled) == (40, 40)
     shares = {one.name: one.share for one in shown.actions}

@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
+from graphcb.streams.cells import is_number
+
 OPTIONS = ("--loss-range", "--reward-range")
 
 
@@ -30,18 +32,10 @@ def join_ranges(arguments: Sequence[str]) -> list[str]:
         word = rest.pop(0)
         if word in OPTIONS and rest:
             word = f"{word}={rest.pop(0)}"
-            if "," not in word and rest and _is_number(rest[0]):
+            if "," not in word and rest and is_number(rest[0]):
                 word += f",{rest.pop(0)}"
         joined.append(word)
     return joined
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _range(text: str) -> tuple[float, float]:

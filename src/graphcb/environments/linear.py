@@ -1,18 +1,16 @@
 """A problem that a linear oracle can represent exactly, to measure how regret grows."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.environments.drawn import on_sphere
-from graphcb.environments.protocol import Observation, Round
+from graphcb.environments.drawn import DrawnLosses, Floats, on_sphere
 from graphcb.graphs import FeedbackGraph
 
 
 @dataclass(frozen=True)
-class LinearLosses:
+class LinearLosses(DrawnLosses):
     """Expected losses linear in the context, seen with Gaussian noise; scored by regret.
 
     Contexts are uniform on the unit sphere with a constant in front. `loss` is the expected loss
@@ -36,21 +34,14 @@ class LinearLosses:
         if not 0.0 <= self.noise < float("inf"):
             raise ValueError(f"`noise` must not be negative, got {self.noise}")
 
-    def rounds(self, rng: np.random.Generator) -> Iterator[Round]:
-        """Contexts (n_features,), always the same graph, losses drawn around their means."""
-        slopes = on_sphere(rng, self.graph.n_actions, self.n_features - 1).T
-        for _ in range(self.n_rounds):
-            direction = on_sphere(rng, 1, self.n_features - 1)[0]
-            means = 0.5 + 0.5 * direction @ slopes
-            losses = means + self.noise * rng.standard_normal(self.graph.n_actions)
-            yield Round(np.append(1.0, direction), self.graph, None, (means, losses))
-
-    def reveal(self, round: Round, action: int, rng: np.random.Generator) -> Observation:
-        """Noisy losses of the actions that the graph reveals."""
-        revealed = round.graph.draw_revealed(action, rng)
-        return Observation(revealed, round.hidden[1][revealed])
-
-    def loss(self, round: Round, action: int) -> float:
-        """The expected loss above the best expected loss."""
-        means = round.hidden[0]
-        return float(means[action] - means.min())
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Contexts (n_rounds, n_features), expected losses and losses (n_rounds, K)."""
+        n_actions, width = self.graph.n_actions, self.n_features - 1
+        slopes = on_sphere(rng, n_actions, width).T
+        contexts = np.ones((self.n_rounds, self.n_features))
+        means, losses = np.empty((2, self.n_rounds, n_actions))
+        for t in range(self.n_rounds):
+            contexts[t, 1:] = on_sphere(rng, 1, width)[0]
+            means[t] = 0.5 + 0.5 * contexts[t, 1:] @ slopes
+            losses[t] = means[t] + self.noise * rng.standard_normal(n_actions)
+        return contexts, means, losses

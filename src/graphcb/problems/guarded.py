@@ -55,6 +55,18 @@ def explorer_of(agent: Any) -> Any:
     return inner.explorer if isinstance(inner, OnPredictedGraph) else inner
 
 
+def played_by(agent: Any) -> str:
+    """Who plays in a problem, by the names of the classes.
+
+    >>> from graphcb import InformationDirected
+    >>> played_by(Conservative(InformationDirected(), "approve"))
+    'Conservative(InformationDirected)'
+    """
+    inside = getattr(agent, "agent", None) or getattr(agent, "explorer", None)
+    name = type(agent).__name__
+    return name if inside is None else f"{name}({played_by(inside)})"
+
+
 def around(outer: Any, inner: Any) -> Any:
     """The agent `inner` in the place of the one that learns inside `outer`."""
     if innermost(outer) is inner:

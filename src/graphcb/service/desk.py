@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.together import Together
 from graphcb.problems import Problem
+from graphcb.problems.guarded import played_by
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Result = TypeVar("Result")
@@ -58,6 +59,7 @@ class Desk:
         self.position, self.model_version = policy.n_events, policy.model_version
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
+        self._played_by = (0, "")  # in the version of this number
         self._at_once, self._most_waiting = at_once, most_waiting
         self._jobs: deque[Waiting] = deque()
         self._n_waiting = 0
@@ -87,6 +89,14 @@ class Desk:
         if problem is None:
             raise ValueError("`policy` must have a problem, whose names the service speaks")
         return problem
+
+    @property
+    def played_by(self) -> str:
+        """Who decides in the current version, by the names of the classes; "" for a decider."""
+        number = self.versions.last.number
+        if self._played_by[0] != number and not isinstance(self.policy, Decider):
+            self._played_by = number, played_by(getattr(self.policy.agent, "agent", None))
+        return self._played_by[1]
 
     @property
     def role(self) -> Role:

@@ -214,6 +214,7 @@ def _service(desk: Desk, metrics: Metrics) -> ServiceShown:
     status = status_of(desk, metrics)
     return ServiceShown(
         version=status.version,
+        agent=desk.played_by,
         uptime=status.uptime,
         waiting=status.waiting,
         jobs_per_commit=status.jobs_per_commit,

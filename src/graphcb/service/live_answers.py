@@ -153,9 +153,10 @@ class RequestsShown(msgspec.Struct):
 
 
 class ServiceShown(msgspec.Struct):
-    """The process itself."""
+    """The process itself; `agent` is who decides, "" in a process that has only snapshots."""
 
     version: str
+    agent: str
     uptime: float
     waiting: int
     jobs_per_commit: float

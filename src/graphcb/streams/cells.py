@@ -25,6 +25,15 @@ def as_labels(cells: Cells) -> list[str]:
     return [str(cell) for cell in as_words(cells)]
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number, NaN included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _as_word(cell: Any) -> Any:
     return cell if isinstance(cell, list) else as_text("", cell)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from graphcb.streams.cells import is_number
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
 
@@ -25,7 +26,7 @@ def file_hints(source: Source, names: Sequence[str]) -> list[str]:
             for delimiter, shown in _DELIMITERS.items()
             if delimiter in names[0] and delimiter != source.delimiter
         ][:1]
-    if source.header and 2 * sum(map(_is_number, names)) >= len(names):
+    if source.header and 2 * sum(map(is_number, names)) >= len(names):
         return ["the first line looks like data, not like names of columns: --no-header"]
     return []
 
@@ -39,11 +40,3 @@ def label_hints(targets: Targets, column: str | None = None) -> list[str]:
     return [
         f"{what} has {n_actions:,} different labels, and each is an action: is it the right column?"
     ]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

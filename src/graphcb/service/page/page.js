@@ -331,7 +331,7 @@ function showService(live) {
     ["requests per commit", number(s.jobs_per_commit, 2)],
     ["events in the log", whole(live.log.n_events)],
   ]);
-  at("version").textContent = `graphcb ${s.version}.`;
+  at("version").textContent = `${s.agent ? s.agent + " decides, in " : ""}graphcb ${s.version}.`;
 }
 
 function show(live) {
