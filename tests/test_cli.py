@@ -167,7 +167,11 @@ def test_reproduce_writes_a_table_a_figure_and_what_holds(short, capsys):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("weak-feedback", "weak-feedback: regret with the best setting of each line"),
+        pytest.param(
+            "weak-feedback",
+            "weak-feedback: regret with the best setting of each line",
+            marks=pytest.mark.slow,  # six graphs
+        ),
         ("misspecified", "the default: losses off by epsilon add less than epsilon * T"),
     ],
 )

@@ -71,13 +71,13 @@ def _in_order(parts: Iterable[dict[str, float]]) -> list[list[tuple[str, float]]
 
 
 def _last_state(log: DecisionLog) -> Iterator[str]:
-    """The agent that the last learner stored must be the one that the log leads to."""
+    """The agent that the last trainer stored must be the one that the log leads to."""
     state = replay(log)
     if log.storage.execute(_LEFT):
         yield "something is left in the inbox"
     for row in read_checkpoints(log.storage)[:1]:
         if row.position == state.position:
             if row.agent != to_bytes(state.agent):
-                yield "the agent of the learner is not the one that the log leads to"
+                yield "the agent of the trainer is not the one that the log leads to"
             return
     yield f"no checkpoint of event {state.position}, the last one"

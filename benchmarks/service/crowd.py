@@ -1,4 +1,4 @@
-"""Deciders and learners in processes of their own, and clients that record every answer."""
+"""Deciders and trainers in processes of their own, and clients that record every answer."""
 
 import http.client
 import json

@@ -1,10 +1,10 @@
-"""Decisions per second of one decider and of four, on one PostgreSQL server with a learner.
+"""Decisions per second of one decider and of four, on one PostgreSQL server with a trainer.
 
     python benchmarks/service/deciders.py [--quick]
 
 Needs `wrk` (a package of Debian): 32 connections in all on the loopback, ten actions, twenty
 features. Beside them stands one process that decides and learns, on the same server. They take
-turns, a row has the medians of its rounds, and its share is that of one decider. The learner works
+turns, a row has the medians of its rounds, and its share is that of one decider. The trainer works
 all the time; before each round it has taken in everything.
 """
 
@@ -36,11 +36,11 @@ _STALENESS = "SELECT extract(epoch FROM clock_timestamp())::float8 - known_at FR
 
 
 class Round(NamedTuple):
-    """Decisions per second, processor time per decision, and what the learner did meanwhile."""
+    """Decisions per second, processor time per decision, and what the trainer did meanwhile."""
 
     per_second: float
     cpu: float  # microseconds of the processes that decide
-    taken: float = 0.0  # events per second that the learner took in during the load
+    taken: float = 0.0  # events per second that the trainer took in during the load
     drained: float = 0.0  # and after it
     left: float = 0.0  # rows that it had not taken in at the end
     behind: float = 0.0  # seconds that the snapshot had missed then
@@ -105,7 +105,7 @@ def load(members: list[Member], seconds: int) -> Round:
 
 
 def load_deciders(deciders: list[Member], database: Database, seconds: int) -> Round:
-    """The same, and how the learner kept up."""
+    """The same, and how the trainer kept up."""
     wait_until(lambda: not database.ask(_INBOX), 120.0)
     began, events = time.monotonic(), database.ask(_EVENTS)
     made = load(deciders, seconds)
@@ -122,7 +122,7 @@ def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[s
     """All in turn; medians."""
     problem, url, alone = folder / "problem.toml", server.url("many"), server.url("alone")
     problem.write_text(PROBLEM)
-    members = [Member("learner", folder, [str(problem), "--learn-only", "--log", url])]
+    members = [Member("trainer", folder, [str(problem), "--learn-only", "--log", url])]
     try:
         deciding = ["--decide-only", "--log", url]
         members += [Member(f"decider {k}", folder, deciding) for k in range(4)]
@@ -137,7 +137,7 @@ def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[s
         for _ in range(n_rounds):
             made.setdefault("one process that decides and learns", []).append(load(single, seconds))
             for some in (deciders[:1], deciders):
-                name = "one decider, a learner" if len(some) == 1 else "four deciders, a learner"
+                name = "one decider, a trainer" if len(some) == 1 else "four deciders, a trainer"
                 made.setdefault(name, []).append(load_deciders(some, database, seconds))
         database.close()
     finally:
@@ -167,13 +167,13 @@ def main() -> None:
             rows = measure(outputs, server, n_rounds, seconds)
         finally:
             server.stop()
-    one = rows["one decider, a learner"]
+    one = rows["one decider, a trainer"]
     print(
-        "The learner's events per second are those of the load, in which it takes turns with all "
+        "The trainer's events per second are those of the load, in which it takes turns with all "
         "others, and of the time after it. What was left at the end of the load is in rows, and in "
         "seconds that the newest snapshot had missed.\n"
     )
-    print("| | decisions/s | share | CPU us each | learner, events/s | after | left, rows | s |")
+    print("| | decisions/s | share | CPU us each | trainer, events/s | after | left, rows | s |")
     print("|---|---|---|---|---|---|---|---|")
     for name, row in rows.items():
         share = row.per_second / one.per_second

@@ -1,4 +1,4 @@
-"""Deciders and learners on one PostgreSQL server, killed at random under load.
+"""Deciders and trainers on one PostgreSQL server, killed at random under load.
 
     python benchmarks/service/kills.py [--quick] [--kills 200] [--seed 1]
 
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     """What is done to how many; `pace` is the least time from one kill to the next in seconds."""
 
     n_deciders: int = 4
-    n_learners: int = 2
+    n_trainers: int = 2
     n_kills: int = 200
     n_restarts: int = 5
     n_clients: int = 8
@@ -88,7 +88,7 @@ def _play(
     problem.write_text(PROBLEM)
     shared = ["--log", url]
     learning = [str(problem), "--learn-only", *shared]
-    members += [Member(f"learner {k}", folder, learning) for k in range(plan.n_learners)]
+    members += [Member(f"trainer {k}", folder, learning) for k in range(plan.n_trainers)]
     deciding = ["--decide-only", *shared]
     members += [Member(f"decider {k}", folder, deciding) for k in range(plan.n_deciders)]
     _check(wait_until(lambda: all(one.is_up for one in members), 120.0), members)
@@ -130,7 +130,7 @@ def _play(
             for (at, _), text in zip(outcome.times, struck, strict=True)
             if begin - 5.0 < at < begin + gap
         ]
-        print(f"{gap:.1f} s without a learner; killed: {', '.join(within)}", file=sys.stderr)
+        print(f"{gap:.1f} s without a trainer; killed: {', '.join(within)}", file=sys.stderr)
 
 
 def _kill(
@@ -205,9 +205,9 @@ QUICK = Plan(2, 2, 6, 1, n_clients=3, pace=0.5)
 def table(plan: Plan, outcome: Outcome) -> list[str]:
     kills, restarts = outcome.kills, outcome.restarts
     rows = {
-        "processes": f"{plan.n_deciders} deciders, {plan.n_learners} learners, one PostgreSQL",
-        "kill -9": f"{sum(kills.values())}: {kills['decider']} of deciders, {kills['learner']} of "
-        f"learners; {outcome.n_pairs} within 0.1 s of another",
+        "processes": f"{plan.n_deciders} deciders, {plan.n_trainers} trainers, one PostgreSQL",
+        "kill -9": f"{sum(kills.values())}: {kills['decider']} of deciders, {kills['trainer']} of "
+        f"trainers; {outcome.n_pairs} within 0.1 s of another",
         "PostgreSQL restarted": f"{sum(restarts.values())} times: {restarts['fast']} fast, "
         f"{restarts['immediate']} immediate (as if it had crashed)",
         "acknowledged": f"{outcome.n_decisions:,} decisions, {outcome.n_parts:,} feedbacks, of "
@@ -215,8 +215,8 @@ def table(plan: Plan, outcome: Outcome) -> list[str]:
         "requests that failed and were sent again": f"{outcome.n_failed:,}",
         "events in the log": f"{outcome.n_events:,}",
         "lost, doubled, different, or not as replayed": f"{len(outcome.findings)}",
-        "another learner took over": f"{outcome.n_takeovers} times",
-        "longest time without a learner": f"{outcome.longest_gap:.1f} s (at most 5 s is asked)",
+        "another trainer took over": f"{outcome.n_takeovers} times",
+        "longest time without a trainer": f"{outcome.longest_gap:.1f} s (at most 5 s is asked)",
         "largest staleness": f"{outcome.most_stale:.1f} s, PostgreSQL's own restarts included",
         "time": f"{outcome.seconds:.0f} s",
     }

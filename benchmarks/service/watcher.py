@@ -1,4 +1,4 @@
-"""Looking at what learners publish from outside, to see how long none was at work."""
+"""Looking at what trainers publish from outside, to see how long none was at work."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ _LOOK = (
 
 
 class Watcher(threading.Thread):
-    """Looks at what learners publish, and when; it connects again after an error."""
+    """Looks at what trainers publish, and when; it connects again after an error."""
 
     def __init__(self, url: str) -> None:
         super().__init__(name="watcher", daemon=True)

@@ -43,8 +43,8 @@ def test_the_demo_is_alive_within_a_minute(tmp_path):
         try:
             demo.stdout.readline()
             address = re.search(r"open http://(\S+) in a browser", demo.stdout.readline())[1]
-            shown = {"n_settled": 0}
-            while shown["n_settled"] < 100 and time.monotonic() < begun + 60.0:
+            shown = {"log": {"n_settled": 0}}
+            while shown["log"]["n_settled"] < 100 and time.monotonic() < begun + 60.0:
                 connection = http.client.HTTPConnection(address, timeout=30.0)
                 connection.request("GET", "/v1/live")
                 shown = json.loads(connection.getresponse().read())
@@ -54,8 +54,8 @@ def test_the_demo_is_alive_within_a_minute(tmp_path):
         finally:
             demo.send_signal(signal.SIGINT)
             out, err = demo.communicate(timeout=60.0)
-    assert shown["n_settled"] >= 100
-    assert shown["curve"]["decisions"]
+    assert shown["log"]["n_settled"] >= 100
+    assert shown["estimates"]["curve"]["decisions"]
     assert [one["held"] for one in shown["rules"]] == [True, True, True]
     assert (demo.returncode, err) == (0, "")
     assert out == "graphcb: stopped; everything answered is in the log\n"

@@ -1,29 +1,14 @@
 """`solve_dec` with limits against a general solver, and a few of `benchmarks/fuzz_limits.py`."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import fuzz_limits
 import numpy as np
+import programs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import graphcb
 from graphcb import FeedbackGraph, Limits
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-def load(name):
-    specification = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-_, programs, fuzz_limits = (load(name) for name in ("measure", "programs", "fuzz_limits"))
 
 
 def by_cvxpy(losses, matrix, gamma, box):
@@ -78,7 +63,7 @@ def test_agrees_with_a_conic_solver(seed):
     )
 
 
-@pytest.mark.parametrize("seed", [201, 202])
+@pytest.mark.parametrize("seed", [201, pytest.param(202, marks=pytest.mark.slow)])
 def test_every_answer_is_valid_and_nearly_all_are_proven(seed):
     proven = []
     for number, program in enumerate(programs.random_programs(400, seed)):

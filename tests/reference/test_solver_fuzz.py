@@ -1,29 +1,16 @@
 """A few thousand of the programs of `benchmarks/fuzz_solver.py`."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import fuzz_solver
 import numpy as np
+import programs
 import pytest
 
 import graphcb
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
-
-def load(name):
-    specification = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-_, programs, fuzz_solver = (load(name) for name in ("measure", "programs", "fuzz_solver"))
-
-
-@pytest.mark.parametrize("seed", [101, 102, 103])
+@pytest.mark.parametrize(
+    "seed", [101, *(pytest.param(s, marks=pytest.mark.slow) for s in (102, 103))]
+)
 def test_every_answer_is_valid_and_nearly_all_are_proven(seed):
     steps, proven = [], []
     for program in programs.random_programs(1_000, seed):

@@ -1,4 +1,4 @@
-"""A learner and deciders as services that share a log in PostgreSQL."""
+"""A trainer and deciders as services that share a log in PostgreSQL."""
 
 import time
 
@@ -30,7 +30,7 @@ def until(is_true, *, seconds=20.0):
 
 
 def test_one_learns_what_others_decide(location):  # noqa: F811
-    learner = Running(Service(Trainer(location, problem=FRAUD, seed=0)))
+    trainer = Running(Service(Trainer(location, problem=FRAUD, seed=0)))
     deciders = [Running(Service(Decider(location))) for _ in range(2)]
     try:
         names = []
@@ -44,8 +44,8 @@ def test_one_learns_what_others_decide(location):  # noqa: F811
             assert other.call("POST", f"{path}/feedback", told)[1]["counted"]
             assert not one.call("POST", f"{path}/feedback", told)[1]["counted"]
             assert one.call("GET", path)[1]["feedback"] == {made["action"]: 1.5}
-        until(lambda: learner.call("GET", "/v1/status")[1]["n_events"] == 40)
-        assert learner.call("GET", f"/v1/decisions/{names[0]}")[1]["position"] > 0
+        until(lambda: trainer.call("GET", "/v1/status")[1]["n_events"] == 40)
+        assert trainer.call("GET", f"/v1/decisions/{names[0]}")[1]["position"] > 0
 
         def model_version():
             return deciders[0].call("POST", "/v1/decisions", ASK)[1]["model_version"]
@@ -53,24 +53,24 @@ def test_one_learns_what_others_decide(location):  # noqa: F811
         until(lambda: model_version() == 20)
         shown = deciders[1].call("GET", "/v1/status")[1]
         assert (shown["role"], shown["staleness"] < 60) == ("decider", True)
-        assert learner.call("GET", "/v1/status")[1]["role"] == "learner"
+        assert trainer.call("GET", "/v1/status")[1]["role"] == "trainer"
         assert "graphcb_staleness_seconds" in deciders[0].ask("GET", "/metrics")[2].decode()
-        assert learner.call("GET", "/v1/live")[1]["log"]["n_decisions"] >= 20
+        assert trainer.call("GET", "/v1/live")[1]["log"]["n_decisions"] >= 20
 
-        status, refused = learner.call("POST", "/v1/decisions", ASK)
+        status, refused = trainer.call("POST", "/v1/decisions", ASK)
         assert (status, "this log has deciders" in refused["error"]["message"]) == (400, True)
         other = Problem(["approve", "call"], feedback="rewards", range=(-50, 20))
         change = {"toml": other.to_toml()}
         status, refused = deciders[0].call("POST", "/v1/problem", change)
         assert (status, "ask the trainer" in refused["error"]["message"]) == (400, True)
-        assert learner.call("POST", "/v1/problem", change)[0] == 200
+        assert trainer.call("POST", "/v1/problem", change)[0] == 200
         plain = {"context": None}
         until(
             lambda: "call" in deciders[0].call("POST", "/v1/decisions", plain)[1]["probabilities"]
         )
         assert deciders[0].call("GET", "/v1/problem")[1]["actions"] == ["approve", "call"]
     finally:
-        for one in (*deciders, learner):
+        for one in (*deciders, trainer):
             one.stop()
     with Trainer(location) as trainer:
         while trainer.step().n_decisions:
@@ -81,7 +81,7 @@ def test_one_learns_what_others_decide(location):  # noqa: F811
     assert verify(location) == []
 
 
-def test_without_a_learner_decisions_stop_and_feedback_goes_on(location):  # noqa: F811
+def test_without_a_trainer_decisions_stop_and_feedback_goes_on(location):  # noqa: F811
     with Trainer(location, problem=FRAUD, seed=0):
         decider = Running(Service(Decider(location, most_stale=0.5)))
     try:
@@ -102,7 +102,7 @@ def test_without_a_learner_decisions_stop_and_feedback_goes_on(location):  # noq
 
 
 def test_events_of_personalizer_are_shared_by_deciders(location):  # noqa: F811
-    learner = Running(Service(Trainer(location, problem=ITEMS, seed=0)))
+    trainer = Running(Service(Trainer(location, problem=ITEMS, seed=0)))
     first, second = (Running(Service(Decider(location))) for _ in range(2))
     try:
         actions = [{"id": "tea", "features": []}, {"id": "cake", "features": [{"price": 3}]}]
@@ -113,8 +113,8 @@ def test_events_of_personalizer_are_shared_by_deciders(location):  # noqa: F811
         event = "/personalizer/v1.0/events/first"
         assert second.call("POST", f"{event}/reward", {"value": 0.5})[0] == 204
         assert first.call("POST", f"{event}/activate")[0] == 204
-        until(lambda: learner.call("GET", "/v1/status")[1]["n_feedbacks"] == 1)
+        until(lambda: trainer.call("GET", "/v1/status")[1]["n_feedbacks"] == 1)
     finally:
-        for one in (first, second, learner):
+        for one in (first, second, trainer):
             one.stop()
     assert verify(location) == []

@@ -1,4 +1,4 @@
-"""Deciders and learners that are killed under load lose nothing, and do nothing twice."""
+"""Deciders and trainers that are killed under load lose nothing, and do nothing twice."""
 
 import signal
 import subprocess
@@ -31,7 +31,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed():
     outcome = kills.run(kills.QUICK)
     assert outcome.findings == []
     assert sum(outcome.kills.values()) == 6
-    assert set(outcome.kills) == {"decider", "learner"}
+    assert set(outcome.kills) == {"decider", "trainer"}
     assert sum(outcome.restarts.values()) == 1
     assert outcome.n_decisions > 50
     assert outcome.n_parts > 50

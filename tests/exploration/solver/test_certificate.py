@@ -10,7 +10,7 @@ from graphcb.exploration.solver.sparsity import find_pattern
 
 
 def bounds_of(laid):
-    return evaluate(laid.v, laid.a, find_pattern(laid.seen_by, False))
+    return evaluate(laid.v, laid.a, None, find_pattern(laid.seen_by, False))
 
 
 def exactly(array):
@@ -44,7 +44,7 @@ def exact_bound(ft, matrix, q, t, v):
     )
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(60))
 def test_bounds_hold_exactly(seed, lay_out):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))
@@ -69,7 +69,7 @@ def test_bounds_hold_exactly(seed, lay_out):
     assert bounds.lower == pytest.approx(float(bound), rel=1e-9, abs=1e-9 * abs(laid["G"]).max())
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_bound_is_below_every_value(seed, lay_out):
     rng = np.random.default_rng(seed)
     n = 5

@@ -43,8 +43,8 @@ def test_a_threshold_graph_has_the_solution_of_its_matrix(n, gamma):
 
 def test_a_large_threshold_graph_is_solved_without_a_matrix(monkeypatch):
     monkeypatch.setattr(Threshold, "dense", lambda self: pytest.fail("a matrix was built"))
-    left = np.linspace(1.0, 0.01, 1000)
-    graph, losses = graphs.threshold(left, np.ones(1000)), np.linspace(0.9, 0.1, 1000) ** 2
+    left = np.linspace(1.0, 0.01, 400)
+    graph, losses = graphs.threshold(left, np.ones(400)), np.linspace(0.9, 0.1, 400) ** 2
     solution = solve_dec(losses, graph, 50.0)
     assert solution.status == Status.CERTIFIED
     assert graph.observability == "strong"

@@ -5,10 +5,11 @@ from scipy import sparse
 import graphcb
 from graphcb import FeedbackGraph, Limits, Status, graphs, solve_dec, solve_dec_batch
 from graphcb.exploration import BoxAndRows, InfeasibleLimits
+from graphcb.exploration.solver import workspace as at
+from graphcb.exploration.solver.box import make_box
 from graphcb.exploration.solver.edges import edges_of
-from graphcb.exploration.solver.limited.box import make_box
-from graphcb.exploration.solver.limited.entry import solve_limited
-from graphcb.exploration.solver.limited.points import inner_point
+from graphcb.exploration.solver.entry import solve_general
+from graphcb.exploration.solver.feasible_points import inner_point
 from graphcb.exploration.solver.outcomes import LOWER, N_NUMBERS, VALUE
 
 LOSSES = np.array([0.1, 0.3, 0.2, 0.6])
@@ -21,8 +22,8 @@ def by_the_general_method(losses, graph, gamma, box, tolerance=1e-6):
     p, numbers = np.empty((1, losses.size)), np.empty((1, N_NUMBERS))
     scaled, gammas = losses.reshape(1, -1).copy(), np.array([gamma])
     edges = edges_of(graph)
-    packed = make_box(edges, *box, inner_point(box))
-    solve_limited(scaled, gammas, edges, packed, tolerance, 200, np.empty(0), 0, p, numbers)
+    made = make_box(edges, *box, inner_point(box))
+    solve_general(scaled, gammas, edges, made, tolerance, 200, np.empty(0), 0, 1, p, numbers)
     return p[0], numbers[0]
 
 
@@ -59,7 +60,7 @@ def test_an_exact_solution_that_obeys_the_limits_is_the_answer(name):
 
 
 @pytest.mark.parametrize("name", ["bandit", "full_information"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_exact_solutions_agree_with_the_general_method(name, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))
@@ -79,7 +80,7 @@ def test_exact_solutions_agree_with_the_general_method(name, seed):
 
 
 def test_caps_of_a_bandit_that_add_up_to_one_are_not_exceeded_by_a_rounding():
-    for seed in range(3000):
+    for seed in range(1000):
         rng = np.random.default_rng(seed)
         caps = rng.dirichlet(np.ones(2))
         p = solve_dec(rng.random(2), graphs.bandit(2), 0.6, limits=Limits(caps=caps.tolist()))
@@ -87,14 +88,14 @@ def test_caps_of_a_bandit_that_add_up_to_one_are_not_exceeded_by_a_rounding():
 
 
 @pytest.mark.parametrize("name", ["bandit", "full_information"])
-def test_a_million_actions_keep_their_exact_solution(name):
-    n = 1_000_000
+def test_many_actions_keep_their_exact_solution(name):
+    n = 200_000
     losses = np.random.default_rng(0).random(n)
     graph = getattr(graphs, name)(n)
-    solution = solve_dec(losses, graph, 1e7, limits=Limits(floors=1e-8, caps=0.2))
+    solution = solve_dec(losses, graph, 1e7, limits=Limits(floors=1e-7, caps=0.2))
     assert solution.status is Status.EXACT
     assert solution.probabilities.max() <= 0.2
-    assert solution.probabilities.min() >= 1e-8
+    assert solution.probabilities.min() >= 1e-7
 
 
 @pytest.mark.parametrize(
@@ -261,9 +262,9 @@ def test_what_floors_reveal_is_added_up_by_every_form_of_edges(graph):
     matrix = graph.matrix
     empty = (np.zeros((0, n)), np.zeros(0))
     of_actions = make_box(edges_of(graph), lower, np.ones(n), *empty, np.zeros(0)).of_actions
-    np.testing.assert_allclose(of_actions[4], matrix.T @ lower, rtol=1e-13)
+    np.testing.assert_allclose(of_actions[at.ALL_BASE], matrix.T @ lower, rtol=1e-13)
     others = matrix - np.diag(np.diag(matrix))
-    np.testing.assert_allclose(of_actions[3], others.T @ lower, rtol=1e-13)
+    np.testing.assert_allclose(of_actions[at.BASE], others.T @ lower, rtol=1e-13)
 
 
 @pytest.mark.parametrize("family", ["inventory", "cops_and_robbers"])

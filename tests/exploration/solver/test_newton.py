@@ -22,7 +22,7 @@ def moved(laid, length):
     """The gradient and the constraints after a step along the direction."""
     p, q = laid["P"].copy(), laid["Q"].copy()
     laid["P"], laid["Q"] = p + length * laid["DP"], q + length * laid["DQ"]
-    evaluate(laid.v, laid.a, find_pattern(laid.seen_by, False))
+    evaluate(laid.v, laid.a, None, find_pattern(laid.seen_by, False))
     values = laid["G"].copy(), laid["C"].copy()
     laid["P"], laid["Q"] = p, q
     return values
@@ -41,11 +41,11 @@ def test_the_direction_solves_the_linearised_equations(n, density, skip_zeros, s
     laid = interior_point(n, rng, lay_out, density)
     pattern = find_pattern(laid.seen_by, skip_zeros)
     assert (pattern.start.size > 0) == skip_zeros
-    bounds = evaluate(laid.v, laid.a, pattern)
+    evaluate(laid.v, laid.a, None, pattern)
     laid["TO_S"], laid["TO_M"] = rng.normal(size=n) / n, rng.normal(size=n) / n
     gradient = laid["G"].copy()
-    system = assemble(laid.v, laid.a, bounds.head, pattern)
-    solve_direction(laid.v, laid.a, system, 1, pattern)
+    system = assemble(laid.v, laid.a, None, pattern, False)
+    solve_direction(laid.v, laid.a, None, system, 1, pattern)
     p, q, s, m = (laid[name].copy() for name in ("P", "Q", "S", "M"))
     dp, dq, ds, dm = (laid[name].copy() for name in ("DP", "DQ", "DS", "DM"))
     # complementarity and the two simplexes

@@ -74,8 +74,8 @@ def test_bounds_are_the_same_with_and_without_zeros(lay_out):
     laid = lay_out(
         100.0 * rng.random(n), matrix, rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n))
     )
-    dense = evaluate(laid.v, laid.a, find_pattern(laid.seen_by, False))
-    sparse = evaluate(laid.v, laid.a, find_pattern(laid.seen_by, True))
+    dense = evaluate(laid.v, laid.a, None, find_pattern(laid.seen_by, False))
+    sparse = evaluate(laid.v, laid.a, None, find_pattern(laid.seen_by, True))
     assert sparse == pytest.approx(dense, rel=1e-12)
 
 

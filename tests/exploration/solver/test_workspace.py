@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from graphcb.exploration import solver
 from graphcb.exploration.solver import workspace
@@ -27,8 +28,13 @@ at_least, matrices, squares, vectors = (
 
 def test_each_name_has_a_row_of_its_own():
     rows = {name: value for name, value in vars(workspace).items() if name.isupper()}
-    assert (rows.pop("VECTORS"), rows.pop("MATRICES")) == (VECTORS, MATRICES)
-    assert sorted(rows.values()) == sorted([*range(VECTORS), *range(MATRICES)])
+    counts = [rows.pop(f"{kind}VECTORS") for kind in ("", "BOX_", "LINEAR_", "PASSIVE_")]
+    every, box, linear, passive = map(range, counts)
+    shared = len(("FLOOR", "SPAN", "BASE", "INNER"))  # the first rows, of a box too
+    expected = [*every, *range(rows.pop("MATRICES")), *box[shared:], *linear, *passive]
+    assert sorted(rows.values()) == sorted(expected)
+    assert [workspace.FLOOR, workspace.SPAN, workspace.BASE, workspace.INNER] == [0, 1, 2, 3]
+    assert [workspace.EQUAL, workspace.BOUND] == [0, 1]
 
 
 def test_vectors_and_matrices_fill_a_block_and_do_not_overlap():
@@ -59,13 +65,36 @@ def test_slopes_follow_curves():
     assert (a[SLOPES] == 3.0).all()
 
 
+ARRAYS = ("v", "a", "linear", "passive", "of_actions")
+NAMES = {name for name in vars(workspace) if name.isupper() and "VECTORS" not in name}
+
+
+def rows_not_bound_by_name(source):
+    """Where a work array is read by anything but the name of a row: `v[at.P, i]`, `v[at.P + 1]`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript):
+            array = getattr(node.value, "id", getattr(node.value, "attr", ""))
+            name = getattr(node.slice, "attr", getattr(node.slice, "id", ""))
+            if array in ARRAYS and name not in NAMES:
+                yield f"{array}[{ast.unparse(node.slice)}] in line {node.lineno}"
+
+
+@pytest.mark.parametrize(
+    ("line", "broken"),
+    [
+        ("p = v[at.P]", 0), ("p = work.v[P]", 0), ("x = v[at.P, i]", 1), ("x = v[at.P + 1]", 1),
+        ("y = limits.linear[at.Y, r]", 1), ("y = limits.linear[at.Y]", 0), ("z = v[0]", 1),
+        ("limits.passive[at.PASSIVE_T, b] = 0.0", 1), ("box.of_actions[4]", 1),
+    ],
+)  # fmt: skip
+def test_the_rule_sees_what_breaks_it(line, broken):
+    assert len(list(rows_not_bound_by_name(line))) == broken
+
+
 def test_kernels_bind_rows_by_name_and_compute_no_index_from_one():
-    """`v[at.P]` at the head of a function is all: neither `v[at.P, i]` nor `v[at.P + 1]`."""
-    names = {name for name in vars(workspace) if name.isupper()}
-    for path in Path(solver.__file__).parent.glob("*.py"):
-        if path.name == "workspace.py":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in ("v", "a"):
-                name = getattr(node.slice, "attr", getattr(node.slice, "id", ""))
-                assert name in names, f"{path.name}:{node.lineno}"
+    folder = Path(solver.__file__).parent
+    kernels = {path.name: path.read_text() for path in folder.rglob("*.py")}
+    del kernels["workspace.py"]
+    assert len(kernels) > 20
+    broken = {name: list(rows_not_bound_by_name(text)) for name, text in kernels.items()}
+    assert {name: found for name, found in broken.items() if found} == {}

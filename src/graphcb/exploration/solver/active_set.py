@@ -13,19 +13,36 @@ all actions, so that a bad choice of the set costs time and never the proof:
     RESTART   if there are none even then, or the steps are stuck: SOLVE from a cold start with all
               actions and, if that was done already, once more with careful steps
 
-At most LARGEST_SYSTEM actions are ever solved together.
+At most LARGEST_SYSTEM actions are ever solved together. With limits on p, actions outside the set
+stay at their floors (`passive`), and a set is enlarged until the restricted program is feasible.
 """
 
 import numpy as np
 
 from graphcb.compilation import inlined
-from graphcb.exploration.solver.covering import LARGEST_SYSTEM, cover
+from graphcb.exploration.solver.covering import LARGEST_SYSTEM, admit_feasible, cover
 from graphcb.exploration.solver.edges import Edges
 from graphcb.exploration.solver.interior_point import BOLD, CAREFUL, advance
+from graphcb.exploration.solver.linear_limits import room_for_linear
 from graphcb.exploration.solver.pricing import admit_helpers, mark_satisfied, price
-from graphcb.exploration.solver.restriction import admit, count, lay_out, publish, room_for_active
-from graphcb.exploration.solver.starting_point import Iterate, keep_iterate, warm_start
-from graphcb.exploration.solver.workspace import BEST_P, Flags, Floats, at_least, matrices, vectors
+from graphcb.exploration.solver.restriction import (
+    admit,
+    count,
+    lay_out,
+    lay_out_limits,
+    publish,
+    room_for_active,
+)
+from graphcb.exploration.solver.warm_start import Iterate, keep_iterate, warm_start
+from graphcb.exploration.solver.workspace import (
+    BEST_P,
+    Box,
+    Flags,
+    Floats,
+    at_least,
+    matrices,
+    vectors,
+)
 from graphcb.graphs.formulas import Outcome, is_within
 
 DIRECT = 4  # so few actions are all active from the start
@@ -35,6 +52,7 @@ PASSES = 6  # after this many passes all actions are active
 FIRST_ROOM = 16  # active actions for which there is room from the start
 ROUGH = 0.02  # the first goal for the gap, relative to 1 + value
 NEARBY = 1.0  # gap over all actions, relative to 1 + value, up to which a warm start pays
+LESS_NEAR = 1e4  # the same with linear limits, where a cold start takes many steps
 BOLD_STEPS = 45  # a start that has not converged by then begins again, carefully
 
 COLD, WARM, CAREFULLY = range(3)  # how the restricted program is started
@@ -42,23 +60,33 @@ COLD, WARM, CAREFULLY = range(3)  # how the restricted program is started
 
 @inlined
 def solve_scaled(
-    ft: Floats, edges: Edges, tolerance: float, max_steps: int, block: Floats, p_out: Floats
+    ft: Floats,
+    edges: Edges,
+    box: Box | None,
+    tolerance: float,
+    max_steps: int,
+    block: Floats,
+    p_out: Floats,
 ) -> Outcome:
     """Solve the program of the scaled gaps `ft`; write the probabilities to `p_out`."""
     n = ft.size
     inside, covered = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    revealed, worth, line = np.empty(n), np.empty(n), np.empty(n)
+    revealed, gradient, line = np.zeros(n), np.empty(n), np.empty(n)
     active = room_for_active(min(n, FIRST_ROOM), n)
-    kept = Iterate(np.empty((4, 0)), 0.0, 0.0, 0.0)  # none yet
+    linear = room_for_linear(box)
+    kept = Iterate(np.empty((6, 0)), 0.0, 0.0, 0.0)  # none yet
     value = upper = np.inf
     lower = 0.0
     size = steps = passes = int(0)
     start, goal = COLD, max(tolerance, ROUGH)
+    nearby = NEARBY if box is None or box.rows.shape[0] == 0 else LESS_NEAR
     complete = _start_with_all(ft)
     while True:
         # START, or ENLARGE
         if not complete:
-            cover(ft, edges, covered, inside, line)
+            cover(ft, edges, box, covered, inside, line)
+            if box is not None:
+                admit_feasible(ft, box, passes == 0, inside)
             complete = _continue_with_all(passes, covered, inside)
         if complete:
             inside[:] = True
@@ -69,31 +97,32 @@ def solve_scaled(
         v, a = vectors(block, size), matrices(block, size)
         if start != WARM or size > known:
             lay_out(ft, active, v, a)
+            limits = lay_out_limits(ft, active, inside, box, linear, v)
         if start == WARM and size > known:
-            warm_start(ft, active.actions, kept, revealed, worth, v)
+            warm_start(ft, active.actions, kept, box, limits, revealed, gradient, v)
         # SOLVE
         left = max_steps - steps
         limit = left if start == CAREFULLY else min(BOLD_STEPS, left)
         caution = CAREFUL if start == CAREFULLY else BOLD
-        best, taken = advance(v, a, start != WARM, goal, tolerance, limit, caution)
+        best, taken = advance(v, a, limits, start != WARM, goal, tolerance, limit, caution)
         steps += taken
         passes += 1
         # PRICE
-        found = price(ft, active, inside, v, best, revealed, worth)
+        slack = 0.25 * max(best.upper - best.lower, 0.0)
+        found = price(ft, edges, active, inside, box, v, limits, best, slack, revealed, gradient)
         if found.upper < upper:
             value, upper = found.value, found.upper
-            publish(v[BEST_P], active, p_out)
+            publish(v[BEST_P], active, box, p_out)
         lower = max(lower, found.lower)
         proven = is_within(value, upper, lower, tolerance)
         if proven or steps >= max_steps or start == CAREFULLY:
             return Outcome(value, upper, lower, steps, start == CAREFULLY, size)
         # ENLARGE
         stuck = not is_within(best.value, best.upper, best.lower, goal)
-        slack = 0.25 * max(best.upper - best.lower, 0.0)
-        mark_satisfied(ft, best, slack, inside, revealed, covered)
-        helpers = 0 if stuck else admit_helpers(ft, best, slack, inside, worth)
+        mark_satisfied(ft, box, best, slack, inside, revealed, covered)
+        helpers = 0 if stuck else admit_helpers(best, box, slack, inside, gradient)
         settled = helpers == 0 and count(covered) == n
-        far = not is_within(best.value, found.upper, found.lower, NEARBY)
+        far = not is_within(best.value, found.upper, found.lower, nearby)
         start = COLD if far else WARM
         if stuck or (settled and goal == tolerance):  # RESTART
             start = CAREFULLY if complete or n > LARGEST_SYSTEM else COLD
@@ -101,7 +130,7 @@ def solve_scaled(
         elif settled:  # TIGHTEN
             goal = tolerance
         if start == WARM:
-            kept = keep_iterate(v)
+            kept = keep_iterate(v, limits)
 
 
 @inlined

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from graphcb.checks import as_count, as_numbers
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.entry import Solver, solve_programs, solver_for, solvers_for
-from graphcb.exploration.solver.limited.solve import as_box, solve_within
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution_batch
 from graphcb.exploration.solver.solution import SolutionBatch
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE, as_tolerance
+from graphcb.exploration.solver.within import as_box, solve_within
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.graphs.formulas import ExactSolution

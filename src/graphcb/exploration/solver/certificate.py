@@ -17,7 +17,7 @@ over the simplex is at a vertex, and
 
 with h_j = t_j^2 + k_j v_j^2 is below the optimum. It is tight at the optimum for t = u / W and
 v = 1 / W, and true for any q, t and v: only the rounding of this one formula has to be allowed
-for. The first two sums are the `price`, the minimum is `least`; with the t and v above the
+for. The first two sums are the `price`, the minimum is the `level`; with the t and v above the
 expression in the minimum is the gradient g of L in p.
 
 No term is a difference of large ones: the largest probability (the head) is one minus the sum of
@@ -25,6 +25,15 @@ the others, and that sum is what is computed with. Rounding is allowed for in pr
 of absolute values, which holds as long as nothing overflows and what underflows is negligible;
 `formulas.record` adds that in the end. An iterate with some W below LEAST_SEEN, or with a number
 that is not one, proves nothing.
+
+With limits the minimum is over the p that obey them. For any y >= 0 and any such p,
+
+    g @ p >= (g + rows.T @ y) @ p - y @ most,
+
+and what is left is linear in p = floors + d with 0 <= d <= span and a given sum: its minimum fills
+the cheapest actions up to their caps (`filling`). Since sum_i floor_i sum_j G_ij h_j = h @ base,
+where base is what the floors reveal, actions at their floors cost O(1) each. The level is the
+reduced gradient at which the filling ends; without limits, the smallest gradient.
 """
 
 from typing import NamedTuple
@@ -33,53 +42,63 @@ import numpy as np
 
 from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
+from graphcb.exploration.solver.filling import fill_up
+from graphcb.exploration.solver.linear_limits import most_missed, price_linear_limits
+from graphcb.exploration.solver.passive import add_worth_of_passive, price_passive, reveal_passive
 from graphcb.exploration.solver.sparsity import Pattern
-from graphcb.exploration.solver.workspace import Floats
+from graphcb.exploration.solver.workspace import Floats, LimitWork
 from graphcb.graphs.formulas import LEAST_SEEN, OPERATIONS, ROUNDING
 
 UNBALANCED = 1e-6  # p and q whose sums are further from one than this prove nothing
+ALLOWED = 8e-10  # by which a linear limit may be missed, in units of its largest weight
 
 
 class IterateBounds(NamedTuple):
-    """Bounds on gamma * DEC at one iterate."""
+    """Bounds on gamma * DEC at one iterate, over the active actions."""
 
     value: float  # F(p)
-    upper: float  # the same, rounded up
-    lower: float  # at most the optimum: price + least
+    upper: float  # the same, rounded up; infinite if a linear limit is missed
+    lower: float  # at most the optimum: price, and the minimum over the feasible p
     price: float  # the part of `lower` that does not depend on the action played
-    least: float  # the other part: the smallest gradient, rounded down
+    level: float  # the smallest gradient, rounded down; or that at which the cheapest fill up
     worst: float  # the largest constraint c_b(p)
-    head: int  # the action with the largest probability
 
 
 @inner
-def evaluate(v: Floats, a: Floats, pattern: Pattern) -> IterateBounds:
-    """Fill W_OTHERS, W, U, K, H, C and G from P and Q, and return what they prove."""
-    ft, loops, p, q = v[at.FT], v[at.LOOPS], v[at.P], v[at.Q]
-    w_others, w, u, k = v[at.W_OTHERS], v[at.W], v[at.U], v[at.K]
-    h, g = v[at.H], v[at.G]
+def evaluate(v: Floats, a: Floats, limits: LimitWork | None, pattern: Pattern) -> IterateBounds:
+    """Fill W_OTHERS, W, U, K, H, C, G, and REDUCED and PASSIVE; return what they prove."""
+    p, q, w_others, h, g, base = v[at.P], v[at.Q], v[at.W_OTHERS], v[at.H], v[at.G], v[at.BASE]
+    d = p if limits is None else v[at.D]
     head = 0
     for i in range(p.size):
         if p[i] > p[head]:
             head = i
-    rest_p = rest_q = rest_u = 0.0  # sums over all actions except the head
+    idle = 0.0 if limits is None else limits.idle
+    rest_p, rest_q, rest_u = idle, 0.0, -idle  # sums over all actions except the head
     for i in range(p.size):
         if i != head:
             rest_p += p[i]
             rest_q += q[i]
             rest_u += q[i] - p[i]
     for i in range(p.size):
-        w_others[i] = g[i] = 0.0
-    add_revealed(p, a, pattern, w_others)
+        w_others[i] = 0.0 if limits is None else base[i]
+        g[i] = 0.0
+    add_revealed(d, a, pattern, w_others)
     sound = fill_terms(v, head, rest_q, rest_u)
+    common = 0.0
+    error = (p.size + OPERATIONS) * ROUNDING if limits is None else limits.error
+    if limits is not None and limits.outside.size > 0:
+        sound = reveal_passive(d, limits) and sound
+        common = add_worth_of_passive(limits, g)
     add_worth(h, a, pattern, g)
-    error = (p.size + OPERATIONS) * ROUNDING
     off_p, off_q = abs(rest_p + p[head] - 1.0), abs(rest_q + q[head] - 1.0)
-    price, least = _bound_below(ft, loops, q, w, u, k, h, g, error + 4.0 * off_q)
-    value, upper, worst = bound_above(v, head, rest_p, 0.0, error + 4.0 * off_p)
+    price, level, least = _bound_below(v, limits, error + 4.0 * off_q)
+    value, upper, worst = bound_above(v, head, rest_p, common, error + 4.0 * off_p)
     if not (sound and off_p <= UNBALANCED and off_q <= UNBALANCED):
-        return IterateBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf, head)
-    return IterateBounds(value, upper, price + least, price, least, worst, head)
+        return IterateBounds(np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf)
+    if limits is not None and limits.rows.shape[0] > 0 and most_missed(d, limits) > ALLOWED:
+        upper = np.inf
+    return IterateBounds(value, upper, price + least, price, level, worst)
 
 
 @inlined
@@ -129,28 +148,36 @@ def fill_terms(v: Floats, head: int, rest_q: float, rest_u: float) -> bool:
 
 
 @inlined
-def _bound_below(
-    ft: Floats,
-    loops: Floats,
-    q: Floats,
-    w: Floats,
-    u: Floats,
-    k: Floats,
-    h: Floats,
-    g: Floats,
-    error: float,
-) -> tuple[float, float]:
-    """The price and the least gradient, both rounded down; turns the worth in `g` into g."""
-    price = price_size = 0.0
-    least = np.inf
+def _bound_below(v: Floats, limits: LimitWork | None, error: float) -> tuple[float, float, float]:
+    """The price, the level and the minimum, rounded down; the worth in G becomes the gradient."""
+    ft, loops, q, w, u, k = v[at.FT], v[at.LOOPS], v[at.Q], v[at.W], v[at.U], v[at.K]
+    h, g, floor, base, reduced = v[at.H], v[at.G], v[at.FLOOR], v[at.BASE], v[at.REDUCED]
+    price = size = 0.0
+    level = np.inf
+    if limits is not None and limits.outside.size > 0:
+        price, size = price_passive(limits)
     for i in range(q.size):
         t, gain = u[i] / w[i], 2.0 * k[i] / w[i]
         price += gain - q[i] * (2.0 * t + ft[i])
-        price_size += gain + q[i] * (2.0 * abs(t) + ft[i])
+        size += gain + q[i] * (2.0 * abs(t) + ft[i])
         worth = g[i] + loops[i] * h[i]
         g[i] = ft[i] + 2.0 * t - worth
-        least = min(least, g[i] - error * (ft[i] + 2.0 * abs(t) + worth))
-    return price - error * price_size, least
+        least = g[i] - error * (ft[i] + 2.0 * abs(t) + worth)
+        if limits is None:
+            level = min(level, least)
+        else:
+            reduced[i] = least
+            kept = h[i] * (base[i] + loops[i] * floor[i])
+            price += floor[i] * (ft[i] + 2.0 * t) - kept
+            size += floor[i] * (ft[i] + 2.0 * abs(t)) + kept
+    if limits is None:
+        return price - error * size, level, level
+    if limits.rows.shape[0] > 0:
+        paid, rounded = price_linear_limits(limits, error, reduced)
+        price -= paid
+        size += rounded
+    level, least = fill_up(reduced, v[at.SPAN], limits.mass, error)
+    return price - error * size, level, least
 
 
 @inlined

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inlined
 from graphcb.exploration.solver.active_set import solve_scaled
 from graphcb.exploration.solver.edges import Edges, edges_of
 from graphcb.exploration.solver.outcomes import settle, settle_exact
-from graphcb.exploration.solver.workspace import Floats, room_for
+from graphcb.exploration.solver.workspace import LEFT_OUT, Box, Floats, room_for
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.formulas import LARGEST_GAP, ExactSolution, Outcome, record, scale
 from graphcb.graphs.matrices import DenseMatrix
@@ -40,7 +40,8 @@ def solve_programs(
         settle_exact(outcomes, first, stop, tolerance)
     else:
         room = work_room(losses.shape[1])
-        solve_general(losses, gammas, solver, tolerance, max_steps, room, first, stop, p, outcomes)
+        rest = (tolerance, max_steps, room, first, stop, p, outcomes)
+        solve_general(losses, gammas, solver, None, *rest)
 
 
 def solver_for(graph: FeedbackGraph) -> Solver:
@@ -92,6 +93,7 @@ def solve_general(
     losses: Floats,
     gammas: Floats,
     edges: Edges,
+    box: Box | None,
     tolerance: float,
     max_steps: int,
     block: Floats,
@@ -104,11 +106,24 @@ def solve_general(
     for row in range(first, stop):
         matrix = edges.flat[row if len(edges.flat) > 1 else 0]
         one = Edges(edges.form, matrix, edges.start, edges.action, edges.chance)
+        if box is not None:
+            _leave_out(box, losses[row].max(), losses[row])
         cut = scale(losses[row], gammas[row], LARGEST_GAP)
+        if box is not None:
+            _leave_out(box, LARGEST_GAP, losses[row])
         if losses.shape[1] == 1:
             p[row, 0] = 1.0
             outcome = Outcome(0.0, 0.0, 0.0, 0, False, 1)
         else:
-            outcome = solve_scaled(losses[row], one, tolerance, max_steps, block, p[row])
+            outcome = solve_scaled(losses[row], one, box, tolerance, max_steps, block, p[row])
         record(outcome, cut, outcomes[row])
         settle(outcomes[row], tolerance, False)
+
+
+@inlined
+def _leave_out(box: Box, loss: float, losses: Floats) -> None:
+    """Give the actions that are neither seen nor played a loss with which they do not matter."""
+    left_out = box.of_actions[LEFT_OUT]
+    for b in range(left_out.size):
+        if left_out[b] != 0.0:
+            losses[b] = loss

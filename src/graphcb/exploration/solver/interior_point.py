@@ -1,6 +1,6 @@
 """The primal-dual interior-point method: Mehrotra's predictor-corrector, one step length.
 
-Each step, at an iterate (p, q, s, m) > 0 with mean product mu = (s @ q + p @ m) / (2 n):
+Each step, at an iterate of positive `pairs` with mean product mu = (s @ q + p @ m) / (2 n):
 
     1. bounds      the certificate; stop if its gap is small enough
     2. factorise   the Newton matrix, once for both directions
@@ -11,7 +11,8 @@ Each step, at an iterate (p, q, s, m) > 0 with mean product mu = (s @ q + p @ m)
 
 Three safeguards keep it on its way at every gamma: the target is not reduced faster than the
 residuals of the equations (`balance`), the corrector is limited to the present mu (`limit`), and
-once the gap asked for is within reach mu stays where it is until the equations follow.
+once the gap asked for is within reach mu stays where it is until the equations follow. Limits on p
+add pairs and equations, and change no step of the method.
 """
 
 from typing import NamedTuple
@@ -22,11 +23,23 @@ from graphcb.compilation import inlined, inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.certificate import IterateBounds, evaluate
 from graphcb.exploration.solver.direction import solve_direction
+from graphcb.exploration.solver.linear_limits import add_multipliers, keep_multipliers
 from graphcb.exploration.solver.newton_system import assemble
+from graphcb.exploration.solver.pairs import (
+    aim_at,
+    aim_at_zero,
+    count_pairs,
+    mean_product_after,
+    step,
+    to_boundary,
+)
+from graphcb.exploration.solver.passive import keep_passive
 from graphcb.exploration.solver.sparsity import find_pattern
 from graphcb.exploration.solver.starting_point import cold_start
-from graphcb.exploration.solver.workspace import Floats
+from graphcb.exploration.solver.workspace import Floats, LimitWork
 from graphcb.graphs.formulas import is_within
+
+MOSTLY_LIMITS = 10.0  # 1 + value up to which a rough goal is relative to it, with linear limits
 
 
 class Caution(NamedTuple):
@@ -58,13 +71,14 @@ class Incumbent(NamedTuple):
     worst: float
     lower: float
     price: float
-    least: float
+    level: float
 
 
 @inner
 def advance(
     v: Floats,
     a: Floats,
+    limits: LimitWork | None,
     cold: bool,
     goal: float,
     tolerance: float,
@@ -74,119 +88,97 @@ def advance(
     """Step until the gap is at most goal * (1 + value), or `max_steps` are done; count the steps.
 
     Begins at the iterate in the work arrays, or at a cold start. `tolerance` is the final goal:
-    the caller may continue from where this stopped. The p and h of the result are in BEST_P and
-    BEST_H. Stops early when numbers cease to be finite.
+    the caller may continue from where this stopped. What belongs to the result is in the BEST
+    rows. Stops early when numbers cease to be finite.
     """
-    n = v.shape[1]
+    careful = not caution.skip_zeros
     pattern = find_pattern(a[at.SEEN_BY], caution.skip_zeros)
     if cold:
-        cold_start(v, a, pattern, not caution.skip_zeros)
+        cold_start(v, a, limits, pattern, careful)
     best = Incumbent(np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf)
-    steps = 0
+    steps, pairs = 0, count_pairs(v, limits)
     while True:
-        bounds = evaluate(v, a, pattern)
-        best = _improve(v, best, bounds)
-        reached = is_within(best.value, best.upper, best.lower, goal)
+        bounds = evaluate(v, a, limits, pattern)
+        best = _improve(v, limits, best, bounds)
+        share = _share(limits, best, goal, tolerance)
+        reached = is_within(best.value, best.upper, best.lower, share)
         if reached or steps >= max_steps or not np.isfinite(bounds.value):
             return best, steps
         steps += 1
-        system = assemble(v, a, bounds.head, pattern)
-        mu = _aim_at_zero(v)
-        solve_direction(v, a, system, int(0), pattern)  # predictor
-        left = _mean_product_after(v, min(1.0, _to_boundary(v))) / mu
+        system = assemble(v, a, limits, pattern, careful)
+        mu = aim_at_zero(v, limits, pairs)
+        solve_direction(v, a, limits, system, int(0), pattern)  # predictor
+        left = mean_product_after(v, limits, pairs, min(1.0, to_boundary(v, limits))) / mu
         target = mu * max(left * left * left, caution.least)  # centring
-        target = max(target, min(caution.rise * mu, caution.balance * _residuals(v, bounds.head)))
-        target = max(target, min(10.0 * mu, 0.1 * tolerance * (1.0 + best.value) / (2 * n)))
-        _aim_at(v, target, caution.limit * mu)
-        solve_direction(v, a, system, caution.refinements, pattern)  # corrector
-        far = 2 * n * mu > caution.near * (1.0 + bounds.value)
+        residuals = _residuals(v, limits, system.pivot)
+        target = max(target, min(caution.rise * mu, caution.balance * residuals))
+        value = best.value if limits is None else min(best.value, bounds.value)
+        target = max(target, min(10.0 * mu, 0.1 * tolerance * (1.0 + value) / pairs))
+        aim_at(v, limits, target, caution.limit * mu)
+        solve_direction(v, a, limits, system, caution.refinements, pattern)  # corrector
+        far = pairs * mu > caution.near * (1.0 + bounds.value)
         stride = caution.stride if far else 0.995
-        _step(v, min(1.0, stride * _to_boundary(v)))
+        step(v, limits, min(1.0, stride * to_boundary(v, limits)))
 
 
 @inlined
-def _improve(v: Floats, best: Incumbent, bounds: IterateBounds) -> Incumbent:
-    """The incumbent after one more iterate, whose p and h are kept where they are better."""
+def _share(limits: LimitWork | None, best: Incumbent, goal: float, tolerance: float) -> float:
+    """The goal; where linear limits make the value large, a rough one counts for less.
+
+    What meeting them costs is most of the value then, and says nothing of how well the rest is
+    known.
+    """
+    if limits is None:
+        return goal
+    if goal > tolerance and limits.rows.shape[0] > 0 and 1.0 + best.value > MOSTLY_LIMITS:
+        return max(tolerance, goal * (MOSTLY_LIMITS / (1.0 + best.value)))
+    return goal
+
+
+@inlined
+def _improve(
+    v: Floats, limits: LimitWork | None, best: Incumbent, bounds: IterateBounds
+) -> Incumbent:
+    """The incumbent after one more iterate, of which is kept what is better."""
     p, h, best_p, best_h = v[at.P], v[at.H], v[at.BEST_P], v[at.BEST_H]
+    reduced, best_reduced = v[at.REDUCED], v[at.BEST_REDUCED]
     value, upper, worst = best.value, best.upper, best.worst
-    lower, price, least = best.lower, best.price, best.least
+    lower, price, level = best.lower, best.price, best.level
     if bounds.upper < upper:
-        for i in range(v.shape[1]):
+        for i in range(p.size):
             best_p[i] = p[i]
         value, upper, worst = bounds.value, bounds.upper, bounds.worst
     if bounds.lower > lower:
-        for i in range(v.shape[1]):
+        for i in range(p.size):
             best_h[i] = h[i]
-        lower, price, least = bounds.lower, bounds.price, bounds.least
-    return Incumbent(value, upper, worst, lower, price, least)
+        if limits is not None:
+            for i in range(p.size):
+                best_reduced[i] = reduced[i]
+            if limits.outside.size > 0:
+                keep_passive(limits)
+            if limits.rows.shape[0] > 0:
+                keep_multipliers(limits)
+        lower, price, level = bounds.lower, bounds.price, bounds.level
+    return Incumbent(value, upper, worst, lower, price, level)
 
 
 @inlined
-def _aim_at_zero(v: Floats) -> float:
-    """The affine aim: change every product s q and p m to zero. Returns the mean product mu."""
-    n = v.shape[1]
-    p, q, s, m, to_s, to_m = v[at.P], v[at.Q], v[at.S], v[at.M], v[at.TO_S], v[at.TO_M]
-    mu = 0.0
-    for i in range(n):
-        to_s[i], to_m[i] = -s[i] * q[i], -p[i] * m[i]
-        mu -= (to_s[i] + to_m[i]) / (2 * n)
-    return mu
-
-
-@inlined
-def _mean_product_after(v: Floats, length: float) -> float:
-    """The mean product after a step of this length along the direction."""
-    n = v.shape[1]
-    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
-    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
-    left = 0.0
-    for i in range(n):
-        left += (p[i] + length * dp[i]) * (m[i] + length * dm[i]) / (2 * n)
-        left += (q[i] + length * dq[i]) * (s[i] + length * ds[i]) / (2 * n)
-    return left
-
-
-@inlined
-def _residuals(v: Floats, head: int) -> float:
-    """The largest residual of the two equations of `newton_system`, in the units of products."""
-    p, q, m, g, residual = v[at.P], v[at.Q], v[at.M], v[at.G], v[at.RESIDUAL]
+def _residuals(v: Floats, limits: LimitWork | None, pivot: int) -> float:
+    """The largest residual of the equations of `newton_system`, in the units of products."""
+    q, m, n, g, residual, spare = v[at.Q], v[at.M], v[at.N], v[at.G], v[at.RESIDUAL], v[at.SPARE]
+    d = v[at.P] if limits is None else v[at.D]
     worst = 0.0
-    level = g[head] - m[head]
-    for i in range(v.shape[1]):
-        worst = max(worst, p[i] * abs(g[i] - m[i] - level))
+    for i in range(d.size):
+        spare[i] = g[i] - m[i]
+    if limits is not None:
+        for i in range(d.size):
+            spare[i] += n[i]
+        if limits.rows.shape[0] > 0:
+            add_multipliers(limits, 0.0, spare)
+            y, missed = limits.linear[at.Y], limits.linear[at.MISSED]
+            for r in range(y.size):
+                worst = max(worst, abs(y[r] * missed[r]))
+    for i in range(d.size):
+        worst = max(worst, d[i] * abs(spare[i] - spare[pivot]))
         worst = max(worst, q[i] * abs(residual[i]))
     return worst
-
-
-@inlined
-def _aim_at(v: Floats, target: float, limit: float) -> None:
-    """Aim for products of `target`, less the predictor's second-order terms up to `limit`."""
-    dp, dq, ds, dm, to_s, to_m = v[at.DP], v[at.DQ], v[at.DS], v[at.DM], v[at.TO_S], v[at.TO_M]
-    for i in range(v.shape[1]):
-        to_s[i] += target - max(-limit, min(limit, ds[i] * dq[i]))
-        to_m[i] += target - max(-limit, min(limit, dp[i] * dm[i]))
-
-
-@inner
-def _to_boundary(v: Floats) -> float:
-    """The length of the longest step that keeps p, q, s and m non-negative."""
-    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
-    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
-    fastest = 1e-300
-    for i in range(v.shape[1]):
-        fastest = max(fastest, -dp[i] / p[i])
-        fastest = max(fastest, -dq[i] / q[i])
-        fastest = max(fastest, -ds[i] / s[i])
-        fastest = max(fastest, -dm[i] / m[i])
-    return 1.0 / fastest
-
-
-@inlined
-def _step(v: Floats, length: float) -> None:
-    p, q, s, m = v[at.P], v[at.Q], v[at.S], v[at.M]
-    dp, dq, ds, dm = v[at.DP], v[at.DQ], v[at.DS], v[at.DM]
-    for i in range(v.shape[1]):
-        p[i] += length * dp[i]
-        q[i] += length * dq[i]
-        s[i] += length * ds[i]
-        m[i] += length * dm[i]

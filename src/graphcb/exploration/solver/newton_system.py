@@ -8,19 +8,24 @@ The perturbed optimality conditions in the unknowns p, q, s and m are
     sum p = sum q = 1,   p, q, s, m > 0.
 
 The two constants are the multiplier of sum p = 1 and the level of the maximum. They are removed by
-taking every equation relative to one action: the head (the largest p) for the first and the
+taking every equation relative to one action: the pivot (the largest p) for the first and the
 anchor (the largest q / s) for the second. Differences of huge numbers, which appear when hardly
-any action reveals the head, are then taken between numbers known to full precision instead of
+any action reveals the pivot, are then taken between numbers known to full precision instead of
 inside the elimination.
 
-With steps in units of p, y = dp / p with y_head eliminated, and s, q and m eliminated, the matrix
+With steps in units of p, y = dp / p with y_pivot eliminated, and s, q and m eliminated, the matrix
 
-    sum_i curve_i curve_i.T + diag(flat + p m) + (shared + m_h / p_h) p p.T       Hessian, p >= 0
+    sum_i curve_i curve_i.T + diag(flat + p m) + (shared + m_0 / p_0) p p.T       Hessian, p >= 0
     + sum_b slope_b slope_b.T - mean mean.T / total                               constraints
 
 is positive. The curves, `flat` and `shared` are the Hessian of the Lagrangian. The rows slope_b are
 (q_b / s_b)^(1/2) times the gradients of the constraints; `mean` is their weighted sum, `total` the
 sum of q / s, and the last term is there because the level moves along.
+
+With limits there are three more kinds of pairs (see `pairs`), and stationarity is
+g - m + n + rows.T @ y = const. Steps are in units of d = p - floor. The pivot is the action that is
+farthest from its limits. Caps touch the diagonal only; a linear limit adds
+the square of one row, and so does an action at its floor outside the active set (`passive`).
 """
 
 from typing import NamedTuple
@@ -30,48 +35,79 @@ import numpy as np
 from graphcb.compilation import inner
 from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.cholesky import add_sparse_square, add_squares, factorise
+from graphcb.exploration.solver.linear_limits import fill_missed, fill_tilts
+from graphcb.exploration.solver.passive import bend
 from graphcb.exploration.solver.sparsity import Pattern, add_transposed_product, fill_in
-from graphcb.exploration.solver.workspace import Floats, squares
+from graphcb.exploration.solver.workspace import Floats, LimitWork, squares
 
 
 class System(NamedTuple):
     """What the equations are relative to, and the sums that go with it."""
 
-    head: int
+    pivot: int
     anchor: int
     total: float  # sum of q / s
-    shared: float  # curvature along the sum of all steps, from the term of the head
+    shared: float  # curvature along the sum of all steps, from the term of the pivot
+    bent: bool  # whether the curvature of passive terms is in the matrix
 
 
 @inner
-def assemble(v: Floats, a: Floats, head: int, pattern: Pattern) -> System:
+def assemble(
+    v: Floats, a: Floats, limits: LimitWork | None, pattern: Pattern, careful: bool
+) -> System:
     """Build the matrix at the iterate where `certificate.evaluate` was called; factorise it.
 
     A sparse graph is built from its few entries. The slopes are then left as they are instead of
     relative to the anchor, which would fill them: the matrix is the same except for rounding.
     """
-    n = v.shape[1]
-    anchor, total = weigh_constraints(v)
-    n_full = fill_in(head, a[at.SEEN_BY], pattern)
+    n, matrix, d = v.shape[1], a[at.NEWTON], v[at.P] if limits is None else v[at.D]
+    pivot = find_pivot(v, limits)
+    anchor, total = _weigh_constraints(v)
+    n_full = fill_in(pivot, a[at.SEEN_BY], pattern)
     sparse = n_full < n
-    fill_slopes(v, a, v[at.P], head, anchor, sparse, pattern)
-    fill_curves(v, a, v[at.P], head, pattern)
+    _fill_slopes(v, a, d, pivot, anchor, sparse, pattern)
+    _fill_curves(v, a, d, pivot, pattern)
     add_transposed_product(a[at.SLOPES], v[at.ROOT], pattern, v[at.MEAN])
-    shared = _fill_remainder(v, a, head, total)
-    matrix = a[at.NEWTON]
+    shared = _fill_remainder(v, a, limits, pivot, total)
     factors = squares(a, n)
     if sparse:
-        factors = add_sparse_squares(factors, pattern, n_full, matrix)
+        factors = _add_sparse_squares(factors, pattern, n_full, matrix)
     add_squares(1.0, factors, int(0), n, matrix)
-    for j in range(n):  # y_head = 0
-        matrix[min(j, head), max(j, head)] = 0.0
-    matrix[head, head] = 1.0
+    bent = False
+    if limits is not None:
+        bent = limits.outside.size > 0 and bend(v, matrix, limits, pivot, careful)
+        if bent:
+            add_squares(1.0, limits.bends, int(0), n, matrix)
+        if limits.rows.shape[0] > 0:
+            fill_missed(d, limits)
+            fill_tilts(v, matrix, limits, pivot)
+            add_squares(1.0, limits.tilts, int(0), n, matrix)
+    for i in range(n):  # y = 0 for the pivot and for fixed actions
+        if i == pivot or (limits is not None and d[i] == 0.0):
+            for j in range(n):
+                matrix[min(i, j), max(i, j)] = 0.0
+            matrix[i, i] = 1.0
     factorise(matrix)
-    return System(head, anchor, total, shared)
+    return System(pivot, anchor, total, shared, bent)
 
 
 @inner
-def weigh_constraints(v: Floats) -> tuple[int, float]:
+def find_pivot(v: Floats, limits: LimitWork | None) -> int:
+    """The action that is farthest from its limits: without any, that with the largest p."""
+    d = v[at.P] if limits is None else v[at.D]
+    e, span = v[at.E], v[at.SPAN]
+    pivot, far = 0, -1.0
+    for i in range(d.size):
+        room = d[i]
+        if limits is not None and span[i] < np.inf:
+            room = min(d[i], e[i])
+        if room > far:
+            pivot, far = i, room
+    return pivot
+
+
+@inner
+def _weigh_constraints(v: Floats) -> tuple[int, float]:
     """Fill ROOT = (q / s)^(1/2) and RESIDUAL, clear MEAN; return the anchor and sum q / s."""
     q, s, c = v[at.Q], v[at.S], v[at.C]
     root, residual, mean = v[at.ROOT], v[at.RESIDUAL], v[at.MEAN]
@@ -89,21 +125,31 @@ def weigh_constraints(v: Floats) -> tuple[int, float]:
 
 
 @inner
-def _fill_remainder(v: Floats, a: Floats, head: int, total: float) -> float:
+def _fill_remainder(
+    v: Floats, a: Floats, limits: LimitWork | None, pivot: int, total: float
+) -> float:
     """Set the upper triangle to all but the squares of curves and slopes; return `shared`."""
-    p, m, w, u, k, flat, mean = v[at.P], v[at.M], v[at.W], v[at.U], v[at.K], v[at.FLAT], v[at.MEAN]
-    matrix = a[at.NEWTON]
-    shared: float = 2.0 * k[head] / (w[head] * (u[head] * u[head] + k[head]))
-    for i in range(p.size):
-        along, down = (shared + m[head] / p[head]) * p[i], mean[i] / total
-        for j in range(i, p.size):
-            matrix[i, j] = along * p[j] - down * mean[j]
-        matrix[i, i] += flat[i] + p[i] * m[i]
+    m, w, u, k, flat, mean = v[at.M], v[at.W], v[at.U], v[at.K], v[at.FLAT], v[at.MEAN]
+    e, n, matrix = v[at.E], v[at.N], a[at.NEWTON]
+    d = v[at.P] if limits is None else v[at.D]
+    shared: float = 2.0 * k[pivot] / (w[pivot] * (u[pivot] * u[pivot] + k[pivot]))
+    stiff = shared
+    if limits is None or d[pivot] > 0.0:
+        stiff += m[pivot] / d[pivot]
+    if limits is not None:
+        stiff += n[pivot] / e[pivot]
+    for i in range(d.size):
+        along, down = stiff * d[i], mean[i] / total
+        for j in range(i, d.size):
+            matrix[i, j] = along * d[j] - down * mean[j]
+        matrix[i, i] += flat[i] + d[i] * m[i]
+        if limits is not None:
+            matrix[i, i] += d[i] * d[i] * (n[i] / e[i])
     return shared
 
 
 @inner
-def add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: Floats) -> Floats:
+def _add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: Floats) -> Floats:
     """Add the squares of the rows with few entries, and return the full rows in one block."""
     n = matrix.shape[0]
     full = np.empty((2 * n_full, n))
@@ -120,7 +166,7 @@ def add_sparse_squares(factors: Floats, pattern: Pattern, n_full: int, matrix: F
 
 
 @inner
-def fill_slopes(
+def _fill_slopes(
     v: Floats, a: Floats, x: Floats, head: int, anchor: int, sparse: bool, pattern: Pattern
 ) -> None:
     """Row b: root_b x_j (d_j - d_head) with d the gradient of constraint b minus the anchor's.
@@ -162,7 +208,7 @@ def fill_slopes(
 
 
 @inner
-def fill_curves(v: Floats, a: Floats, x: Floats, head: int, pattern: Pattern) -> None:
+def _fill_curves(v: Floats, a: Floats, x: Floats, head: int, pattern: Pattern) -> None:
     """The curvature of (u_i^2 + k_i) / W_i: the square of row i, and a diagonal rest in FLAT.
 
     With N = u^2 + k the row is (2 N / W^3)^(1/2) (G_.i - (u W / N) e_i), relative to the head and

@@ -28,7 +28,7 @@ STATUSES = (
     Status.CERTIFIED, Status.RESTARTED, Status.EXACT, Status.NOT_CERTIFIED, Status.NEVER_REVEALED,
 )  # fmt: skip
 _STATUSES = np.array(STATUSES)
-_NOT_CERTIFIED, _NEVER_REVEALED = 3, 4
+EXACT, NOT_CERTIFIED, _NEVER_REVEALED = 2, 3, 4
 
 SMALLEST = 5e-324  # the smallest positive number
 ULP = 4.0 * SMALLEST  # added to gaps, as quotients by gamma may underflow
@@ -37,7 +37,7 @@ ULP = 4.0 * SMALLEST  # added to gaps, as quotients by gamma may underflow
 def _settled(exact: bool, restarted: bool) -> int:
     """The index of the status of an answer that is proven."""
     if exact:
-        return 2
+        return EXACT
     return 1 if restarted else 0
 
 
@@ -51,7 +51,7 @@ def settle(numbers: Floats, tolerance: float, exact: bool) -> None:
     numbers[REPAIR] = numbers[CUT] != 0.0 or not upper < np.inf
     numbers[HIDDEN] = 0.0
     proven = is_within(value, upper, numbers[LOWER], tolerance)
-    numbers[STATUS] = _inlined_settled(exact, restarted) if proven else _NOT_CERTIFIED
+    numbers[STATUS] = _inlined_settled(exact, restarted) if proven else NOT_CERTIFIED
 
 
 @compiled
@@ -86,12 +86,20 @@ def repair(
     values = [dec(one, losses, graph, gamma) for one in candidates]
     best = int(np.argmin(values))
     p[:] = candidates[best]
-    value = np.nextafter(values[best], np.inf)
+    settle_with_dec(values[best], gamma, tolerance, exact, numbers)
+
+
+def settle_with_dec(
+    value: float, gamma: float, tolerance: float, exact: bool, numbers: Floats
+) -> None:
+    """Complete a row with the DEC of its probabilities, from `dec`; see `repair`."""
+    cut = bool(numbers[CUT])
+    value = np.nextafter(value, np.inf)
     lower = 0.0 if cut else numbers[LOWER] / gamma * (1.0 - 4.0 * ROUNDING)
     numbers[VALUE], numbers[UPPER], numbers[LOWER] = value, np.nextafter(value, np.inf), lower
     # Where gaps were cut, `dec` is exact; otherwise its rounding is not known.
     proven = cut and value <= tolerance * (1.0 / gamma + value) < np.inf
-    numbers[STATUS] = _settled(exact, bool(numbers[RESTARTED])) if proven else _NOT_CERTIFIED
+    numbers[STATUS] = _settled(exact, bool(numbers[RESTARTED])) if proven else NOT_CERTIFIED
 
 
 def _uncut(weights: Floats, losses: Floats, gamma: float, scaled: Floats) -> list[Floats]:
@@ -118,7 +126,7 @@ def solution(p: Floats, numbers: Floats, gamma: float) -> Solution:
     gap = (upper - lower) / unit + ULP if upper > lower else 0.0
     value /= unit
     if not value < np.inf:
-        gap, status = np.inf, _NOT_CERTIFIED
+        gap, status = np.inf, NOT_CERTIFIED
     if hidden:
         value, gap, status = np.inf, np.inf, _NEVER_REVEALED
     return Solution(p, value, gap, int(steps), STATUSES[int(status)])
@@ -133,7 +141,7 @@ def solution_batch(p: Floats, numbers: Floats, gammas: Floats) -> SolutionBatch:
         gap[numbers[:, UPPER] > numbers[:, LOWER]] += ULP
     beyond = ~(value < np.inf)
     gap[beyond] = np.inf
-    status = np.where(beyond, _NOT_CERTIFIED, numbers[:, STATUS]).astype(np.int64)
+    status = np.where(beyond, NOT_CERTIFIED, numbers[:, STATUS]).astype(np.int64)
     hidden = numbers[:, HIDDEN] != 0.0
     value[hidden] = gap[hidden] = np.inf
     status[hidden] = _NEVER_REVEALED

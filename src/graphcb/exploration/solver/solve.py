@@ -6,9 +6,9 @@ from numpy.typing import ArrayLike
 from graphcb.checks import as_count, as_gamma, as_losses
 from graphcb.exploration.limits import BoxAndRows, Limits
 from graphcb.exploration.solver.entry import solve_programs, solver_for
-from graphcb.exploration.solver.limited.solve import as_box, solve_within
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR, repair, solution
 from graphcb.exploration.solver.solution import Solution
+from graphcb.exploration.solver.within import as_box, solve_within
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.graphs.formulas import ExactSolution
 

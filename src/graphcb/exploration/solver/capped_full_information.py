@@ -9,34 +9,18 @@ otherwise q is uniform over the actions between their limits.
 
 import numpy as np
 
-from graphcb.compilation import compiled, inlined, inner
-from graphcb.exploration.solver.limited.certificate import fill_up
-from graphcb.exploration.solver.outcomes import settle
+from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver.filling import fill_up
 from graphcb.exploration.solver.workspace import Floats
-from graphcb.graphs.formulas import LARGEST_GAP, OPERATIONS, ROUNDING, Outcome, record, scale
+from graphcb.graphs.formulas import OPERATIONS, ROUNDING, Outcome
 
 PASSES = 300
 CLOSE = 1e-12  # levels that differ by less are the same
 
 
-@compiled
-def solve_full_information_within(
-    losses: Floats,
-    gamma: float,
-    lower: Floats,
-    upper: Floats,
-    tolerance: float,
-    p: Floats,
-    numbers: Floats,
-) -> None:
-    """Solve one program; `losses` are scaled in place."""
-    cut = scale(losses, gamma, LARGEST_GAP)
-    record(_solve(losses, lower, upper, p), cut, numbers)
-    settle(numbers, tolerance, True)
-
-
-@inlined
-def _solve(ft: Floats, lower: Floats, upper: Floats, p: Floats) -> Outcome:
+@inner
+def solve_capped_full_information(ft: Floats, lower: Floats, upper: Floats, p: Floats) -> Outcome:
+    """Solve the program of the scaled gaps `ft` into `p`."""
     n, q = ft.size, np.zeros(ft.size)
     level, passes = _find_level(ft, lower, upper)
     total, widest = 0.0, 0

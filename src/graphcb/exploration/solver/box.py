@@ -9,26 +9,25 @@ import numpy as np
 
 from graphcb.compilation import compiled, inlined, inner
 from graphcb.exploration.limits import BoxAndRows
+from graphcb.exploration.solver import workspace as at
 from graphcb.exploration.solver.edges import LIST, MATRIX, SIDES, Edges
-from graphcb.exploration.solver.limited.workspace import NO_WIDTH, PackedBox
-from graphcb.exploration.solver.workspace import Floats
+from graphcb.exploration.solver.linear_limits import NO_WIDTH
+from graphcb.exploration.solver.workspace import Box, Floats
 from graphcb.graphs import FeedbackGraph
 
 KNOWN = 1e30  # how often an action is taken to be seen that can be played and is never revealed
 MOST_KEPT = 16  # limits that a graph remembers
 
-Kept = dict[int, tuple[BoxAndRows, PackedBox]]
+Kept = dict[int, tuple[BoxAndRows, Box]]
 
 
-def box_on(
-    graph: FeedbackGraph, edges: Edges, limits: BoxAndRows, inner_point: Floats
-) -> PackedBox:
+def box_on(graph: FeedbackGraph, edges: Edges, limits: BoxAndRows, inner_point: Floats) -> Box:
     """The limits on this graph, remembered for arrays that come again."""
     kept = graph.remember("limits", _nothing)
     known = kept.get(id(limits))
     if known is not None and known[0] is limits:
         return known[1]
-    made: PackedBox = make_box(edges, *limits, inner_point)
+    made: Box = make_box(edges, *limits, inner_point)
     if len(kept) >= MOST_KEPT:
         kept.clear()
     kept[id(limits)] = (limits, made)
@@ -42,15 +41,15 @@ def _nothing(_: FeedbackGraph) -> Kept:
 @compiled
 def make_box(
     edges: Edges, lower: Floats, upper: Floats, rows: Floats, most: Floats, inner_point: Floats
-) -> PackedBox:
+) -> Box:
     """The limits, what the floors reveal, and which actions no action reveals that is played."""
     n = lower.size
     one = Edges(edges.form, edges.flat[0], edges.start, edges.action, edges.chance)
-    of_actions = np.zeros((7, n))
-    of_actions[0], of_actions[1] = lower, upper
-    span, others, base, inner, left_out = (
-        of_actions[2], of_actions[3], of_actions[4], of_actions[5], of_actions[6],
-    )  # fmt: skip
+    of_actions = np.zeros((at.BOX_VECTORS, n))
+    floor, cap, span = of_actions[at.FLOOR], of_actions[at.CAP], of_actions[at.SPAN]
+    others, base = of_actions[at.BASE], of_actions[at.ALL_BASE]
+    inner_of, left_out = of_actions[at.INNER], of_actions[at.LEFT_OUT]
+    floor[:], cap[:] = lower, upper
     mass, lost, floors = 1.0, 0.0, False
     for i in range(n):
         span[i] = upper[i] - lower[i] if upper[i] < 1.0 else np.inf
@@ -70,12 +69,13 @@ def make_box(
     for i in range(n):
         base[i] += others[i]
     for i in range(inner_point.size):
-        inner[i] = max(0.0, inner_point[i] - lower[i])
-    merged, of_rows = _merge_pairs(rows, most)
-    for r in range(of_rows.shape[1]):
+        inner_of[i] = max(0.0, inner_point[i] - lower[i])
+    merged, linear = _merge_pairs(rows, most)
+    bound = linear[at.BOUND]
+    for r in range(bound.size):
         for i in range(n):
-            of_rows[0, r] -= merged[r, i] * lower[i]
-    return PackedBox(of_actions, merged, of_rows, mass + lost)
+            bound[r] -= merged[r, i] * lower[i]
+    return Box(of_actions, merged, linear, mass + lost)
 
 
 @inner
@@ -165,11 +165,10 @@ def _add_between(tree: Floats, first: int, stop: int, value: float) -> None:
 def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats]:
     """The rows, with two that say at least and at most the same made one equation.
 
-    The second array holds what they add up to at most, and 1 for equations.
+    The second array holds 1 for equations, and what they add up to at most.
     """
     n_rows, n = rows.shape
-    merged, of_rows = np.empty((n_rows, n)), np.zeros((2, n_rows))
-    bound, equal = of_rows[0], of_rows[1]
+    merged, equal, bound = np.empty((n_rows, n)), np.zeros(n_rows), np.zeros(n_rows)
     size = 0
     for r in range(n_rows):
         twin = -1
@@ -188,4 +187,7 @@ def _merge_pairs(rows: Floats, most: Floats) -> tuple[Floats, Floats]:
             for i in range(n):
                 merged[size, i] = rows[r, i]
             size += 1
-    return merged[:size].copy(), of_rows[:, :size].copy()
+    linear = np.empty((2, size))
+    equations, bounds = linear[at.EQUAL], linear[at.BOUND]
+    equations[:], bounds[:] = equal[:size], bound[:size]
+    return merged[:size].copy(), linear

@@ -1,6 +1,5 @@
 """Programs with limits, from checked arguments to a row of outcomes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,21 +7,17 @@ import numpy as np
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.clashing import SLACK, InfeasibleLimits, can_be_met, check_bounds
 from graphcb.exploration.limits import BoxAndRows, Limits
+from graphcb.exploration.solver.box import box_on
+from graphcb.exploration.solver.capped import solve_capped
 from graphcb.exploration.solver.edges import edges_of
-from graphcb.exploration.solver.entry import solve_programs, solver_for, work_room
-from graphcb.exploration.solver.limited.bandit import solve_bandit_within
-from graphcb.exploration.solver.limited.box import box_on
-from graphcb.exploration.solver.limited.entry import solve_limited
-from graphcb.exploration.solver.limited.full_information import solve_full_information_within
-from graphcb.exploration.solver.limited.points import (
-    EXACT,
-    NOT_CERTIFIED,
+from graphcb.exploration.solver.entry import solve_general, solve_programs, solver_for, work_room
+from graphcb.exploration.solver.feasible_points import (
     facts_of,
     is_known,
-    repair,
+    repair_within,
     settle_point,
 )
-from graphcb.exploration.solver.outcomes import HIDDEN, REPAIR, STATUS
+from graphcb.exploration.solver.outcomes import EXACT, HIDDEN, NOT_CERTIFIED, REPAIR, STATUS
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families.bandit import Bandit
@@ -96,10 +91,13 @@ def solve_within(
             outcomes[row, HIDDEN] = 0.0
             return
         scaled[row] = losses[row]
-        exact = None if box.most.size else _exact_within(graph, box)
-        if exact is not None:
-            arguments = scaled[row], gammas[row], box.lower, box.upper, tolerance
-            exact(*arguments, p[row], outcomes[row])
+        family = None if box.most.size else recognise(graph)
+        is_bandit = isinstance(family, Bandit)
+        if isinstance(family, FullInformation) or (is_bandit and box.upper.all()):
+            solve_capped(
+                is_bandit, scaled[row], gammas[row], box.lower, box.upper, tolerance,
+                p[row], outcomes[row],
+            )  # fmt: skip
             outcomes[row, HIDDEN] = 0.0
             if outcomes[row, STATUS] == EXACT and not outcomes[row, REPAIR]:
                 return
@@ -109,9 +107,9 @@ def solve_within(
         p[row] = facts.only
         settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
     else:
-        solve_limited(
+        solve_general(
             scaled, gammas, edges, box_on(graph, edges, box, facts.inner), tolerance, max_steps,
-            work_room(losses.shape[1]), row, p, outcomes,
+            work_room(losses.shape[1]), row, row + 1, p, outcomes,
         )  # fmt: skip
         if outcomes[row, STATUS] == NOT_CERTIFIED and box.most.size and not can_be_met(*box):
             raise InfeasibleLimits(
@@ -119,15 +117,9 @@ def solve_within(
                 "floors, caps and linear limits together; relax one of them"
             )
         if outcomes[row, REPAIR]:
-            repair(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
+            repair_within(
+                losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row]
+            )
     if not facts.playable:
         seen = graph.structure.reveal_probabilities(np.ceil(box.upper))
         outcomes[row, HIDDEN] = not seen.all()
-
-
-def _exact_within(graph: FeedbackGraph, box: BoxAndRows) -> Callable[..., None] | None:
-    """What solves this graph with floors and caps alone, if something does."""
-    family = recognise(graph)
-    if isinstance(family, FullInformation):
-        return solve_full_information_within
-    return solve_bandit_within if isinstance(family, Bandit) and box.upper.all() else None

@@ -8,8 +8,14 @@ import numpy as np
 
 from graphcb.exploration.clashing import most_room
 from graphcb.exploration.limits import BoxAndRows
-from graphcb.exploration.solver.limited.certificate import fill_up
-from graphcb.exploration.solver.outcomes import REPAIR, STATUS
+from graphcb.exploration.solver.filling import fill_up
+from graphcb.exploration.solver.outcomes import (
+    EXACT,
+    NOT_CERTIFIED,
+    REPAIR,
+    STATUS,
+    settle_with_dec,
+)
 from graphcb.exploration.solver.problem import dec, scaled_dec
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs import FeedbackGraph
@@ -17,11 +23,9 @@ from graphcb.graphs.formulas import (
     CUT,
     LARGEST_GAP,
     LOWER,
-    N_ACTIVE,
     OPERATIONS,
     RESTARTED,
     ROUNDING,
-    STEPS,
     UPPER,
     VALUE,
 )
@@ -29,7 +33,6 @@ from graphcb.graphs.formulas import (
 NO_CHOICE = 1e-15  # probability that floors leave, or caps above what is needed
 NEARLY = 1e-12  # below which sums are worked out exactly
 DENSE = 4000  # actions up to which the bound of a single point is worked out
-EXACT, NOT_CERTIFIED = 2, 3
 MOST_KEPT = 16  # inner points
 MOST_REMEMBERED = 256  # facts
 
@@ -127,7 +130,7 @@ def settle_point(
     proven = numbers[UPPER] - numbers[LOWER] <= tolerance * (1.0 + value) < np.inf
     numbers[STATUS] = EXACT if proven else NOT_CERTIFIED
     if numbers[REPAIR]:
-        _settle_with_dec(losses, gamma, graph, tolerance, p, numbers)
+        settle_with_dec(dec(p / p.sum(), losses, graph, gamma), gamma, tolerance, False, numbers)
 
 
 def _bound(
@@ -148,7 +151,7 @@ def _bound(
     return float(price + kept + fill_up(gradient, span, mass, error)[1] - error * size)
 
 
-def repair(
+def repair_within(
     losses: Floats,
     gamma: float,
     graph: FeedbackGraph,
@@ -166,26 +169,10 @@ def repair(
             point = _pull_into(box, point)
         candidates.append(point)
     values = [dec(one / one.sum(), losses, graph, gamma) for one in candidates]
-    p[:] = candidates[int(np.argmin(values))]
-    _settle_with_dec(losses, gamma, graph, tolerance, p, numbers)
-
-
-def _settle_with_dec(
-    losses: Floats,
-    gamma: float,
-    graph: FeedbackGraph,
-    tolerance: float,
-    p: Floats,
-    numbers: Floats,
-) -> None:
-    """The row of a p whose DEC is worked out in whole numbers, as in `outcomes.repair`."""
-    cut = bool(numbers[CUT])
-    value = np.nextafter(dec(p / p.sum(), losses, graph, gamma), np.inf)
-    lower = 0.0 if cut else numbers[LOWER] / gamma * (1.0 - 4.0 * ROUNDING)
-    numbers[VALUE], numbers[UPPER], numbers[LOWER] = value, np.nextafter(value, np.inf), lower
-    proven = cut and value <= tolerance * (1.0 / gamma + value) < np.inf
-    numbers[STATUS], numbers[REPAIR] = 0 if proven else NOT_CERTIFIED, 1.0
-    numbers[STEPS], numbers[N_ACTIVE], numbers[RESTARTED] = numbers[STEPS], p.size, 0.0
+    best = int(np.argmin(values))
+    p[:] = candidates[best]
+    numbers[RESTARTED] = 0.0
+    settle_with_dec(values[best], gamma, tolerance, False, numbers)
 
 
 def _fill_evenly(box: BoxAndRows, weights: Floats) -> Floats:

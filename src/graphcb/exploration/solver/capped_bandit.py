@@ -9,41 +9,17 @@ as the caps allow, what is left of q belongs to the action whose cap is in the w
 
 import numpy as np
 
-from graphcb.compilation import compiled, inlined, inner
-from graphcb.exploration.solver.limited.certificate import fill_up
-from graphcb.exploration.solver.outcomes import settle
+from graphcb.compilation import inlined, inner
+from graphcb.exploration.solver.filling import fill_up
 from graphcb.exploration.solver.workspace import Floats, Indices
-from graphcb.graphs.formulas import (
-    LARGEST_GAP,
-    LEAST_SEEN,
-    OPERATIONS,
-    ROUNDING,
-    Outcome,
-    record,
-    scale,
-)
+from graphcb.graphs.formulas import LEAST_SEEN, OPERATIONS, ROUNDING, Outcome
 
 PASSES = 200
 
 
-@compiled
-def solve_bandit_within(
-    losses: Floats,
-    gamma: float,
-    lower: Floats,
-    upper: Floats,
-    tolerance: float,
-    p: Floats,
-    numbers: Floats,
-) -> None:
-    """Solve one program with positive caps; `losses` are scaled in place."""
-    cut = scale(losses, gamma, LARGEST_GAP)
-    record(_solve(losses, lower, upper, p), cut, numbers)
-    settle(numbers, tolerance, True)
-
-
-@inlined
-def _solve(ft: Floats, lower: Floats, upper: Floats, p: Floats) -> Outcome:
+@inner
+def solve_capped_bandit(ft: Floats, lower: Floats, upper: Floats, p: Floats) -> Outcome:
+    """Solve the program of the scaled gaps `ft`, with positive caps, into `p`."""
     n = ft.size
     order, q = np.argsort(ft), np.zeros(n)
     least, tight = 1.0, 0

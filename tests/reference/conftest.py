@@ -1,0 +1,6 @@
+"""Random programs are drawn where the fuzz runs draw them: in `benchmarks`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
