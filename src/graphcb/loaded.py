@@ -116,7 +116,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Unchanged:
     """An argument that the constructor keeps as it is: there is nothing to add to it."""
 
     def __call__(self, thing: Any, name: str) -> None:
@@ -177,7 +177,7 @@ def rebuild(kind: Any, attributes: dict[str, Any]) -> Any:
     for name, rule in kind.learned.items():
         if isinstance(rule, Made):
             _check_same(name, attributes[name], getattr(thing, name))
-        if isinstance(rule, Kept) and getattr(thing, name) is not attributes[name]:
+        if isinstance(rule, Unchanged) and getattr(thing, name) is not attributes[name]:
             raise ValueError(f"`{name}` must be one that a {kind.__name__} keeps as it is")
         if name not in parameters:
             vars(thing)[name] = attributes[name]

@@ -14,7 +14,7 @@ from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
-from graphcb.loaded import Instance, Kept, Learned, Made
+from graphcb.loaded import Instance, Learned, Made, Unchanged
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
 from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, innermost
 from graphcb.problems.problem import Problem
@@ -60,7 +60,7 @@ class Learner:
     """
 
     learned = Learned(
-        agent=Kept(),
+        agent=Unchanged(),
         encoder=Instance(Encoder),
         action_encoder=Made(),
         progress=Instance(dict, None),
