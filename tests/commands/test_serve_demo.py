@@ -17,7 +17,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb.cli import main
 
-OWN = "it has a problem of its own"
+OWN = "it brings its own problem"
 
 
 def test_what_the_demo_does_not_take(capsys, tmp_path):

@@ -172,7 +172,9 @@ def _play_solving(
             return t
         scaled[t] = f
         predicted = nanoseconds(room)
-        solve_general(scaled, gammas, edges, TOLERANCE, MAX_STEPS, block, t, t + 1, p, outcomes)
+        solve_general(
+            scaled, gammas, edges, None, TOLERANCE, MAX_STEPS, block, t, t + 1, p, outcomes
+        )
         explored = nanoseconds(room)
         spent[ORACLE] += predicted - start
         spent[EXPLORATION] += explored - predicted
