@@ -27,7 +27,6 @@ LONGEST = {"create": 90, "open": 60, "close": 30}  # in system calls; others bel
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EINTR)
 PLANTS = {
     "an error that is swallowed": plants.swallow_errors,
-    "a transaction left open": plants.carry_on,
     "a model file written in place": plants.write_in_place,
 }
 

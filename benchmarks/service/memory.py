@@ -68,7 +68,7 @@ def grow(service: Service, n_decisions: int, *, answers: bool) -> list[float]:
 
 def catch_up(service: Service) -> None:
     """Wait until the page, which reads the log a little at a time, remembers all it ever will."""
-    while (seen := service.get("/v1/live"))["seen_event"] < seen["n_events"]:
+    while (log := service.get("/v1/live")["log"])["seen_event"] < log["n_events"]:
         time.sleep(LOOK / 2)
 
 
