@@ -72,6 +72,7 @@ def test_bids_in_real_auctions():
     assert learned > 1.1 * constant
 
 
+@pytest.mark.slow
 def test_a_page_widget_in_two_processes(tmp_path, capsys):
     log, queue = tmp_path / "widget.db", tmp_path / "queue.jsonl"
     for step in ("decide", "learn"):

@@ -42,6 +42,7 @@ def test_a_bake_off_writes_tables_a_report_and_a_figure(folder, capsys):
     assert "small: 4 runs were already finished" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_limits_write_tables_a_report_and_figures(folder, capsys):
     command = ["limits", "--quick", "--seeds", "1", "--out", "new", "--jobs", "1"]
     assert main(command) == 0
@@ -53,6 +54,7 @@ def test_limits_write_tables_a_report_and_figures(folder, capsys):
     assert (folder / "new" / "limits.md").read_text().startswith("# limits on a generated stream")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "claim"),
     [
