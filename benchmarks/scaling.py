@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from graphcb import SquareCBG, SquareRoot, graphs
-from graphcb.contexts.scaling import standardise
+from graphcb.contexts.noted import standardise
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, Oracle

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphcb.contexts.scaling import shrink, standardise
+from graphcb.contexts.noted import standardise
 from graphcb.standardising import CLIP
 
 
@@ -45,11 +45,3 @@ def test_how_the_rows_are_cut_does_not_matter(cuts, seed):
 def test_the_unit_of_a_column_does_not_matter(factor):
     rows = np.random.default_rng(3).normal(size=(30, 2))
     np.testing.assert_allclose(scaled(rows * factor), scaled(rows), atol=1e-12)
-
-
-def test_sparse_values_by_the_largest_so_far_and_rows_to_norm_one():
-    starts, places = np.array([0, 2, 2, 4]), np.array([0, 1, 0, 1])
-    values, largest = np.array([3.0, 0.0, -6.0, 5.0]), np.zeros(2)
-    shrink(starts, places, values, largest)
-    np.testing.assert_allclose(values, [1.0, 0.0, -np.sqrt(0.5), np.sqrt(0.5)])
-    assert largest.tolist() == [6.0, 5.0]

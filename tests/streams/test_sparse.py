@@ -5,7 +5,7 @@ import pytest
 
 from graphcb.contexts import Encoder
 from graphcb.streams import BadRows, ReadOptions, Source, first_look
-from graphcb.streams.sparse import MANY_FEATURES
+from graphcb.streams.sparse import MANY_FEATURES, shrink
 
 
 def write(path, name, text):
@@ -118,3 +118,11 @@ def test_options_for_tables_are_refused(tmp_path):
     reading, _, _ = read(source)
     with pytest.raises(ValueError, match=r"a\.vw: must be libsvm, got vw"):
         list(reading.read(write(tmp_path, "a.vw", "1:0 2:1 | a\n"), BadRows("x")))
+
+
+def test_sparse_values_by_the_largest_so_far_and_rows_to_norm_one():
+    starts, places = np.array([0, 2, 2, 4]), np.array([0, 1, 0, 1])
+    values, largest = np.array([3.0, 0.0, -6.0, 5.0]), np.zeros(2)
+    shrink(starts, places, values, largest)
+    np.testing.assert_allclose(values, [1.0, 0.0, -np.sqrt(0.5), np.sqrt(0.5)])
+    assert largest.tolist() == [6.0, 5.0]

@@ -43,7 +43,6 @@ class InformationDirected(Predicts):
         self._check_forecasts()
 
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
-        as_graph(graph)
         forecast: Forecast = oracle.forecast(context, columns)
         return forecast
 

@@ -6,8 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents.obeying import Obeys
-from graphcb.agents.prediction import Predicts
+from graphcb.agents.prediction import Obeys, Predicts
 from graphcb.agents.revealing import check_shown, chosen_of, columns_of, places_of
 from graphcb.agents.rules import Rules
 from graphcb.checks import as_one_of

@@ -1,15 +1,19 @@
-"""What every agent with an oracle does: ask it, choose within the rules, and let it learn."""
+"""What every agent with an oracle does: ask it, choose within the rules, and let it learn.
+
+The rules are limits and budgets; some agents obey them without an oracle of their own.
+"""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.obeying import Obeys
-from graphcb.agents.rules import Rules
+from graphcb.agents.rules import Ruled, Rules
+from graphcb.agents.spending import Spending
 from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
 from graphcb.describing import describe
@@ -18,8 +22,8 @@ from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
 from graphcb.loaded import check_counts, check_kind
 from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle, as_oracle
-from graphcb.oracles.columns import read_columns
-from graphcb.oracles.rows import every_index
+from graphcb.oracles.rows import every_index, read_columns
+from graphcb.rounds import Played
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +41,67 @@ class OpenRound(NamedTuple):
     losses: Floats
     box: BoxAndRows | None
     sureness: Sequence[Any]
+
+
+class Obeys:
+    """What every agent that takes `limits` and `budgets` has: they, and the hooks they need."""
+
+    rules: Rules | None = None  # set where there are any
+
+    @property
+    def limits(self) -> Limits | None:
+        """The limits that every distribution obeys."""
+        return None if self.rules is None else self.rules.limits
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """The budgets that are kept to over time."""
+        spending = self._spending
+        return () if spending is None else spending.budgets
+
+    @property
+    def settle(self) -> Callable[[Played], None] | None:
+        """The hook `settle`, which only budgets need."""
+        return None if self._spending is None else self._settle
+
+    @property
+    def at_time(self) -> Callable[[float], None] | None:
+        """The hook `at_time`, which only budgets by the clock need."""
+        spending = self._spending
+        return None if spending is None or not spending.has_clock else self._at_time
+
+    def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
+        """Teach the oracles that predict costs what playing these actions did cost.
+
+        `costs` are numbers, one per action, or {budget: numbers} if several budgets have an oracle.
+        """
+        spending = self._spending
+        if spending is None or all(budget.oracle is None for budget in spending.budgets):
+            raise TypeError("`learn_costs` must have a budget whose `costs` is an oracle, got none")
+        spending.learn_costs(context, actions, costs)
+
+    @property
+    def _spending(self) -> Spending | None:
+        return None if self.rules is None else self.rules.spending
+
+    def _settle(self, played: Played) -> None:
+        if self.rules is not None and self.rules.spending is not None:
+            spending = self.rules.spending.settled(played.probabilities, played.action)
+            self.rules = replace(self.rules, spending=spending)
+
+    def _at_time(self, seconds: float) -> None:
+        if self.rules is not None and self.rules.spending is not None:
+            self.rules = replace(self.rules, spending=self.rules.spending.at(seconds))
+
+    def _ruled(
+        self, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any
+    ) -> Ruled:
+        """What the rules, if there are any, make of a round with these predicted losses."""
+        if self.rules is not None:
+            return self.rules.ruled(predicted, context, actions, names, costs)
+        if costs is not None:
+            raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
+        return Ruled(predicted, None, None)
 
 
 class Predicts(Obeys):
@@ -68,9 +133,10 @@ class Predicts(Obeys):
         `names` is what limits and budgets call the actions of this round. `costs` are what they
         cost where that comes with each round: {budget: [one number per action]}.
         """
+        n_actions = as_graph(graph).n_actions
         oracle, columns = self._current_oracle(), actions
         if self.makes_oracle:
-            oracle, columns = with_room(oracle, as_graph(graph).n_actions, actions)
+            oracle, columns = with_room(oracle, n_actions, actions)
         predicted, *sureness = self._predict(oracle, context, graph, columns)
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
         probabilities = self._choose(OpenRound(graph, losses, box, sureness))
@@ -120,9 +186,9 @@ class Predicts(Obeys):
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:
     """The oracle's prediction for each action of the graph: (n_actions,), all finite."""
-    if isinstance(oracle, NewsvendorOGD) and isinstance(as_graph(graph).structure, Inventory):
+    if isinstance(oracle, NewsvendorOGD) and isinstance(graph.structure, Inventory):
         _check_rising(actions)
-    return as_losses(oracle.predict(context, actions), as_graph(graph).n_actions)
+    return as_losses(oracle.predict(context, actions), graph.n_actions)
 
 
 def _check_rising(actions: Any) -> None:

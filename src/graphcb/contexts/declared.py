@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.contexts.places import mark_of, places_of
-from graphcb.contexts.scaling import Floats, first_beyond, scale_row, standardise, sums_of
+from graphcb.checks import LARGEST
+from graphcb.compilation import compiled
+from graphcb.contexts.noted import Floats, mark_of, places_of, scale_row, standardise, sums_of
 from graphcb.contexts.values import as_number, is_missing, not_finite
 from graphcb.loaded import ByName, Count, Instance, Learned
 
@@ -159,3 +160,12 @@ def _join(dense: Floats, hashed: list[tuple[list[int], list[float]]]) -> list[An
     return [
         (all_places[begin:end], all_values[begin:end]) for begin, end in pairwise(starts.tolist())
     ]
+
+
+@compiled
+def first_beyond(row: Floats) -> int:
+    """Index of the first number beyond LARGEST, or -1; a missing one is none."""
+    for j in range(row.size):
+        if abs(row[j]) > LARGEST:
+            return j
+    return -1

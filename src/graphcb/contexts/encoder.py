@@ -5,8 +5,7 @@ from typing import Any
 
 from graphcb.checks import as_count
 from graphcb.contexts.declared import DeclaredFeatures
-from graphcb.contexts.noted import NotedFeatures
-from graphcb.contexts.scaling import Floats
+from graphcb.contexts.noted import Floats, NotedFeatures
 from graphcb.contexts.values import KINDS, flat, passes
 from graphcb.describing import describe
 from graphcb.loaded import Count, Instance, Learned, Made

@@ -1,17 +1,44 @@
-"""Rows of features that were not declared: they are noted as they come, in pairs."""
+"""Rows of features that were not declared: they are noted as they come, in pairs.
+
+Numbers are brought to one scale, each row by the rows up to it. Categories, texts and lists are
+hashed. The kernels go row by row, so batches of rows may be cut anywhere.
+"""
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
-from graphcb.contexts.places import is_long, places_of
-from graphcb.contexts.scaling import Floats, scale_row, standardise, sums_of
-from graphcb.contexts.values import as_number, is_missing, is_number, not_finite
-from graphcb.loaded import ByName, Count, Instance, Learned
+from graphcb.compilation import compiled
+from graphcb.contexts.values import (
+    MISSING,
+    as_number,
+    as_text,
+    is_missing,
+    is_number,
+    not_finite,
+)
+from graphcb.hashing import category_place, place_of, word_places
+from graphcb.loaded import MOST, Array, ByName, Count, Instance, Learned, Rule
+from graphcb.standardising import counted, standard, standard_with
+
+Floats = NDArray[np.float64]
+
+LONG = 4  # words; a shorter text is one category
+SHORT = 40  # characters; what is longer is unlikely to come again
+
+
+def sums_of(sizes: Any) -> dict[str, Rule]:
+    """The rules for running sums of these numbers in a file."""
+    return {
+        "means": Array(sizes, least=-LARGEST, most=LARGEST),
+        "squares": Array(sizes, least=0.0),
+        "counts": Array(sizes, least=0.0, most=MOST),
+    }
 
 
 class NotedFeatures:
@@ -125,3 +152,79 @@ def _as_finite(name: str, value: Any) -> float | None:
     if value != value:
         return None
     raise not_finite(name, value)
+
+
+def places_of(name: str, value: Any, kind: str, n_places: int) -> tuple[int, ...]:
+    """The places of a category, of the words of a text, of a list, or of the mark if missing.
+
+    `kind` is "category", "text", or "" if the value decides.
+    """
+    if type(value) is str:
+        hashed = _short_places if len(value) <= SHORT else _text_places
+        return hashed(name, value, kind, n_places)
+    if is_missing(value):
+        return (mark_of(name, n_places),)
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return tuple(
+            sorted({category_place(x.strip(), n_places, prefix=f"{name}=") for x in value})
+        )
+    text = as_text(name, value)
+    if text in ("inf", "-inf"):
+        raise not_finite(name, float(text))
+    return _text_places(name, text, kind, n_places)
+
+
+@lru_cache(maxsize=2**14)
+def mark_of(name: str, n_places: int) -> int:
+    """The place of the mark that a feature is missing."""
+    return place_of(f"{name} is missing", n_places)
+
+
+def is_long(name: str, value: Any) -> bool:
+    """Whether a value is read word by word, if nothing is said of it."""
+    if not isinstance(value, str):
+        return False
+    return name == "text" or len(value.split(maxsplit=LONG - 1)) == LONG
+
+
+def _text_places(name: str, value: str, kind: str, n_places: int) -> tuple[int, ...]:
+    text = value.strip()
+    if text in MISSING:
+        return (mark_of(name, n_places),)
+    if kind == "text" or (not kind and is_long(name, text)):
+        return tuple(word_places(text, n_places, prefix=f"{name}="))
+    return (category_place(text, n_places, prefix=f"{name}="),)
+
+
+_short_places = lru_cache(maxsize=2**14)(_text_places)
+
+
+@compiled
+def standardise(
+    rows: Floats, means: Floats, squares: Floats, counts: Floats, weight: float
+) -> None:
+    """Replace each cell by its distance from the column's mean, in deviations times `weight`.
+
+    `means`, `squares` (sums of squared deviations) and `counts` are updated row by row. A missing
+    value (NaN) becomes 0, the mean, and is not counted.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for j in range(row.size):
+            if row[j] != row[j]:
+                row[j] = 0.0
+                continue
+            counts[j] += 1.0
+            means[j], squares[j] = counted(row[j], means[j], squares[j], counts[j])
+            row[j] = weight * standard(row[j], means[j], squares[j], counts[j])
+
+
+@compiled
+def scale_row(
+    row: Floats, means: Floats, squares: Floats, counts: Floats, weight: float, scaled: Floats
+) -> None:
+    """Fill `scaled` with what `standardise` would make of the row, and count nothing."""
+    for j in range(row.size):
+        missing = row[j] != row[j]
+        distance = 0.0 if missing else standard_with(row[j], means[j], squares[j], counts[j])
+        scaled[j] = weight * distance

@@ -1,11 +1,10 @@
 """What a policy returns: a decision, and the receipt for its feedback."""
 
 import json
-import os
 import re
 from dataclasses import asdict, dataclass, fields
 
-from graphcb.decisions.tables import DecisionRow
+from graphcb.decisions.tables import DecisionRow, decision_id
 from graphcb.rounds.identifiers import Identifier, as_identifier
 
 _IDENTIFIER = re.compile(r"([0-9a-f]{8})-(0|[1-9][0-9]{0,17})-([0-9a-f]{16})")
@@ -65,21 +64,6 @@ class Acknowledgement:
     decision_id: str
     counted: bool
     message: str
-
-
-def new_token() -> str:
-    """Sixteen random digits that no other decision has, in this log or in a copy of it."""
-    return os.urandom(8).hex()
-
-
-def name_of(log_name: str, row: DecisionRow) -> str:
-    """The identifier of a logged decision; those of deciders have 0 in place of a number."""
-    return decision_id(log_name, row.position if row.snapshot is None else 0, row.token)
-
-
-def decision_id(log_name: str, position: int, token: str) -> str:
-    """The identifier of a decision: the log's name, the event's number, and its token."""
-    return f"{log_name}-{position}-{token}"
 
 
 def is_decision_id(text: str, log_name: str) -> bool:

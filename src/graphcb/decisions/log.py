@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.decisions import records
-from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.parts import merge, read_decision, read_part
 from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import DecisionRow, FeedbackRow
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of
 from graphcb.decisions.versions import Version, Versions
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem

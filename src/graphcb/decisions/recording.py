@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.decisions.decision import new_token
 from graphcb.decisions.encoding import FLOAT, WHOLE, encode
 from graphcb.decisions.storage import Storage, new_storage, transaction, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
@@ -21,6 +20,7 @@ from graphcb.decisions.tables import (
     LogStart,
     create_tables,
     insert,
+    new_token,
 )
 from graphcb.graphs import FeedbackGraph
 from graphcb.saving import to_bytes

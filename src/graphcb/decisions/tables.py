@@ -4,6 +4,7 @@ Each row has a checksum. Rows are only ever added, except for checkpoints and th
 the oldest may be removed. There is one format. A log of another one is refused.
 """
 
+import os
 import struct
 import zlib
 from collections.abc import Sequence
@@ -162,6 +163,21 @@ _SELECT = {
     kind: f"SELECT {', '.join(kind._fields)} FROM {table}" for kind, table in TABLE_OF.items()
 }
 _DOUBLE = struct.Struct("<d").pack
+
+
+def new_token() -> str:
+    """Sixteen random digits that no other decision has, in this log or in a copy of it."""
+    return os.urandom(8).hex()
+
+
+def name_of(log_name: str, row: DecisionRow) -> str:
+    """The identifier of a logged decision; those of deciders have 0 in place of a number."""
+    return decision_id(log_name, row.position if row.snapshot is None else 0, row.token)
+
+
+def decision_id(log_name: str, position: int, token: str) -> str:
+    """The identifier of a decision: the log's name, the event's number, and its token."""
+    return f"{log_name}-{position}-{token}"
 
 
 def create_tables(storage: Storage, epoch: str) -> None:

@@ -9,13 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from graphcb.decisions.changing import change, roll_back
-from graphcb.decisions.decision import (
-    Acknowledgement,
-    Decision,
-    is_decision_id,
-    name_of,
-    new_token,
-)
+from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
 from graphcb.decisions.encoding import (
     FLOAT,
     WHOLE,
@@ -40,7 +34,7 @@ from graphcb.decisions.incoming import (
 from graphcb.decisions.pruning import Pruned, prune
 from graphcb.decisions.records import read_decisions
 from graphcb.decisions.storage import LogError
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
 from graphcb.decisions.transition import Drawn, draw, learn, pass_by, uniform_at
 from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from graphcb.checks import as_positive
 from graphcb.decisions.changing import check_shared
-from graphcb.decisions.decision import Acknowledgement, name_of
+from graphcb.decisions.decision import Acknowledgement
 from graphcb.decisions.inbox import (
     create_inbox,
     find_decisions,
@@ -22,7 +22,7 @@ from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.records import check_count, read_parts
 from graphcb.decisions.storage import Durability, without_password
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, SnapshotRow, insert
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, SnapshotRow, insert, name_of
 from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
 from graphcb.problems import Problem

@@ -52,8 +52,11 @@ def information_directed(
     >>> information_directed(*sure, graph=graphs.bandit(2), round_number=200)
     array([1., 0.])
     """
-    f, deviations = _part("losses", losses, graph), _part("deviations", deviations, graph)
-    gains, counts = _part("gains", gains, graph), _part("counts", counts, graph)
+    f, deviations = as_numbers("losses", losses), as_numbers("deviations", deviations)
+    gains, counts = as_numbers("gains", gains), as_numbers("counts", counts)
+    if not f.shape == deviations.shape == gains.shape == counts.shape == (graph.n_actions,):
+        parts = {"losses": f, "deviations": deviations, "gains": gains, "counts": counts}
+        raise _wrong_shape(parts, graph.n_actions)
     widths, worth, n_plausible = _plausible_gains(
         f, deviations, gains, counts, float(span), round_number
     )
@@ -71,14 +74,11 @@ def information_directed(
     return _choose(f, widths, information)
 
 
-def _part(name: str, values: Floats, graph: FeedbackGraph) -> Floats:
-    """One array of a forecast, with a number for each action."""
-    numbers = as_numbers(name, values)
-    if numbers.shape != (graph.n_actions,):
-        raise ValueError(
-            f"`{name}` must have shape ({graph.n_actions},) to match the graph, got {numbers.shape}"
-        )
-    return numbers
+def _wrong_shape(parts: dict[str, Floats], n_actions: int) -> ValueError:
+    name = next(name for name, part in parts.items() if part.shape != (n_actions,))
+    return ValueError(
+        f"`{name}` must have shape ({n_actions},) to match the graph, got {parts[name].shape}"
+    )
 
 
 @compiled

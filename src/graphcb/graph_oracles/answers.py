@@ -17,8 +17,7 @@ from graphcb.graph_oracles.protocol import (
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.loaded import Instance, Learned, Made
-from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import Columns, Floats, as_columns
 
 
 class Answers:

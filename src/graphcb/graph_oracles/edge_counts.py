@@ -10,8 +10,7 @@ from graphcb.graph_oracles.protocol import read_played_row, read_shown_graph
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.loaded import MOST, Array, Learned
-from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import Columns, Floats, as_columns
 
 
 class EdgeCounts:

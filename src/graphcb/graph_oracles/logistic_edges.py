@@ -23,8 +23,7 @@ from graphcb.graph_oracles.protocol import (
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.matrices import DenseMatrix
 from graphcb.loaded import MOST, Array, Learned
-from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Columns, Floats, SparseRow, every_index
+from graphcb.oracles.rows import Columns, Floats, SparseRow, as_columns, every_index
 
 
 class LogisticEdges:

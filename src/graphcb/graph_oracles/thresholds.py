@@ -24,8 +24,7 @@ from graphcb.graph_oracles.protocol import (
 from graphcb.graph_oracles.sides import Kind, as_kind, graph_of, side_of_row, sides_of_graph
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import MOST, Array, Count, Learned
-from graphcb.oracles.columns import as_columns
-from graphcb.oracles.rows import Floats, SparseRow
+from graphcb.oracles.rows import Floats, SparseRow, as_columns
 
 RAMPS = 8  # pieces of the curve
 DROP = 4.0  # by how much the score falls over all levels, before anything was learned

@@ -1,6 +1,6 @@
 """Feedback graphs: which actions' losses each action reveals (row = played, column = revealed)."""
 
-from graphcb.graphs.facts import require_observable
+from graphcb.graphs.facts import as_graph, require_observable
 from graphcb.graphs.families import (
     apple_tasting,
     bandit,
@@ -13,7 +13,7 @@ from graphcb.graphs.families import (
     threshold,
     undirected_self_aware,
 )
-from graphcb.graphs.graph import FeedbackGraph, as_graph
+from graphcb.graphs.graph import FeedbackGraph
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.registry import Family, register
 from graphcb.graphs.structure import Numbers, Structure

@@ -1,7 +1,7 @@
 """What is known of a graph: derived from its structure when asked for, and remembered."""
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from graphcb.graphs import measures
 from graphcb.graphs.effective import effective_independence, effective_weak_domination
@@ -14,15 +14,25 @@ from graphcb.graphs.observability import (
 )
 from graphcb.graphs.structure import Floats, Indices, Structure
 
+if TYPE_CHECKING:
+    from graphcb.graphs.graph import FeedbackGraph
+
 Fact = TypeVar("Fact")
 
 
 class GraphFacts:
     """The part of a `FeedbackGraph` that describes it; not built on its own."""
 
-    __slots__ = ("_memory", "_structure")
+    __slots__ = ("_memory", "_structure", "n_actions")
+    n_actions: int
+    """Number of actions."""
     _structure: Structure
     _memory: dict[str | int, Any]  # what has been computed once
+
+    def _keep(self, structure: Structure) -> None:
+        object.__setattr__(self, "n_actions", structure.n_actions)  # read in every round
+        object.__setattr__(self, "_structure", structure)
+        object.__setattr__(self, "_memory", {})
 
     @property
     def structure(self) -> Structure:
@@ -33,11 +43,6 @@ class GraphFacts:
     def family(self) -> str:
         """Name of the family, or "edges" for a graph without a rule."""
         return self._structure.family
-
-    @property
-    def n_actions(self) -> int:
-        """Number of actions."""
-        return self._structure.n_actions
 
     @property
     def matrix(self) -> Floats:
@@ -195,6 +200,16 @@ class GraphFacts:
             self._memory[measure] = bounds.lower
         found: int = self._memory[measure]
         return found
+
+
+def as_graph(graph: Any, *, name: str = "graph") -> "FeedbackGraph":
+    """A graph, or an error that says how to make one."""
+    if isinstance(graph, GraphFacts):
+        return cast("FeedbackGraph", graph)
+    what = type(graph).__name__
+    if hasattr(graph, "shape"):
+        what = f"an array of shape {graph.shape}; use graphcb.FeedbackGraph(array)"
+    raise TypeError(f"`{name}` must be a FeedbackGraph, got {what}")
 
 
 def require_observable(graph: GraphFacts, purpose: str) -> None:

@@ -36,8 +36,7 @@ class FeedbackGraph(GraphFacts):
     __slots__ = ()
 
     def __init__(self, matrix: Any) -> None:
-        object.__setattr__(self, "_structure", reading.read_matrix(matrix))
-        object.__setattr__(self, "_memory", {})
+        self._keep(reading.read_matrix(matrix))
 
     # How to build one ---------------------------------------------------------------------
 
@@ -50,8 +49,7 @@ class FeedbackGraph(GraphFacts):
                 f"got {type(structure).__name__}; to read a matrix use FeedbackGraph(matrix)"
             )
         graph = cls.__new__(cls)
-        object.__setattr__(graph, "_structure", structure)
-        object.__setattr__(graph, "_memory", {})
+        graph._keep(structure)
         return graph
 
     @classmethod
@@ -204,13 +202,3 @@ def _hash(graph: FeedbackGraph) -> int:
     """The same for every way of storing the same entries, in O(n_actions)."""
     first, last = graph.structure.row(0), graph.structure.row(graph.n_actions - 1)
     return hash((first.tobytes(), last.tobytes(), graph.structure.in_degrees().tobytes()))
-
-
-def as_graph(graph: Any, *, name: str = "graph") -> FeedbackGraph:
-    """A graph, or an error that says how to make one."""
-    if isinstance(graph, FeedbackGraph):
-        return graph
-    what = type(graph).__name__
-    if hasattr(graph, "shape"):
-        what = f"an array of shape {graph.shape}; use graphcb.FeedbackGraph(array)"
-    raise TypeError(f"`{name}` must be a FeedbackGraph, got {what}")

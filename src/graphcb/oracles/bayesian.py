@@ -15,7 +15,6 @@ from graphcb.checks import (
 )
 from graphcb.describing import describe
 from graphcb.loaded import Array, Learned, check_array
-from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.posterior import (
     certainty,
     diagonal_learn,
@@ -27,7 +26,15 @@ from graphcb.oracles.posterior import (
     note_residuals,
 )
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row, check_finite
+from graphcb.oracles.rows import (
+    Columns,
+    Floats,
+    SparseRow,
+    as_columns,
+    as_row,
+    as_seen,
+    check_finite,
+)
 
 Covariance = Literal["full", "diagonal"]
 

@@ -7,9 +7,8 @@ from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, 
 from graphcb.describing import describe
 from graphcb.loaded import Instance, Learned
 from graphcb.oracles.blends import DenseBlend, SparseBlend
-from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Floats, dense_width
+from graphcb.oracles.rows import Floats, as_columns, as_seen, dense_width
 
 
 class DefaultOracle:

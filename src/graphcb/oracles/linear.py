@@ -9,17 +9,9 @@ from graphcb.checks import as_count, as_one_of, as_positive, first_not_finite
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.loaded import Array, Count, Learned
-from graphcb.oracles.columns import (
-    LARGEST_STEP,
-    as_columns,
-    as_seen,
-    explain_not_finite,
-    scores,
-    step,
-    step_fits,
-)
 from graphcb.oracles.learning_rates import DECAYS, Decay, rate_at
-from graphcb.oracles.rows import Columns, Floats, SparseRow, as_row
+from graphcb.oracles.rows import Columns, Floats, SparseRow, as_columns, as_row, as_seen
+from graphcb.oracles.weights import LARGEST_STEP, explain_not_finite, scores, step, step_fits
 
 LARGEST_GRADIENT = 1e100
 

@@ -16,26 +16,21 @@ from graphcb.checks import (
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.loaded import Array, Count, Learned
-from graphcb.oracles.columns import (
-    check_columns,
-    check_losses,
-    explain_not_finite,
-    first_impossible,
-    read_columns,
-    read_seen,
-    scores,
-    step,
-    step_fits,
-)
 from graphcb.oracles.learning_rates import DECAYS, Decay, rate_at
 from graphcb.oracles.rows import (
     Columns,
     Floats,
     SparseRow,
+    check_columns,
     check_indices,
+    check_losses,
+    first_impossible,
     first_outside,
+    read_columns,
     read_row,
+    read_seen,
 )
+from graphcb.oracles.weights import explain_not_finite, scores, step, step_fits
 
 Objective = Literal["squared_error", "log_loss"]
 

@@ -8,9 +8,16 @@ from graphcb.checks import DivergenceError, as_count, as_positive
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.loaded import LARGEST_STATE, Array, Learned
-from graphcb.oracles.columns import as_columns, as_seen
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Columns, Floats, as_dense, check_finite, every_index
+from graphcb.oracles.rows import (
+    Columns,
+    Floats,
+    as_columns,
+    as_dense,
+    as_seen,
+    check_finite,
+    every_index,
+)
 
 LARGEST_RESIDUAL = 1e100  # which is squared
 

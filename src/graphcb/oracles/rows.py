@@ -1,4 +1,7 @@
-"""A context as a sparse row: the one form that the compiled oracles work on."""
+"""What oracles are given, in the one form that their kernels take.
+
+A context is a sparse row, actions are columns, and losses are as many numbers as there are columns.
+"""
 
 import sys
 from functools import lru_cache
@@ -102,6 +105,70 @@ def check_indices(indices: Columns, n_features: int) -> None:
         )
 
 
+def as_columns(actions: Any, n_actions: int) -> Columns:
+    """The columns of these actions, all of them for None; distinct and in range."""
+    columns = read_columns(actions, n_actions)
+    check_columns(columns, n_actions)
+    return columns
+
+
+def read_columns(actions: Any, n_actions: int) -> Columns:
+    """The columns of these actions, not yet checked against `n_actions`."""
+    if actions is None:
+        return every_index(n_actions)
+    columns = np.asarray(actions)
+    if columns.dtype == INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
+        return columns
+    if columns.ndim != 1:
+        raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")
+    if columns.dtype.kind not in "iu":
+        if columns.size:
+            raise TypeError(f"`actions` must be whole numbers, got {columns.dtype}")
+        return np.empty(0, dtype=np.int64)
+    return np.ascontiguousarray(columns, dtype=np.int64)
+
+
+def check_columns(columns: Columns, n_actions: int) -> None:
+    """Refuse a column that does not exist or comes twice."""
+    wrong = first_impossible(columns, n_actions)
+    if wrong >= 0:
+        action = columns[wrong]
+        if 0 <= action < n_actions:
+            raise ValueError(
+                f"`actions` must be distinct, got {action} again at index {wrong}; "
+                "give each revealed action once"
+            )
+        raise IndexError(
+            f"`actions` must be between 0 and {n_actions - 1} (the oracle has {n_actions} "
+            f"actions), got {action} at index {wrong}"
+        )
+
+
+def as_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:
+    """The columns of the revealed actions, and one finite loss for each."""
+    columns, seen = read_seen(actions, losses, n_actions)
+    check_columns(columns, n_actions)
+    check_losses(seen, columns)
+    return columns, seen
+
+
+def read_seen(actions: Any, losses: Any, n_actions: int) -> tuple[Columns, Floats]:
+    """Columns and losses of the same length, their content not yet checked."""
+    columns, seen = read_columns(actions, n_actions), as_numbers("losses", losses)
+    if seen.shape != columns.shape:
+        raise ValueError(
+            f"`losses` must have shape {columns.shape}, one per revealed action, got {seen.shape}"
+        )
+    return columns, seen
+
+
+def check_losses(seen: Floats, columns: Columns) -> None:
+    """Refuse a loss that is not finite, or too large."""
+    wrong = first_too_large(seen)
+    if wrong >= 0:
+        raise too_large("losses", seen[wrong], f"index {wrong} (action {columns[wrong]})")
+
+
 def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
     if len(context) != 2:
         raise ValueError(
@@ -146,6 +213,17 @@ def first_outside(indices: Columns, n_features: int) -> int:
     for k in range(indices.size):
         if indices[k] < 0 or indices[k] >= n_features:
             return k
+    return -1
+
+
+@compiled
+def first_impossible(columns: Columns, n_actions: int) -> int:
+    """Position of the first column out of range or met before, or -1."""
+    met = np.zeros(n_actions, dtype=np.bool_)
+    for c in range(columns.size):
+        if columns[c] < 0 or columns[c] >= n_actions or met[columns[c]]:
+            return c
+        met[columns[c]] = True
     return -1
 
 

@@ -16,9 +16,9 @@ from graphcb.checks import (
     too_large,
 )
 from graphcb.describing import describe
-from graphcb.oracles.columns import LARGEST_STEP
 from graphcb.oracles.learning_rates import DECAYS, Decay, rate_at
 from graphcb.oracles.rows import Floats
+from graphcb.oracles.weights import LARGEST_STEP
 
 
 class SharedLinearOGD:

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from graphcb.decisions import Acknowledgement, Change, Decision, Versions
-from graphcb.decisions.decision import name_of
 from graphcb.decisions.encoding import FLOAT, decode, numbers, read_identifiers
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
+from graphcb.decisions.tables import name_of
 from graphcb.decisions.together import Together
 from graphcb.problems import Problem
 

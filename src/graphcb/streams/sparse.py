@@ -1,5 +1,6 @@
 """libsvm and Vowpal Wabbit text as examples, with dense contexts if features are few."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any
@@ -8,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST, as_one_of, listed
+from graphcb.compilation import compiled
 from graphcb.contexts import Encoder
-from graphcb.contexts.scaling import shrink
 from graphcb.hashing import place_of
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.lines import PARSERS, TextLine, name_of
 from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 HALF = np.sqrt(0.5)  # features and constant have the same size: together a norm of 1
 MANY_FEATURES = 256  # more than these are read as sparse rows
@@ -113,17 +117,17 @@ class SparseExamples:
         if problem is not None:
             raise ValueError(problem)
 
-    def _losses(self, rows: list[TextLine]) -> NDArray[np.float64]:
+    def _losses(self, rows: list[TextLine]) -> Floats:
         if self.format == "libsvm":
             return self.targets.of_labels([row.labels for row in rows])[0]
         return self._costs(rows)
 
-    def _costs(self, rows: list[TextLine]) -> NDArray[np.float64]:
+    def _costs(self, rows: list[TextLine]) -> Floats:
         n_actions = len(self.targets.actions)
         costs = [[row.costs[action] for action in self.targets.actions] for row in rows]
         return np.array(costs, dtype=np.float64).reshape(len(rows), n_actions)
 
-    def _dense(self, rows: list[TextLine]) -> NDArray[np.float64]:
+    def _dense(self, rows: list[TextLine]) -> Floats:
         """Rows with a column for each feature, 0 where a line leaves it out."""
         columns = {feature: j for j, feature in enumerate(self.features)}
         width = len(columns)
@@ -168,3 +172,24 @@ def _check_values(row: TextLine) -> None:
             large = -np.inf < value < np.inf
             expected = f"at most {LARGEST:g} in size" if large else "a finite number"
             raise ValueError(f"each value must be {expected}, got {value}")
+
+
+@compiled
+def shrink(starts: Places, places: Places, values: Floats, largest: Floats) -> None:
+    """Divide each value by the largest one seen at its place, then each row by its norm.
+
+    Row i is values[starts[i] : starts[i + 1]]. Zeros stay zeros.
+    """
+    for i in range(starts.size - 1):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            size = abs(values[k])
+            if size > largest[places[k]]:
+                largest[places[k]] = size
+            if size > 0.0:
+                values[k] /= largest[places[k]]
+                total += values[k] * values[k]
+        if total > 0.0:
+            norm = math.sqrt(total)
+            for k in range(starts[i], starts[i + 1]):
+                values[k] /= norm

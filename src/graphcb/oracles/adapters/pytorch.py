@@ -9,8 +9,7 @@ import numpy as np
 from graphcb.checks import LARGEST, DivergenceError, as_count, as_positive
 from graphcb.describing import describe
 from graphcb.loaded import check_counts, check_kind
-from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, as_row, check_finite
+from graphcb.oracles.rows import Floats, as_columns, as_row, as_seen, check_finite
 
 MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each array of weights
 

@@ -8,8 +8,7 @@ import numpy as np
 from graphcb.checks import DivergenceError, as_count
 from graphcb.describing import describe
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
-from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, as_row, check_finite
+from graphcb.oracles.rows import Floats, as_columns, as_row, as_seen, check_finite
 
 
 class SklearnRegressor:

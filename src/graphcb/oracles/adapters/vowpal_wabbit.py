@@ -9,8 +9,7 @@ import numpy as np
 from graphcb.checks import DivergenceError, as_count
 from graphcb.describing import describe
 from graphcb.loaded import check_counts, check_kind
-from graphcb.oracles.columns import as_columns, as_seen
-from graphcb.oracles.rows import Floats, as_row, check_finite
+from graphcb.oracles.rows import Floats, as_columns, as_row, as_seen, check_finite
 
 LARGEST_SINGLE = 1e15  # VW calculates in single precision, where 1e20 squared is infinite
 
