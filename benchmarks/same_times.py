@@ -70,8 +70,8 @@ def measure(sizes: list[int]) -> dict[str, float]:
             for kind, one in limits.items():
                 box = None if one is None else one.on(range(n))
 
-                def solve(number: int, rows: Any = losses, graph: Any = graph, box: Any = box) -> Any:
-                    return graphcb.solve_dec(rows[number], graph, GAMMA, limits=box)
+                def solve(k: int, rows: Any = losses, graph: Any = graph, box: Any = box) -> Any:
+                    return graphcb.solve_dec(rows[k], graph, GAMMA, limits=box)
 
                 times[f"{kind}, {name}, {n}"] = seconds_per_call(solve)
 
