@@ -133,7 +133,7 @@ def read() -> LimitsStudy:
 
 
 def costs_of(spec: Mapping[str, Any], graph: FeedbackGraph) -> Floats:
-    """What each action spends: from 0 for the cheapest to 1 for the dearest.
+    """What each action spends: from 0 for the cheapest to 1 for the most expensive.
 
     That is 1 for the only action that reveals anything, or the mean cost of each model.
     """
@@ -184,8 +184,8 @@ def _play_budget(setting: Setting, stream: Prepared, costs: Floats) -> Curve:
 def measure_spending(paid: Floats, rate: float) -> dict[str, float]:
     """What was spent per round, and by how much the band was exceeded at the worst time.
 
-    `paid` is what each round cost, where the dearest action costs 1. `ahead` is the most that
-    spending was ahead of the allowance. This reads the draws, not the agent's own account.
+    `paid` is what each round cost, where the most expensive action costs 1. `ahead` is the most
+    that spending was ahead of the allowance. This reads the draws, not the agent's own account.
 
     >>> measure_spending(np.ones(10), 0.5)["ahead"]
     5.0

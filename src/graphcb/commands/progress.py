@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 class Progress:
     """Prints as the options ask: with `--json` only the results, as one object.
 
-    `is_unheard` becomes true when the reader of a pipe is gone and nothing else is wanted. If
+    `reader_is_gone` becomes true when the reader of a pipe is gone and nothing else is wanted. If
     files are to be written, the run goes on in silence.
     """
 
@@ -37,7 +37,7 @@ class Progress:
         self.window: int | None = options.metric_window
         self.regression_regret: float | None = options.regression_regret
         self.writes_files = any((options.save, options.predictions, options.plot))
-        self.is_unheard = False
+        self.reader_is_gone = False
         self.windows: list[dict[str, Any]] = []
         self.findings = Findings(Report(""))
 
@@ -52,7 +52,7 @@ class Progress:
             print(text, flush=True)
         except BrokenPipeError:  # as with `graphcb run ... | head`
             stop_printing()
-            self.is_unheard = not self.writes_files
+            self.reader_is_gone = not self.writes_files
 
     def start(self, model: Model, path: Path | None) -> None:
         """What is known before the first row, and the head of the table; `path` if loaded."""

@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> None:
                              for row, action in enumerate(played.actions.tolist()))  # fmt: skip
                     chances = played.probabilities.tolist()
                     predictions.writerows(zip(examples.lines, names, chances, strict=True))
-                if progress.is_unheard:
+                if progress.reader_is_gone:
                     return
             if model.tally.count == 0:
                 raise ValueError(

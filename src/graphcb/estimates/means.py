@@ -16,7 +16,7 @@ from graphcb.estimates.terms import FLOOR, Floats, Terms
 
 
 def normalised_mean(below: Floats, above: Floats) -> Floats:
-    """From sums of the terms `below` and `above`; not a number where nothing was revealed."""
+    """From sums of the terms `below` and `above`; NaN where nothing was revealed."""
     weights = np.asarray(below + above, dtype=np.float64)
     mean = np.full(weights.shape, np.nan)
     np.divide(below, weights, out=mean, where=weights > 0.0)

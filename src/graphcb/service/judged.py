@@ -148,6 +148,6 @@ class _Ends:
 
 
 def _means(sums: Floats) -> Floats:
-    """From sums of below, above and unseen; not a number where something could not be seen."""
+    """From sums of below, above and unseen; NaN where something could not be seen."""
     below, above, unseen = sums
     return np.where(unseen > 0.0, np.nan, normalised_mean(below, above))
