@@ -127,7 +127,7 @@ def main() -> None:
             everything += curves
             summaries = summarise(curves)
             found += losses(one, summaries)
-            for verdict in (claim.judge(summaries) for claim in one.claims):
+            for verdict in (claim.check(summaries) for claim in one.claims):
                 holds = "holds" if verdict.holds else "**does not hold**"
                 verdicts.append(f"| {one.name} | {verdict.text} | {verdict.measured} | {holds} |")
     print(row("all", everything, time.perf_counter() - start))

@@ -57,11 +57,11 @@ def play(agent, graph, losses, seed, baseline=None, delay=0):
         p = agent.act(row, graph)
         action = int(rng.choice(p.size, p=p))
         played = Played(row, graph, None, p, action)
-        agent.settle(played)
+        agent.on_draw(played)
         waiting.append((played, graph.draw_revealed(action, rng), row))
         while len(waiting) > delay:
             made, seen, its = waiting.pop(0)
-            agent.judge(made, seen, its[seen])
+            agent.on_feedback(made, seen, its[seen])
             agent.learn(its, seen, its[seen])
         theirs = row[agent.baseline] if baseline is None else baseline
         gains[t] = (1.0 + agent.epsilon) * theirs - row[action]
@@ -123,7 +123,7 @@ def test_deviations_that_are_not_counted_until_feedback_comes_are_found_out(monk
         return play(agent, graphs.full_information(3), losses, 0, delay=100)[0].min()
 
     assert late(Conservative(Fixed((1, 0, 0)), 2)) >= 0.0
-    monkeypatch.setattr(Conservative, "settle", lambda agent, played: None)
+    monkeypatch.setattr(Conservative, "on_draw", lambda agent, played: None)
     assert late(Conservative(Fixed((1, 0, 0)), 2)) < -10.0
 
 
@@ -184,7 +184,7 @@ def test_it_says_why_it_cannot_deviate_and_what_to_do():
 def test_the_same_distribution_is_no_deviation():
     agent = Conservative(Uniform(), Uniform())
     np.testing.assert_allclose(agent.act(None, graphs.bandit(4)), 0.25)
-    agent.settle(Played(None, graphs.bandit(4), None, np.full(4, 0.25), 1))
+    agent.on_draw(Played(None, graphs.bandit(4), None, np.full(4, 0.25), 1))
     assert agent.n_deviations == 0
 
 
@@ -209,9 +209,9 @@ def test_a_stochastic_baseline_is_compared_by_what_it_would_lose():
             p = agent.act(row, REVIEW)
             action = int(rng.choice(3, p=p))
             made = Played(row, REVIEW, None, p, action)
-            agent.settle(made)
+            agent.on_draw(made)
             seen = REVIEW.draw_revealed(action, rng)
-            agent.judge(made, seen, row[seen])
+            agent.on_feedback(made, seen, row[seen])
             gain += (
                 conservative.Deviation(
                     p, np.array([0, 0.2, 0.8]), FeedbackGraph(np.ones((3, 3))), 0.5, None
@@ -298,9 +298,9 @@ def test_what_is_played_obeys_the_limits_in_every_round():
         assert p[2] >= 0.1
         assert p[0] + p[1] <= 0.8 + 1e-9
         made = Played([1.0], REVIEW, None, p, int(rng.choice(3, p=p / p.sum())))
-        agent.settle(made)
+        agent.on_draw(made)
         seen = REVIEW.draw_revealed(made.action, rng)
-        agent.judge(made, seen, row[seen])
+        agent.on_feedback(made, seen, row[seen])
         agent.learn([1.0], seen, row[seen])
     assert agent.n_deviations > 100
 
@@ -312,18 +312,18 @@ def test_hooks_reach_the_agent_inside():
         def at_time(self, seconds):
             heard.append(seconds)
 
-        def settle(self, played):
+        def on_draw(self, played):
             heard.append(played.action)
 
-        def judge(self, played, indices, losses):
+        def on_feedback(self, played, indices, losses):
             heard.append(list(losses))
 
     agent = Conservative(Listens((1, 0)), 0)
     agent.at_time(5.0)
     p = agent.act(None, graphs.bandit(2))
     made = Played(None, graphs.bandit(2), None, p, 0)
-    agent.settle(made)
-    agent.judge(made, [0], [0.5])
+    agent.on_draw(made)
+    agent.on_feedback(made, [0], [0.5])
     assert heard == [5.0, 0, [0.5]]
     assert Conservative(Uniform(), 0).at_time is None
     assert gamma_of(agent) is None
@@ -369,10 +369,10 @@ def test_losses_out_of_range_are_refused_and_change_nothing():
     agent = Conservative(Uniform(), 0)
     p = agent.act(None, graphs.bandit(2))
     made = Played(None, graphs.bandit(2), None, p, 0)
-    agent.settle(made)
+    agent.on_draw(made)
     before = to_bytes(agent)
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\] .*got 1.5 for index 0; scale them"):
-        agent.judge(made, [0], [1.5])
+        agent.on_feedback(made, [0], [1.5])
     assert to_bytes(agent) == before
 
 
@@ -422,11 +422,11 @@ def test_feedback_takes_the_place_of_what_was_counted_before_it_came(parts):
     graph = FeedbackGraph(np.array([[0.9, 0.5], [0.5, 0.9]]))
     agent = Conservative(Fixed((0.4, 0.6)), Fixed((0.8, 0.2)))
     played = Played(None, graph, None, np.array([0.4, 0.6]), 1)
-    agent.settle(played)
+    agent.on_draw(played)
     known = {}
     for part in parts:
         losses = [(0.25, 0.75)[index] for index in part]
-        agent.judge(played._replace(known=dict(known) or None), part, losses)
+        agent.on_feedback(played._replace(known=dict(known) or None), part, losses)
         known |= dict(zip(part, losses, strict=True))
     deviation = Deviation(played.probabilities, np.array([0.8, 0.2]), graph, agent.epsilon, None)
     whole = deviation.proof(1, {0: 0.25, 1: 0.75})
@@ -442,7 +442,7 @@ def test_what_is_proven_may_be_risked_to_the_last_bit():
     for _ in range(5):
         p = agent.act(None, graph)
         made = Played(None, graph, None, p, int(p.argmax()))
-        agent.settle(made)
-        agent.judge(made, [0, 1], [0.5, 0.5])
+        agent.on_draw(made)
+        agent.on_feedback(made, [0, 1], [0.5, 0.5])
         played.append(made.action)
     assert played == [0, 0, 0, 0, 1]

@@ -28,7 +28,7 @@ def play(spending, costs, choose, *, predicted=None, names=None):
     predicted = np.linspace(0.0, 1.0, n_actions) if predicted is None else predicted
     spending = spending.opened(predicted, names or range(n_actions), given, None, None)
     action = choose(allowed_in(spending, n_actions), np.array(costs))
-    return spending, spending.settled(np.eye(n_actions)[action], action), action
+    return spending, spending.paid(np.eye(n_actions)[action], action), action
 
 
 def dearest(allowed, costs, budget=0):
@@ -207,7 +207,7 @@ def test_by_the_clock_the_allowance_is_a_matter_of_time():
         spending = spending.at(hours * 3600.0)
         opened = spending.opened(np.zeros(2), range(2), None, None, None)
         assert opened.accounts[0].accrued == pytest.approx(accrued)
-        spending = opened.settled(np.array([1.0, 0.0]), 0)
+        spending = opened.paid(np.array([1.0, 0.0]), 0)
 
 
 def test_without_a_clock_a_budget_by_time_is_refused():
@@ -258,5 +258,5 @@ def test_the_price_falls_unless_an_action_costs_more_than_the_room():
     for dear in (room, np.nextafter(room, np.inf)):
         costs = np.array([[0.0, dear]])
         made = Spending(opened.budgets, opened.accounts, costs)
-        bases.append(made.settled(np.array([1.0, 0.0]), 0).accounts[0].base)
+        bases.append(made.paid(np.array([1.0, 0.0]), 0).accounts[0].base)
     assert bases[0] < 1.0 == bases[1]

@@ -32,7 +32,7 @@ def test_it_learns_what_its_agent_would_have_learned():
 
 
 def test_hooks_are_those_of_the_agent():
-    assert [hook(Shadow(Uniform(), 0), name) for name in ("at_time", "settle", "judge")] == [
+    assert [hook(Shadow(Uniform(), 0), name) for name in ("at_time", "on_draw", "on_feedback")] == [
         None
     ] * 3
 

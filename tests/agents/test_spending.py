@@ -111,7 +111,7 @@ class TestPlaying:
         agent = Greedy(ridge(), budgets=[Budget("reviews", {"review": 2.0}, at_most=0.1)])
         names = ["approve", "reject", "review"]
         p = agent.act([1.0, 0.0], REVIEW, names=names)
-        agent.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
+        agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 2))
         assert account(agent).spent == 2.0
 
     def test_hard_stop(self, new_agent):
@@ -139,7 +139,7 @@ class TestPlaying:
             assert p[0] >= 0.1
             assert p[2] <= 0.5
             action = int(draws.choice(3, p=p))
-            agent.settle(Played(round.context, REVIEW, None, p, action))
+            agent.on_draw(Played(round.context, REVIEW, None, p, action))
             assert account(agent).spent <= account(agent).accrued + account(agent).band + 1e-9
             if action == 2:
                 agent.learn(round.context, [0, 1, 2], round.hidden)
@@ -149,7 +149,7 @@ class TestPlaying:
         for _ in range(30):
             p = agent.act([1.0, 0.0], REVIEW)
             assert p[2] >= 0.05
-            agent.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
+            agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 2))
 
     def test_caps_that_add_up_to_1_but_for_rounding_leave_a_choice(self):
         caps = {0: 0.7, 1: 0.2, 2: 0.1}
@@ -165,7 +165,7 @@ class TestPlaying:
         agent = Greedy(ridge(), budgets=[budget], limits=Limits(floors={2: 0.05}))
         costs = {"b": [0.0, 0.0, 1.0]}
         p = agent.act([1.0, 0.0], REVIEW, costs=costs)
-        agent.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
+        agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 2))
         before = state(agent)
         with pytest.raises(ValueError, match="must pay for the floors, but what is left of 'b' do"):
             agent.act([1.0, 0.0], REVIEW, costs=costs)
@@ -199,7 +199,7 @@ class TestMemory:
         p = agent.act([1.0, 0.0], REVIEW)
         again = from_bytes(to_bytes(agent), where="here")
         for one in (agent, again):
-            one.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
+            one.on_draw(Played([1.0, 0.0], REVIEW, None, p, 2))
         assert state(again) == state(agent)
 
     def test_a_shallow_copy_plays_without_changing_the_original(self, new_agent):
@@ -207,7 +207,7 @@ class TestMemory:
         before = state(agent)
         twin = copy.copy(agent)
         p = twin.act([1.0, 0.0], REVIEW)
-        twin.settle(Played([1.0, 0.0], REVIEW, None, p, 2))
+        twin.on_draw(Played([1.0, 0.0], REVIEW, None, p, 2))
         assert state(agent) == before
         assert account(twin).spent == 1.0
 
@@ -235,11 +235,11 @@ class TestMemory:
 
     def test_rules_without_budgets_have_no_hooks(self, new_agent):
         for agent in (new_agent(), new_agent(limits=Limits(caps={2: 0.5}))):
-            assert agent.settle is None
+            assert agent.on_draw is None
             assert agent.at_time is None
             assert agent.budgets == ()
         agent = new_agent(budgets=[TENTH])
-        assert agent.settle is not None
+        assert agent.on_draw is not None
         assert agent.at_time is None
         assert agent.budgets == (TENTH,)
         assert "budgets=(Budget('reviews', {2: 1.0}, 0.1),)" in repr(agent)
@@ -332,15 +332,15 @@ class TestRefusals:
         agent = new_agent(budgets=[TENTH])
         p = agent.act([1.0, 0.0], REVIEW)
         before = state(agent)
-        with pytest.raises(ValueError, match="`settle` must be called after each draw"):
+        with pytest.raises(ValueError, match="`on_draw` must be called after each draw"):
             agent.act([1.0, 0.0], REVIEW)
         assert state(agent) == before
         with pytest.raises(ValueError, match="`played` must be of the round of the last `act`, wi"):
-            agent.settle(Played([1.0, 0.0], REVIEW, None, p, 3))
+            agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 3))
         assert state(agent) == before
-        agent.settle(Played([1.0, 0.0], REVIEW, None, p, 0))
-        with pytest.raises(ValueError, match="`settle` must follow `act`"):
-            agent.settle(Played([1.0, 0.0], REVIEW, None, p, 0))
+        agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 0))
+        with pytest.raises(ValueError, match="`on_draw` must follow `act`"):
+            agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 0))
 
     @pytest.mark.parametrize(
         ("budgets", "text"),
@@ -371,7 +371,7 @@ class TestRefusals:
         hard = Budget("reviews", {0: 1.0, 1: 1.0, 2: 1.0}, at_most=1.0, per=3, hard=True)
         agent = new_agent(budgets=[hard])
         p = agent.act([1.0, 0.0], REVIEW)
-        agent.settle(Played([1.0, 0.0], REVIEW, None, p, 0))
+        agent.on_draw(Played([1.0, 0.0], REVIEW, None, p, 0))
         before = state(agent)
         with pytest.raises(ValueError, match="what is left of 'reviews' no action can be played"):
             agent.act([1.0, 0.0], REVIEW)

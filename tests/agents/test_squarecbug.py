@@ -225,7 +225,7 @@ def test_limits_and_budgets_hold_on_a_predicted_graph():
     assert agent.limits == limits
     paced = SquareCBUG(graph_oracle=EdgeCounts(4), budgets=[budget])
     p = paced.act(np.ones(FEATURES))
-    paced.settle(Played(np.ones(FEATURES), None, None, p, 1))
+    paced.on_draw(Played(np.ones(FEATURES), None, None, p, 1))
     assert paced.budgets == (budget,)
     assert "money" in paced.explain(np.ones(FEATURES))
 

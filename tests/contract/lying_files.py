@@ -199,9 +199,9 @@ def use_learner(learner):
                 answer = learner.act(context, None, actions)
                 if not np.isfinite(answer).all():
                     raise RuntimeError("silently not finite")
-                if (settle := hook(learner, "settle")) is not None:
+                if (on_draw := hook(learner, "on_draw")) is not None:
                     graph = graphs.bandit(answer.size)
-                    settle(Played(context, graph, actions, answer, int(answer.argmax())))
+                    on_draw(Played(context, graph, actions, answer, int(answer.argmax())))
             with refused_in_plain_words():
                 learner.learn(context, ["b"] if actions is None else actions, [0.5] * 2)
 
@@ -256,11 +256,11 @@ def predict(thing, context, actions):
         if (at_time := hook(thing, "at_time")) is not None:
             at_time(1.7e9)
         answer = thing.act(context, graphs.bandit(ACTIONS), actions)
-        if (settle := hook(thing, "settle")) is not None:
+        if (on_draw := hook(thing, "on_draw")) is not None:
             made = Played(context, graphs.bandit(ACTIONS), actions, answer, 1)
-            settle(made)
-        if (judge := hook(thing, "judge")) is not None:
-            judge(made, [1], [0.75])
+            on_draw(made)
+        if (on_feedback := hook(thing, "on_feedback")) is not None:
+            on_feedback(made, [1], [0.75])
     elif hasattr(thing, "predict"):
         answer = thing.predict(context, actions)
         if hasattr(thing, "forecast"):

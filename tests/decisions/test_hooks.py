@@ -31,10 +31,10 @@ class Diary:
     def at_time(self, seconds):
         self._add("time", seconds)
 
-    def settle(self, played):
+    def on_draw(self, played):
         self._add("settled", played.context, played.action, played.probabilities.tolist())
 
-    def judge(self, played, indices, losses):
+    def on_feedback(self, played, indices, losses):
         self.n_judged += 1
         actions = None if played.actions is None else [*played.actions]
         self._add("judged", played.context, actions, played.action, [*indices], [*losses])
@@ -161,5 +161,5 @@ def test_a_learner_translates_for_the_agent_inside(new_log):
 def test_a_learner_has_the_hooks_of_its_agent_alone():
     plain = Learner(SHOP)
     assert plain.at_time is None
-    assert plain.settle is None
-    assert plain.judge is None
+    assert plain.on_draw is None
+    assert plain.on_feedback is None

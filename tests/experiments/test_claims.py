@@ -13,10 +13,10 @@ def line(name, mean, deviation=0.01, finals=(-0.01, 0.0, 0.01)):
     return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread, finals)
 
 
-def judge(kind, *lines, **numbers):
+def check(kind, *lines, **numbers):
     claim = Claim("said", kind, [f"A, {s.line}" for s in lines], **numbers)
     # Other lines, and the order in which they come, do not matter.
-    return claim.judge([*reversed(lines), line("other", 9.0)])
+    return claim.check([*reversed(lines), line("other", 9.0)])
 
 
 def power(name, exponent):
@@ -147,7 +147,7 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
     ],
 )
 def test_each_kind_holds_and_does_not(kind, lines, numbers, holds, measured):
-    assert judge(kind, *lines, **numbers) == ("said", measured, holds)
+    assert check(kind, *lines, **numbers) == ("said", measured, holds)
 
 
 def test_no_kind_is_left_out():

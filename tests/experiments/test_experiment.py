@@ -137,7 +137,7 @@ def short(name, **changes):
     experiment = replace(read(name).made_quick(), **changes)
     curves = [experiment.play(setting) for setting in experiment.settings()]
     summaries = summarise(curves)
-    return experiment, summaries, [claim.judge(summaries) for claim in experiment.claims]
+    return experiment, summaries, [claim.check(summaries) for claim in experiment.claims]
 
 
 def test_inventory_fixed_holds_in_short():

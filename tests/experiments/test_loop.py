@@ -106,11 +106,11 @@ class Diary(Spy):
         self.told.append(("act", context))
         return super().act(context, graph, actions)
 
-    def settle(self, played):
-        self.told.append(("settle", played))
+    def on_draw(self, played):
+        self.told.append(("on_draw", played))
 
-    def judge(self, played, indices, losses):
-        self.told.append(("judge", played, indices.tolist(), losses.tolist()))
+    def on_feedback(self, played, indices, losses):
+        self.told.append(("on_feedback", played, indices.tolist(), losses.tolist()))
 
     def learn(self, context, actions, losses):
         self.told.append(("learn", context))
@@ -124,7 +124,7 @@ def test_hooks_hear_of_what_was_played_and_of_what_feedback_is_for():
     agent = Diary([0.2, 0.3, 0.5])
     rows = list(run(agent, CopsAndRobbers(), seed=0))
     assert rows == list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=0))
-    assert [entry[0] for entry in agent.told] == ["act", "settle", "judge", "learn"] * 50
+    assert [entry[0] for entry in agent.told] == ["act", "on_draw", "on_feedback", "learn"] * 50
     for t, row in enumerate(rows):
         (_, context), (_, settled), (_, judged, indices, losses) = agent.told[4 * t : 4 * t + 3]
         assert settled.action == judged.action == row.action
@@ -157,6 +157,6 @@ def test_judging_is_by_index_whatever_the_actions_are_called(actions):
 
 def test_a_hook_that_is_none_is_not_called():
     agent = Spy([0.2, 0.3, 0.5])
-    agent.settle = agent.judge = None
+    agent.on_draw = agent.on_feedback = None
     rows = list(run(agent, CopsAndRobbers(), seed=0))
     assert rows == list(run(Spy([0.2, 0.3, 0.5]), CopsAndRobbers(), seed=0))

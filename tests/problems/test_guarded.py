@@ -187,18 +187,18 @@ TODAY = Problem(
 
 
 def played(learner, context, rng, actions=None):
-    """One round: act, draw, settle, judge and learn, as a policy does."""
+    """One round: act, draw, on_draw, on_feedback and learn, as a policy does."""
     names = learner.problem.names_of(actions)
     graph = learner.problem.graph_for(names)
     probabilities = learner.act(context, None, actions)
     index = int(rng.choice(len(names), p=probabilities))
     round = Played(context, graph, actions, probabilities, index)
-    if learner.settle is not None:
-        learner.settle(round)
+    if learner.on_draw is not None:
+        learner.on_draw(round)
     shown = np.flatnonzero(graph.row(index))
     values = [{"approve": 4.0, "call": -2.0, "review": 0.0}.get(names[i], 0.5) for i in shown]
-    if learner.judge is not None:
-        learner.judge(round, shown, values)
+    if learner.on_feedback is not None:
+        learner.on_feedback(round, shown, values)
     learner.learn(context, [names[i] for i in shown], values)
     return names[index], probabilities
 

@@ -170,7 +170,7 @@ def test_limits_and_budgets_hold():
         p = learner.act({"a": 1})
         assert p[1] <= 0.25
         assert p[3] >= 0.1
-        learner.settle(Played({"a": 1}, problem.graph, None, p, 1))
+        learner.on_draw(Played({"a": 1}, problem.graph, None, p, 1))
         learner.learn({"a": 1}, ["2"], [0.0], played="2")
     assert learner.agent.rules is not None
     assert to_bytes(from_bytes(to_bytes(learner), where="here")) == to_bytes(learner)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies.limits.claims import LimitRuns, groups, is_kept, judge
+from studies.limits.claims import LimitRuns, check, groups, is_kept
 from studies.limits.study import (
     ALONE,
     BASELINE,
@@ -64,11 +64,11 @@ def changed(curves, agent, **own):
 
 
 def failing(curves):
-    return [verdict.text for verdict in judge(LimitRuns(STUDY, curves)) if not verdict.holds]
+    return [verdict.text for verdict in check(LimitRuns(STUDY, curves)) if not verdict.holds]
 
 
 def test_all_hold():
-    verdicts = judge(LimitRuns(STUDY, made()))
+    verdicts = check(LimitRuns(STUDY, made()))
     assert len(verdicts) == 4 + 2 * 3 + 1 + 2
     assert all(verdict.holds for verdict in verdicts)
 

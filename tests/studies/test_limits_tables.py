@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from studies.limits.claims import LimitRuns, judge, measured
+from studies.limits.claims import LimitRuns, check, measured
 from studies.limits.study import CONSERVATIVE, FREE, OURS, read
 from studies.limits.tables import called, markdown, run_table
 
@@ -17,7 +17,7 @@ def runs():
 def test_the_report_has_claims_and_tables(runs):
     text = markdown(runs)
     assert text.startswith("Streams: 1 with budgets (1 seeds), 1 with baselines (1 seeds).")
-    for verdict in judge(runs):
+    for verdict in check(runs):
         answer = "holds" if verdict.holds else "**does not hold**"
         assert f"| {verdict.text} | {verdict.measured} | {answer} |" in text
     losses = " | ".join(f"{runs.loss(OURS, STREAM, value):.3f}" for value in (0.05, 0.2))

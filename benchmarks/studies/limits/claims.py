@@ -75,7 +75,7 @@ def groups(study: LimitsStudy) -> dict[str, list[str]]:
     return {name: streams for name, streams in found.items() if streams}
 
 
-def judge(runs: LimitRuns) -> list[Verdict]:
+def check(runs: LimitRuns) -> list[Verdict]:
     """All claims."""
     verdicts = [_band(runs), _not_above(runs), _spent(runs), _clipped(runs)]
     for name, streams in groups(runs.study).items():

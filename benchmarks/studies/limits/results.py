@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from graphcb.experiments.curves import Curve
-from studies.limits.claims import LimitRuns, judge
+from studies.limits.claims import LimitRuns, check
 from studies.limits.figure import draw_budgets, draw_ratios
 from studies.limits.study import LimitsStudy
 from studies.limits.tables import baseline_table, budget_table, markdown, run_table
@@ -25,6 +25,6 @@ def results(study: LimitsStudy, curves: Sequence[Curve]) -> Results:
         ],
         [
             f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.text} ({one.measured})"
-            for one in judge(runs)
+            for one in check(runs)
         ],
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphcb.experiments.curves import Curve
-from studies.limits.claims import LimitRuns, judge, measured
+from studies.limits.claims import LimitRuns, check, measured
 from studies.limits.study import (
     ALONE,
     BASELINE,
@@ -68,7 +68,7 @@ def markdown(runs: LimitRuns) -> str:
     budgets, baselines = runs.study.budgets, runs.study.baselines
     claims = [
         (one.text, one.measured, "holds" if one.holds else "**does not hold**")
-        for one in judge(runs)
+        for one in check(runs)
     ]
     parts = [
         f"Streams: {len(budgets.streams)} with budgets ({budgets.seeds} seeds), "

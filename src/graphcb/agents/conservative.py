@@ -43,8 +43,9 @@ class Conservative(BesideBaseline):
     lost until it comes. `loss` is the mean loss of the baseline if it is known: then it stands
     for the baseline's losses, seen or not. See decision note 0031 for the bound and its proof.
 
-    It needs the hooks `settle` and `judge`, which the run loop and `Policy` call; without them
-    it only plays the baseline. Limits hold if the baseline obeys them, and it is refused if not.
+    It needs the hooks `on_draw` and `on_feedback`, which the run loop and `Policy` call; without
+    them it only plays the baseline. Limits hold if the baseline obeys them, and it is refused if
+    not.
 
     >>> from graphcb import InformationDirected, experiments, graphs
     >>> from graphcb.environments import KnownLosses
@@ -99,24 +100,24 @@ class Conservative(BesideBaseline):
             deviation = self._deviation(proposed, baseline, graph)
         return proposed if deviation.risk <= self.proven else baseline
 
-    def settle(self, played: Played) -> None:
+    def on_draw(self, played: Played) -> None:
         """Count the round as lost as far as it may be, until feedback comes."""
         deviation = self._of(played)
         least, estimated = self._after(deviation.proof(played.action, None))
-        inner = hook(self.agent, "settle")
+        inner = hook(self.agent, "on_draw")
         if inner is not None:
             inner(played)
         self.least, self.estimated = least, estimated
         self.n_deviations += int(deviation.total > 0.0)
         self.proven = max(self.proven + deviation.worst(played.action), self._end())
 
-    def judge(self, played: Played, indices: Any, losses: Any) -> None:
+    def on_feedback(self, played: Played, indices: Any, losses: Any) -> None:
         """Count what the feedback proves of the round that it is for."""
         known = dict(played.known or {}) | _as_shares(indices, losses)
         deviation = self._of(played)
         before = deviation.proof(played.action, played.known)
         least, estimated = self._after(deviation.proof(played.action, known), before)
-        inner = hook(self.agent, "judge")
+        inner = hook(self.agent, "on_feedback")
         if inner is not None:
             inner(played, indices, losses)
         self.least, self.estimated = least, estimated

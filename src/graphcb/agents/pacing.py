@@ -154,7 +154,7 @@ class Account:
             room = min(room, _left(budget.at_most, self.spent_in_period))
         return max(0.0, room)  # a band that shrank with the unit may leave less than nothing
 
-    def settled(self, expected: float, paid: float, *, held: bool) -> "Account":
+    def paid(self, expected: float, paid: float, *, held: bool) -> "Account":
         """The account after a round; `held`: there was an action that could not be paid for."""
         after = replace(self, spent=self.spent + paid, spent_in_period=self.spent_in_period + paid)
         if self.unit < TINY:

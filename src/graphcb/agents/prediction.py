@@ -60,9 +60,9 @@ class Obeys:
         return () if spending is None else spending.budgets
 
     @property
-    def settle(self) -> Callable[[Played], None] | None:
-        """The hook `settle`, which only budgets need."""
-        return None if self._spending is None else self._settle
+    def on_draw(self) -> Callable[[Played], None] | None:
+        """The hook `on_draw`, which only budgets need."""
+        return None if self._spending is None else self._on_draw
 
     @property
     def at_time(self) -> Callable[[float], None] | None:
@@ -84,9 +84,9 @@ class Obeys:
     def _spending(self) -> Spending | None:
         return None if self.rules is None else self.rules.spending
 
-    def _settle(self, played: Played) -> None:
+    def _on_draw(self, played: Played) -> None:
         if self.rules is not None and self.rules.spending is not None:
-            spending = self.rules.spending.settled(played.probabilities, played.action)
+            spending = self.rules.spending.paid(played.probabilities, played.action)
             self.rules = replace(self.rules, spending=spending)
 
     def _at_time(self, seconds: float) -> None:

@@ -29,14 +29,14 @@ class Shadow(BesideBaseline):
     """
 
     @property
-    def settle(self) -> Callable[[Played], None] | None:
+    def on_draw(self) -> Callable[[Played], None] | None:
         """The hook of the agent inside, if it has one."""
-        return hook(self.agent, "settle")
+        return hook(self.agent, "on_draw")
 
     @property
-    def judge(self) -> Callable[[Played, Any, Any], None] | None:
+    def on_feedback(self) -> Callable[[Played, Any, Any], None] | None:
         """The hook of the agent inside, if it has one."""
-        return hook(self.agent, "judge")
+        return hook(self.agent, "on_feedback")
 
     def act(
         self, context: Any, graph: FeedbackGraph, actions: Any = None, **rules: Any

@@ -24,7 +24,7 @@ class Spending:
     """Budgets with their accounts; a value that never changes.
 
     `costs` (n_budgets, n_actions) are those of the round that is open, between `act` and
-    `settle`; None between rounds.
+    `on_draw`; None between rounds.
     """
 
     budgets: tuple[Budget, ...]
@@ -67,8 +67,8 @@ class Spending:
         """The next round: its costs are known and the allowance is in the accounts."""
         if self.costs is not None:
             raise ValueError(
-                "`settle` must be called after each draw when there are budgets, as they count "
-                "what was played: agent.settle(Played(context, graph, actions, probabilities, "
+                "`on_draw` must be called after each draw when there are budgets, as they count "
+                "what was played: agent.on_draw(Played(context, graph, actions, probabilities, "
                 "action)); a Policy and the run loop do so"
             )
         given = self._check_given(given)
@@ -119,7 +119,7 @@ class Spending:
             "played; offer an action that costs nothing"
         )
 
-    def settled(self, probabilities: Floats, action: int) -> "Spending":
+    def paid(self, probabilities: Floats, action: int) -> "Spending":
         """The accounts after the open round, in which this index was drawn."""
         costs = self._open()
         if np.shape(probabilities) != costs.shape[1:] or not 0 <= action < costs.shape[1]:
@@ -129,7 +129,7 @@ class Spending:
             )
         held = costs.max(axis=1) > self._room()
         accounts = tuple(
-            account.settled(float(row @ probabilities), float(row[action]), held=bool(was))
+            account.paid(float(row @ probabilities), float(row[action]), held=bool(was))
             for account, row, was in zip(self.accounts, costs, held, strict=True)
         )
         return replace(self, accounts=accounts, costs=None)
@@ -190,7 +190,7 @@ class Spending:
 
     def _open(self) -> Floats:
         if self.costs is None:
-            raise ValueError("`settle` must follow `act`, which says what actions cost")
+            raise ValueError("`on_draw` must follow `act`, which says what actions cost")
         return self.costs
 
     def _room(self) -> Floats:

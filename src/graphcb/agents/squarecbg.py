@@ -58,7 +58,7 @@ class SquareCBG(Scheduled):
 
     With `budgets`, what actions cost is added to their predicted losses, at prices that are
     learned and keep to the budgets (`agents.pacing`); regret and certificate are then of losses
-    with these prices. What was played is paid for in `settle`, which whoever draws calls.
+    with these prices. What was played is paid for in `on_draw`, which whoever draws calls.
 
     The graph may differ from round to round. `explain(graph)` says how it is explored and why,
     what the limits cost, and the prices and balances of budgets.

@@ -160,7 +160,7 @@ def _print_summaries(
     console.print(table)
     if any(s.at_grid_end for s in summaries):
         console.print("* at the end of the grid: a value beyond it may be better; try --wide")
-    for verdict in (claim.judge(summaries) for claim in experiment.claims):
+    for verdict in (claim.check(summaries) for claim in experiment.claims):
         answer = "holds" if verdict.holds else "DOES NOT HOLD"
         console.print(f"{answer}: {verdict.text} ({verdict.measured})")
 

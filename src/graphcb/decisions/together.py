@@ -373,7 +373,7 @@ class Together:
         decision = read_whole(pending, new.row)
         played = self._played(decision)._replace(known=new.known)
         pending.asked = True
-        judges = hook(pending.state.agent, "judge") is not None
+        hears_feedback = hook(pending.state.agent, "on_feedback") is not None
         then, now = pending.versions.of(decision), pending.versions.last
         try:
             if then.number == now.number:
@@ -389,7 +389,7 @@ class Together:
                 )
         except BaseException as problem:
             self._note(problem)
-            self.is_spoilt = self.is_spoilt or judges  # it has judged what it did not learn
+            self.is_spoilt = self.is_spoilt or hears_feedback  # of what it did not learn
             raise
         pending.learned = True
         pending.answered.append(decision.position)

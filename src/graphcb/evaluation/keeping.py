@@ -190,7 +190,7 @@ class _Spending:
         costs = self.budget.of_context(names, context)
         account = self.account.at(row.made_at).opened(self.budget, float(costs.max()), 0.0)
         self.band = max(self.band, account.band)
-        self.account = account.settled(0.0, float(costs[row.action_index]), held=False)
+        self.account = account.paid(0.0, float(costs[row.action_index]), held=False)
         self.most_over = max(self.most_over, -self.account.balance)
 
     def result(self, is_whole: bool) -> BudgetKept:

@@ -35,7 +35,7 @@ class Claim:
     def __post_init__(self) -> None:
         as_one_of("claims.kind", self.kind, KINDS)
 
-    def judge(self, summaries: Sequence[Summary]) -> Verdict:
+    def check(self, summaries: Sequence[Summary]) -> Verdict:
         """Compare the claim with what was measured."""
         by_label = {f"{s.agent}, {s.line}": s for s in summaries}
         return KINDS[self.kind](self, [by_label[label] for label in self.lines])

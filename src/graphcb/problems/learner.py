@@ -156,16 +156,16 @@ class Learner:
         return hook(self.agent, "at_time")
 
     @property
-    def settle(self) -> Callable[[Played], None] | None:
+    def on_draw(self) -> Callable[[Played], None] | None:
         """The hook of the agent inside, if it has one, in the terms of the problem."""
-        inner = hook(self.agent, "settle")
+        inner = hook(self.agent, "on_draw")
         return None if inner is None else lambda played: inner(self._inside(played))
 
     @property
-    def judge(self) -> Callable[[Played, Any, Any], None] | None:
+    def on_feedback(self) -> Callable[[Played, Any, Any], None] | None:
         """The hook of the agent inside, if it has one, in the terms of the problem."""
-        inner = hook(self.agent, "judge")
-        return None if inner is None else partial(self._judge, inner)
+        inner = hook(self.agent, "on_feedback")
+        return None if inner is None else partial(self._on_feedback, inner)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """The losses or rewards that are expected of these actions."""
@@ -278,7 +278,9 @@ class Learner:
         called = None if self.problem.has_fixed_actions else names
         return played._replace(context=context, actions=inner, names=called)
 
-    def _judge(self, inner: Callable[..., None], played: Played, indices: Any, values: Any) -> None:
+    def _on_feedback(
+        self, inner: Callable[..., None], played: Played, indices: Any, values: Any
+    ) -> None:
         names = self._names(played.actions)
         revealed = [names[index] for index in indices]
         losses = self.problem.as_losses(self.problem.check_values(values, revealed))

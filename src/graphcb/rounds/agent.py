@@ -28,10 +28,10 @@ class Agent(Protocol):
 
     - `at_time(seconds)`, before `act`: when the decision is made, in seconds since 1970. Only a
       policy with a log has a time to tell, as rounds of the run loop have none.
-    - `settle(played)`, once after the draw: what was played. Like `act`, it changes only the
+    - `on_draw(played)`, once after the draw: what was played. Like `act`, it changes only the
       agent's own attributes.
-    - `judge(played, indices, losses)`, just before each `learn`: the round that the feedback is
-      for, and the losses it reveals, by index. Where feedback comes in parts, each part is one
+    - `on_feedback(played, indices, losses)`, just before each `learn`: the round that the feedback
+      is for, and the losses it reveals, by index. Where feedback comes in parts, each part is one
       call with what is new in it.
 
     An agent that puts rounds into the terms of another one inside it, as a `Learner` does, may have

@@ -1,9 +1,12 @@
 """The round: an agent acts, an action is drawn, and what is revealed is learned.
 
-    enter     the round in the terms of the agent that plays      act      f-hat, then p
-    draw      an action from p, by a number in [0, 1)             settle   it hears what was drawn
-    reveal    the world shows losses, at once or days later
-    judge     what the losses prove, if anybody asks              learn    the oracle is updated
+    enter         the round in the terms of the agent that plays
+    act           f-hat, then p
+    draw          an action from p, by a number in [0, 1)
+    on_draw       the agent hears what was drawn, if it wants to
+    reveal        the world shows losses, at once or days later
+    on_feedback   the agent hears what they are for, if it wants to
+    learn         the oracle is updated
 
 `play_round` is the part before the world answers, `learn_revealed` the part after. Simulations,
 policies, replays, evaluations and the command line all play rounds by these two. Compiled runs
@@ -22,7 +25,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import indices_of
 
-Hook = Literal["at_time", "settle", "judge"]
+Hook = Literal["at_time", "on_draw", "on_feedback"]
 Floats = NDArray[np.float64]
 
 
@@ -67,7 +70,7 @@ def play_round(
     seconds: float | None = None,
     logged: Played | None = None,
 ) -> Played:
-    """Act, draw by a number in [0, 1), and settle; the agent goes on to its next round.
+    """Act, draw by a number in [0, 1), and say so; the agent goes on to its next round.
 
     `seconds` is when the decision is made, if that is known. `logged` is the same round as a log
     has it: the agent settles what was played, even where a replay comes out differently.
@@ -76,10 +79,10 @@ def play_round(
     probabilities = _act(entered, seconds)
     action = _draw(probabilities, uniform, graph.n_actions)
     played = Played(context, graph, actions, probabilities, action)
-    settle = hook(entered.agent, "settle")
-    if settle is not None:
+    on_draw = hook(entered.agent, "on_draw")
+    if on_draw is not None:
         inside = {"context": entered.context, "actions": entered.actions, "names": entered.names}
-        settle((logged or played)._replace(**inside))
+        on_draw((logged or played)._replace(**inside))
     return played
 
 
@@ -97,10 +100,10 @@ def learn_revealed(
     `revealed` are identifiers; `indices` are where they stand in the round, found if left out.
     `shown` is the graph of the round, if it was shown in full afterwards.
     """
-    judge = hook(agent, "judge")
-    if judge is not None:
+    on_feedback = hook(agent, "on_feedback")
+    if on_feedback is not None:
         found = indices_of(revealed, played.actions) if indices is None else indices
-        judge(played, found, losses)
+        on_feedback(played, found, losses)
     learn_from(agent, played, revealed, losses, shown=shown)
 
 
@@ -186,7 +189,7 @@ def hook(agent: Any, name: Hook) -> Callable[..., None] | None:
     """An optional method of an agent; None if the agent does without, or its attribute is None.
 
     >>> from graphcb import Uniform
-    >>> print(hook(Uniform(), "settle"))
+    >>> print(hook(Uniform(), "on_draw"))
     None
     """
     found: Callable[..., None] | None = getattr(agent, name, None)

@@ -3,7 +3,7 @@
 from graphcb.compilation import compiled
 from graphcb.exploration.solver.capped_bandit import solve_capped_bandit
 from graphcb.exploration.solver.capped_full_information import solve_capped_full_information
-from graphcb.exploration.solver.outcomes import settle
+from graphcb.exploration.solver.outcomes import conclude
 from graphcb.exploration.solver.workspace import Floats
 from graphcb.graphs.formulas import LARGEST_GAP, record, scale
 
@@ -26,4 +26,4 @@ def solve_capped(
     else:
         outcome = solve_capped_full_information(losses, lower, upper, p)
     record(outcome, cut, numbers)
-    settle(numbers, tolerance, True)
+    conclude(numbers, tolerance, True)

@@ -8,7 +8,7 @@ import numpy as np
 from graphcb.compilation import compiled, inlined
 from graphcb.exploration.solver.active_set import solve_scaled
 from graphcb.exploration.solver.edges import Edges, edges_of
-from graphcb.exploration.solver.outcomes import settle, settle_exact
+from graphcb.exploration.solver.outcomes import conclude, conclude_exact
 from graphcb.exploration.solver.workspace import LEFT_OUT, Box, Floats, room_for
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.formulas import LARGEST_GAP, ExactSolution, Outcome, record, scale
@@ -37,7 +37,7 @@ def solve_programs(
     """Solve `losses[first:stop]`, which are scaled in place, into `p` and `outcomes`."""
     if isinstance(solver, ExactSolution):
         solver.solve(losses, gammas, first, stop, p, outcomes)
-        settle_exact(outcomes, first, stop, tolerance)
+        conclude_exact(outcomes, first, stop, tolerance)
     else:
         room = work_room(losses.shape[1])
         rest = (tolerance, max_steps, room, first, stop, p, outcomes)
@@ -117,7 +117,7 @@ def solve_general(
         else:
             outcome = solve_scaled(losses[row], one, box, tolerance, max_steps, block, p[row])
         record(outcome, cut, outcomes[row])
-        settle(outcomes[row], tolerance, False)
+        conclude(outcomes[row], tolerance, False)
 
 
 @inlined

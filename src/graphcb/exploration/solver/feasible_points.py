@@ -14,7 +14,7 @@ from graphcb.exploration.solver.outcomes import (
     NOT_CERTIFIED,
     REPAIR,
     STATUS,
-    settle_with_dec,
+    conclude_with_dec,
 )
 from graphcb.exploration.solver.problem import dec, scaled_dec
 from graphcb.exploration.solver.workspace import Floats
@@ -101,7 +101,7 @@ def inner_point(box: BoxAndRows) -> Floats:
     return point
 
 
-def settle_point(
+def conclude_point(
     losses: Floats,
     gamma: float,
     graph: FeedbackGraph,
@@ -130,7 +130,7 @@ def settle_point(
     proven = numbers[UPPER] - numbers[LOWER] <= tolerance * (1.0 + value) < np.inf
     numbers[STATUS] = EXACT if proven else NOT_CERTIFIED
     if numbers[REPAIR]:
-        settle_with_dec(dec(p / p.sum(), losses, graph, gamma), gamma, tolerance, False, numbers)
+        conclude_with_dec(dec(p / p.sum(), losses, graph, gamma), gamma, tolerance, False, numbers)
 
 
 def _bound(
@@ -172,7 +172,7 @@ def repair_within(
     best = int(np.argmin(values))
     p[:] = candidates[best]
     numbers[RESTARTED] = 0.0
-    settle_with_dec(values[best], gamma, tolerance, False, numbers)
+    conclude_with_dec(values[best], gamma, tolerance, False, numbers)
 
 
 def _fill_evenly(box: BoxAndRows, weights: Floats) -> Floats:

@@ -45,7 +45,7 @@ _inlined_settled = inlined(_settled)
 
 
 @inlined
-def settle(numbers: Floats, tolerance: float, exact: bool) -> None:
+def conclude(numbers: Floats, tolerance: float, exact: bool) -> None:
     """Complete a row of numbers that holds an outcome."""
     value, upper, restarted = numbers[VALUE], numbers[UPPER], numbers[RESTARTED] != 0.0
     numbers[REPAIR] = numbers[CUT] != 0.0 or not upper < np.inf
@@ -55,10 +55,10 @@ def settle(numbers: Floats, tolerance: float, exact: bool) -> None:
 
 
 @compiled
-def settle_exact(numbers: Floats, first: int, stop: int, tolerance: float) -> None:
-    """`settle` the rows of exact solutions."""
+def conclude_exact(numbers: Floats, first: int, stop: int, tolerance: float) -> None:
+    """`conclude` the rows of exact solutions."""
     for row in range(first, stop):
-        settle(numbers[row], tolerance, True)
+        conclude(numbers[row], tolerance, True)
 
 
 def repair(
@@ -86,10 +86,10 @@ def repair(
     values = [dec(one, losses, graph, gamma) for one in candidates]
     best = int(np.argmin(values))
     p[:] = candidates[best]
-    settle_with_dec(values[best], gamma, tolerance, exact, numbers)
+    conclude_with_dec(values[best], gamma, tolerance, exact, numbers)
 
 
-def settle_with_dec(
+def conclude_with_dec(
     value: float, gamma: float, tolerance: float, exact: bool, numbers: Floats
 ) -> None:
     """Complete a row with the DEC of its probabilities, from `dec`; see `repair`."""

@@ -12,10 +12,10 @@ from graphcb.exploration.solver.capped import solve_capped
 from graphcb.exploration.solver.edges import edges_of
 from graphcb.exploration.solver.entry import solve_general, solve_programs, solver_for, work_room
 from graphcb.exploration.solver.feasible_points import (
+    conclude_point,
     facts_of,
     is_known,
     repair_within,
-    settle_point,
 )
 from graphcb.exploration.solver.outcomes import EXACT, HIDDEN, NOT_CERTIFIED, REPAIR, STATUS
 from graphcb.exploration.solver.workspace import Floats
@@ -105,7 +105,9 @@ def solve_within(
     facts = facts_of(box)
     if facts.only is not None:
         p[row] = facts.only
-        settle_point(losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row])
+        conclude_point(
+            losses[row], float(gammas[row]), graph, box, tolerance, p[row], outcomes[row]
+        )
     else:
         solve_general(
             scaled, gammas, edges, box_on(graph, edges, box, facts.inner), tolerance, max_steps,
