@@ -4,6 +4,7 @@ The rules are limits and budgets; some agents obey them without an oracle of the
 """
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -104,7 +105,7 @@ class Obeys:
         return Ruled(predicted, None, None)
 
 
-class Predicts(Obeys):
+class Predicts(Obeys, ABC):
     """An agent with an oracle; `_choose` makes the difference between them.
 
     An agent without an oracle makes a `DefaultOracle` in its first round, which grows with the
@@ -170,9 +171,9 @@ class Predicts(Obeys):
     def _described(self, **settings: Any) -> str:
         return describe(self, oracle=None if self.makes_oracle else self.oracle, **settings)
 
+    @abstractmethod
     def _choose(self, opened: OpenRound) -> Floats:
         """The probabilities of a round; it changes the agent only where nothing can fail."""
-        raise NotImplementedError
 
     def _predict(
         self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any
