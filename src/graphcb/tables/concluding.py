@@ -1,0 +1,172 @@
+"""From sums over a table to estimates of its targets, and what these rest on."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from graphcb.checks import listed
+from graphcb.estimates.comparing import difference
+from graphcb.estimates.estimate import Asked, Estimate, Found
+from graphcb.estimates.estimators import best_of, estimates
+from graphcb.estimates.moments import Moments
+from graphcb.tables.asking import Question
+from graphcb.tables.result import Judged, TableEvaluation, judged_of
+from graphcb.tables.surveying import Work
+from graphcb.tables.tally import TOGETHER, Tally
+from graphcb.tables.targets import ONE
+from graphcb.tables.weighing import Weighing
+
+Unseen = Literal["refuse", "bound"]
+
+
+def conclude(
+    work: Work, tally: Tally, weighing: Weighing, asked: Asked, unseen: Unseen
+) -> TableEvaluation:
+    """Estimates from the sums, and what they rest on."""
+    question = work.question
+    came = sum(came for _, came in tally.counts.values())
+    if not np.isfinite(tally.low):
+        raise ValueError(f"{work.table.name}: must have rows with a {question.unit}, got none in "
+                         f"{tally.n:,} rows")  # fmt: skip
+    span, rests_on = _span_of(tally, asked, question)
+    asked = asked._replace(value_range=span)
+    rests_on += _rests_on(work, tally, weighing)
+    shares = [_unseen_share(work, tally, number, unseen) for number in range(tally.n_targets)]
+    calculated = weighing.are_known
+    slots = {} if list(tally.moments) == [TOGETHER] else tally.moments
+    calibration = None if weighing.propensities is None else weighing.propensities.calibration
+    return TableEvaluation(
+        question.unit,
+        tally.n,
+        tally.n - came if not question.columns.reveals else 0,
+        span,
+        asked.confidence,
+        _judge(work, tally.together(), _robust(tally, None), asked, shares, known=calculated),
+        {
+            slot: _judge(work, slots[slot], _robust(tally, slot), asked, shares, known=calculated)
+            for slot in sorted(slots)
+        },
+        {name: played for name, (played, _) in sorted(tally.counts.items())},
+        tuple(rests_on),
+        calibration,
+    )
+
+
+def _judge(
+    work: Work,
+    moments: Moments,
+    robust: Moments | None,
+    asked: Asked,
+    shares: list[float],
+    *,
+    known: bool,
+) -> tuple[Judged, ...]:
+    found = [_trusted(one, known=known) for one in estimates(moments, asked)]
+    if robust is not None:
+        around = estimates(robust, asked)
+        found = [_with_robust(one, two) for one, two in zip(found, around, strict=True)]
+    judged = []
+    for number, (target, one) in enumerate(zip(work.question.targets, found, strict=True)):
+        gain = None
+        if number and shares[0] == 0.0 and shares[number] == 0.0:
+            gain = difference(moments, found, number, 0, asked)
+            if gain is not None and not known:
+                gain = replace(gain, anytime=None)
+        judged.append(judged_of(target.name, one, shares[number], gain))
+    return tuple(judged)
+
+
+def _trusted(found: Found, *, known: bool) -> Found:
+    """Without the intervals that leave no room for the error of estimated weights."""
+    if known:
+        return found
+    kept = {
+        name: replace(one, anytime=None, bernstein=None) for name, one in found.estimates.items()
+    }
+    return replace(found, estimates=kept)
+
+
+def _with_robust(found: Found, around: Found) -> Found:
+    """With the doubly robust estimate, the mean of terms of weight 1."""
+    if not found.estimates or not around.estimates:
+        return found
+    mean = around.estimates["ips"]
+    normal = mean.normal if found.why in (None, "equal") else None
+    robust = Estimate(mean.value, mean.standard_error, normal, None)
+    every = {**found.estimates, "doubly robust": robust}
+    return replace(found, estimates=every, best=best_of(every))
+
+
+def _robust(tally: Tally, slot: str | None) -> Moments | None:
+    if not tally.robust:
+        return None
+    return tally.together(robust=True) if slot is None else tally.robust[slot]
+
+
+def _span_of(
+    tally: Tally, asked: Asked, question: Question
+) -> tuple[tuple[float, float], list[str]]:
+    if asked.value_range is not None:
+        return asked.value_range, []
+    if tally.is_binary:
+        return (0.0, 1.0), []
+    low, high = tally.low, tally.high
+    if low == high:
+        raise ValueError(
+            f"`value_range` must be given: all {question.unit}s in the table are {low:g}, so that "
+            "it does not show how far they may go"
+        )
+    name = question.columns.value or "values"
+    text = (f"the range is what the column {name!r} spans, {low:g} to {high:g}: intervals hold "
+            "for values within it; give the range if you know it")  # fmt: skip
+    return (low, high), [text]
+
+
+def _rests_on(work: Work, tally: Tally, weighing: Weighing) -> list[str]:
+    """What the estimates take for granted, in sentences."""
+    question, found = work.question, []
+    if weighing.propensities is not None:
+        parts = weighing.propensities.linear.design.columns
+        source = f"from {', '.join(parts)}" if parts else "as the shares of the actions"
+        check = weighing.propensities.calibration
+        text = (f"the probabilities were not in the table: estimated {source}, and the estimates "
+                "are right only if actions were chosen by these alone; intervals leave out the "
+                "error of the probabilities")  # fmt: skip
+        if not parts:
+            text = text.replace("by these alone", "at random")
+        found.append(text)
+        if check is not None:
+            found.append(
+                f"estimated probabilities on {check.n:,} rows that were held out: they miss the "
+                f"shares that were played by {check.gap:.1%} ({check.chance:.1%} by chance); the "
+                f"smallest of an action that was played is {check.smallest:.2g}"
+            )
+            found += check.warnings()
+    if weighing.shares is not None:
+        found.append(f"{question.unit}s are missing in some rows: estimates take for granted that "
+                     "whether one is missing depends on the action alone")  # fmt: skip
+    if question.lists_actions and not work.named_actions:
+        found.append(f"the actions are those that the table shows, {len(tally.counts):,} of them")
+    return found
+
+
+def _unseen_share(work: Work, tally: Tally, number: int, unseen: Unseen) -> float:
+    """The share of a target's play that could not have been seen."""
+    target = work.question.targets[number]
+    if work.question.columns.probabilities:
+        return float(tally.unseen[number] / (ONE * tally.n))
+    never = {
+        name: share
+        for name, share in tally.plays[number].items()
+        if share and tally.counts.get(name, [0, 0])[1] == 0
+    }
+    if never and unseen == "refuse":
+        name = min(never)
+        raise ValueError(
+            f"{work.table.name}: `policy` {target.name!r} plays {name!r}, of which the table has "
+            f"no row with a {work.question.unit}; it has {listed(sorted(tally.counts))}. Check the "
+            "name, or allow it (unseen='bound', --unseen bound): its share is then not known, and "
+            "bounds are given instead of an estimate"
+        )
+    return sum(never.values()) / (ONE * tally.n)

@@ -1,0 +1,152 @@
+"""The weight of each row for each target, and its value times this weight.
+
+Where a row shows the value of what was played, and p is the probability of that, the weight is
+pi / p. Where rewards of an action a are missing in some rows, it is pi / (p s_a), with s_a the
+share of them that came: right if whether one is missing depends on the action alone. Where a row
+shows the values of several actions, the probability that the value of j is seen is
+
+    q_j = sum over a of p_a G[a, j],
+
+G[a, j] being the share of the rows with a in which j is seen. The weight is then the sum of
+pi_j / q_j over what was seen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.compilation import compiled
+from graphcb.estimates.terms import Floats
+from graphcb.tables.models import Outcomes, Propensities
+from graphcb.tables.rows import Rows, Sets
+from graphcb.tables.targets import ONE, Target
+
+
+class Weighed(NamedTuple):
+    """Weights and terms (n_targets, n); `robust` has terms around a prediction, of weight 1.
+
+    `unseen` is, for each target, its play on what could not have been seen, in units of 1 / ONE.
+    """
+
+    weights: Floats
+    terms: Floats
+    robust: Floats | None
+    unseen: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How rows are weighed, by what earlier passes over the table have found."""
+
+    targets: tuple[Target, ...]
+    shares: Mapping[str, float] | None = None  # of values that came, by action
+    graph: Floats | None = None  # G, where rows show several values
+    propensities: Propensities | None = None
+    outcomes: Outcomes | None = None
+
+    @property
+    def are_known(self) -> bool:
+        """Whether weights are true, not estimated from the table."""
+        certain = self.graph is None or bool(np.isin(self.graph, (0.0, 1.0)).all())
+        return self.propensities is None and self.shares is None and certain
+
+    def weigh(self, rows: Rows) -> Weighed:
+        """The weights of some rows."""
+        if self.propensities is not None:
+            rows = self.propensities.applied(rows)
+        found = [self._of(target, rows) for target in self.targets]
+        weights, terms, unseen = zip(*found, strict=True)
+        robust = None
+        if self.outcomes is not None:
+            sets, predicted = self.outcomes.predict(rows)
+            whole = [target.whole(rows, sets) for target in self.targets]
+            robust = np.stack([
+                self._robust(pi, w, x, rows, sets, predicted)
+                for pi, w, x in zip(whole, weights, terms, strict=True)
+            ])  # fmt: skip
+        return Weighed(np.stack(weights), np.stack(terms), robust, tuple(unseen))
+
+    def _of(self, target: Target, rows: Rows) -> tuple[Floats, Floats, int]:
+        whole = None if rows.shares is None or rows.sets is None else target.whole(rows, rows.sets)
+        if rows.revealed is not None and whole is not None and self.graph is not None:
+            n_actions = rows.revealed.shape[1]
+            pi, p = whole.reshape(-1, n_actions), rows.shares.reshape(-1, n_actions)  # type: ignore[union-attr]
+            weights, terms, unseen = _by_graph(pi, p, self.graph, rows.revealed)
+            return weights, terms, _in_units(unseen)
+        if rows.probability is None:
+            raise TypeError("`rows` must have probabilities by now")
+        seen = rows.probability
+        if self.shares is not None:
+            names = rows.vocabulary.names
+            seen = seen * np.array([self.shares.get(name, 1.0) for name in names])[rows.codes]
+        with np.errstate(divide="ignore", invalid="ignore"):  # of actions whose values never came
+            weights = target.chosen(rows) / seen
+        if rows.seen is not None:
+            weights = np.where(rows.seen, weights, 0.0)
+        unseen = 0
+        if whole is not None and rows.shares is not None:
+            unseen = _in_units(whole[rows.shares <= 0.0])
+        return weights, weights * rows.values, unseen
+
+    def _robust(
+        self,
+        whole: Floats | None,
+        weights: Floats,
+        terms: Floats,
+        rows: Rows,
+        sets: Sets,
+        predicted: Floats,
+    ) -> Floats:
+        """The predicted value, corrected by the weighted error of what was seen."""
+        if whole is None:
+            return np.full(rows.n, np.nan)
+        return _around(whole, predicted, sets.ends, sets.codes, rows.codes, weights, terms)
+
+
+def _in_units(shares: Floats) -> int:
+    return int(np.rint(shares * ONE).astype(np.int64).sum())
+
+
+@compiled
+def _by_graph(
+    pi: Floats, p: Floats, graph: Floats, values: Floats
+) -> tuple[Floats, Floats, Floats]:
+    n, n_actions = pi.shape
+    weights, terms, unseen = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        for j in range(n_actions):
+            if pi[i, j] <= 0.0:
+                continue
+            q = 0.0
+            for a in range(n_actions):
+                q += p[i, a] * graph[a, j]
+            if q <= 0.0:
+                unseen[i] += pi[i, j]
+            elif not np.isnan(values[i, j]):
+                weight = pi[i, j] / q
+                weights[i] += weight
+                terms[i] += weight * values[i, j]
+    return weights, terms, unseen
+
+
+@compiled
+def _around(
+    pi: Floats,
+    predicted: Floats,
+    ends: np.ndarray,
+    listed: np.ndarray,
+    codes: np.ndarray,
+    weights: Floats,
+    terms: Floats,
+) -> Floats:
+    found = np.zeros(codes.size)
+    for i in range(codes.size):
+        total, own = 0.0, 0.0
+        for j in range(ends[i], ends[i + 1]):
+            total += pi[j] * predicted[j]
+            if listed[j] == codes[i]:
+                own = predicted[j]
+        found[i] = total + (terms[i] - weights[i] * own)
+    return found
