@@ -69,7 +69,6 @@ class LogSummary:
     n_used: int
     mean: float | None
     interval: Interval | None
-    anytime: Interval | None
     shares: dict[str, float]
     windows: tuple[Window, ...]
     kept: GuardrailsKept | None = None
@@ -79,6 +78,7 @@ class LogSummary:
     guardrails: tuple[Standing, ...] = ()
     unseen_share: float = 0.0
     warnings: tuple[str, ...] = ()
+    anytime: Interval | None = None
 
     @property
     def answer_rate(self) -> float | None:
@@ -178,7 +178,6 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         whole.n_used,
         whole.mean,
         whole.interval,
-        whole.anytime,
         _shares(total),
         tuple(windows),
         kept,
@@ -188,6 +187,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         () if problem is None else tuple(standings(problem, kept or keeping.kept())),
         whole.unseen_share,
         whole.warnings,
+        whole.anytime,
     )
 
 
