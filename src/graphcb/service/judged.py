@@ -35,11 +35,11 @@ class Judge:
     `actions`, unless there are many. Intervals of the actions hold for all of them together. A
     round that does not offer an action could not have revealed it. Intervals are of the losses
     as they were when decisions were settled, means of those that took their place. A decision
-    stands for those of the same action that do not count, as `answers` says; unless they are
-    missing about as often for every action, intervals are no narrower than the range.
+    stands for those of the same action that do not count, as `answers` says if some do not;
+    unless they are missing about as often for every action, intervals are as wide as the range.
     """
 
-    def __init__(self, actions: Sequence[str], answers: Answers) -> None:
+    def __init__(self, actions: Sequence[str], answers: Answers | None = None) -> None:
         self._answers = answers
         self.actions = tuple(actions) if len(actions) <= MOST_NAMES else ()
         self._place = {name: place for place, name in enumerate(self.actions)}
@@ -105,14 +105,17 @@ class Judge:
 
     def _means(self) -> Floats:
         """Of each row; NaN where something could not be seen."""
-        below, above, unseen = np.tensordot(self._answers.stands_for, self._sums, axes=1)
+        answers = self._answers
+        stands_for = np.ones(MOST_GROUPS + 1) if answers is None else answers.stands_for
+        below, above, unseen = np.tensordot(stands_for, self._sums, axes=1)
         return np.where(unseen > 0.0, np.nan, normalised_mean(below, above))
 
     def _unseen(self, row: int) -> float:
         return float(self._sums[:, 2, row].sum() / max(self.n, 1))
 
     def _held(self, ends: Floats) -> Floats:
-        return ends if self._answers.are_alike else np.array([0.0, 1.0])
+        answers = self._answers
+        return ends if answers is None or answers.are_alike else np.array([0.0, 1.0])
 
     def _terms(self, settled: Sequence[Settled], guesses: Sequence[Floats]) -> Terms:
         """The terms of all rows, (rows, decisions) each."""
