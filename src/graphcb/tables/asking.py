@@ -9,10 +9,11 @@ import numpy as np
 from graphcb.checks import listed
 from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
+from graphcb.tables.choosing import matching, read_target
 from graphcb.tables.columns import as_name
 from graphcb.tables.rows import Columns
 from graphcb.tables.source import Table
-from graphcb.tables.targets import Probabilities, Target, Uniform, matching, read_target
+from graphcb.tables.targets import Probabilities, Target, Uniform
 
 Choice = str | Mapping[Any, str]
 
@@ -154,7 +155,8 @@ def _by_action(
 def _actions(
     given: Iterable[Any] | None, of_actions: Mapping[str, str], shown: Mapping[str, str]
 ) -> tuple[str, ...]:
-    names = tuple(map(as_name, given or ())) or tuple(of_actions) or tuple(shown)
+    names = () if given is None else tuple(map(as_name, given))
+    names = names or tuple(of_actions) or tuple(shown)
     if len(set(names)) < len(names):
         raise ValueError(f"`actions` must be distinct, got {listed(names)}")
     if of_actions and set(of_actions) != set(names):

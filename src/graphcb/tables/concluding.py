@@ -1,21 +1,22 @@
 """From sums over a table to estimates of its targets, and what these rest on."""
 
+import math
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from graphcb.checks import listed
-from graphcb.estimates.comparing import difference
+from graphcb.estimates.comparing import Apart, difference
 from graphcb.estimates.estimate import Asked, Estimate, Found
-from graphcb.estimates.estimators import best_of, estimates
+from graphcb.estimates.estimators import best_of, estimates, normal_around
 from graphcb.estimates.moments import Moments
 from graphcb.tables.asking import Question
-from graphcb.tables.result import Judged, TableEvaluation, judged_of
+from graphcb.tables.result import Judged, TableEvaluation, judged_of, plural
 from graphcb.tables.surveying import Work
 from graphcb.tables.tally import TOGETHER, Tally
 from graphcb.tables.targets import ONE
-from graphcb.tables.weighing import Weighing
+from graphcb.tables.weighing import EXPECTED_ONE, Weighing
 
 Unseen = Literal["refuse", "bound"]
 
@@ -30,10 +31,13 @@ def conclude(
         raise ValueError(f"{work.table.name}: must have rows with a {question.unit}, got none in "
                          f"{tally.n:,} rows")  # fmt: skip
     span, rests_on = _span_of(tally, asked, question)
-    asked = asked._replace(value_range=span)
+    expected = None
+    if question.columns.probabilities:
+        expected = [one / EXPECTED_ONE for one in tally.expected]
+    asked = asked._replace(value_range=span, expected=expected)
     rests_on += _rests_on(work, tally, weighing)
     shares = [_unseen_share(work, tally, number, unseen) for number in range(tally.n_targets)]
-    calculated = weighing.are_known
+    apart = asked._replace(expected=None)  # which is that of all slots together
     slots = {} if list(tally.moments) == [TOGETHER] else tally.moments
     calibration = None if weighing.propensities is None else weighing.propensities.calibration
     return TableEvaluation(
@@ -42,9 +46,9 @@ def conclude(
         tally.n - came if not question.columns.reveals else 0,
         span,
         asked.confidence,
-        _judge(work, tally.together(), _robust(tally, None), asked, shares, known=calculated),
+        _judge(work, tally.together(), _robust(tally, None), asked, shares, weighing),
         {
-            slot: _judge(work, slots[slot], _robust(tally, slot), asked, shares, known=calculated)
+            slot: _judge(work, slots[slot], _robust(tally, slot), apart, shares, weighing)
             for slot in sorted(slots)
         },
         {name: played for name, (played, _) in sorted(tally.counts.items())},
@@ -59,42 +63,62 @@ def _judge(
     robust: Moments | None,
     asked: Asked,
     shares: list[float],
-    *,
-    known: bool,
+    weighing: Weighing,
 ) -> tuple[Judged, ...]:
-    found = [_trusted(one, known=known) for one in estimates(moments, asked)]
+    found = [_trusted(one, weighing) for one in estimates(moments, asked)]
     if robust is not None:
-        around = estimates(robust, asked)
-        found = [_with_robust(one, two) for one, two in zip(found, around, strict=True)]
+        found = [_with_robust(one, robust, number, asked) for number, one in enumerate(found)]
     judged = []
     for number, (target, one) in enumerate(zip(work.question.targets, found, strict=True)):
         gain = None
         if number and shares[0] == 0.0 and shares[number] == 0.0:
-            gain = difference(moments, found, number, 0, asked)
-            if gain is not None and not known:
-                gain = replace(gain, anytime=None)
-        judged.append(judged_of(target.name, one, shares[number], gain))
+            gain = _gain(moments, found, number, asked, weighing)
+        span = asked.value_range or (0.0, 1.0)
+        known = weighing.are_known
+        judged.append(judged_of(target.name, one, shares[number], gain, span, known))
     return tuple(judged)
 
 
-def _trusted(found: Found, *, known: bool) -> Found:
+def _trusted(found: Found, weighing: Weighing) -> Found:
     """Without the intervals that leave no room for the error of estimated weights."""
-    if known:
+    if weighing.are_known:
         return found
-    kept = {
-        name: replace(one, anytime=None, bernstein=None) for name, one in found.estimates.items()
-    }
-    return replace(found, estimates=kept)
+    kept = {name: _normal_only(one, weighing) for name, one in found.estimates.items()}
+    return replace(found, estimates=kept, best=best_of(kept))
 
 
-def _with_robust(found: Found, around: Found) -> Found:
+def _normal_only(one: Estimate, weighing: Weighing) -> Estimate:
+    """Where estimated probabilities fail on rows that were held out, no interval would hold."""
+    check = None if weighing.propensities is None else weighing.propensities.calibration
+    normal = None if check is not None and check.fails else one.normal
+    return one._replace(anytime=None, bernstein=None, normal=normal)
+
+
+def _gain(
+    moments: Moments, found: list[Found], number: int, asked: Asked, weighing: Weighing
+) -> Estimate | None:
+    """By how much the mean of a target is larger than that of the first one."""
+    how = None
+    if weighing.graph is not None:  # weights of what several actions show do not say how often
+        size = min(found[place].weights.effective_size for place in (0, number))
+        how = Apart(1.0, size)
+    gain = difference(moments, number, 0, asked, how)
+    if gain is None or weighing.are_known:
+        return gain
+    return _normal_only(gain, weighing)
+
+
+def _with_robust(found: Found, robust: Moments, number: int, asked: Asked) -> Found:
     """With the doubly robust estimate, the mean of terms of weight 1."""
-    if not found.estimates or not around.estimates:
+    n, sums = robust.n, robust.of(number)
+    if not found.estimates or n < 2:
         return found
-    mean = around.estimates["ips"]
-    normal = mean.normal if found.why in (None, "equal") else None
-    robust = Estimate(mean.value, mean.standard_error, normal, None)
-    every = {**found.estimates, "doubly robust": robust}
+    mean = float(sums.x.sum()) / n
+    error = math.sqrt(max(0.0, float(sums.xx.sum()) - n * mean * mean) / (n * (n - 1)))
+    normal = None
+    if found.why is None and any(one.normal for one in found.estimates.values()):
+        normal = normal_around(mean, error, found.weights.effective_size, asked)
+    every = {**found.estimates, "doubly robust": Estimate(mean, error, normal, None)}
     return replace(found, estimates=every, best=best_of(every))
 
 
@@ -114,8 +138,8 @@ def _span_of(
     low, high = tally.low, tally.high
     if low == high:
         raise ValueError(
-            f"`value_range` must be given: all {question.unit}s in the table are {low:g}, so that "
-            "it does not show how far they may go"
+            f"`value_range` must be given: all {plural(question.unit)} in the table are {low:g}, so "
+            "that it does not show how far they may go"
         )
     name = question.columns.value or "values"
     text = (f"the range is what the column {name!r} spans, {low:g} to {high:g}: intervals hold "
@@ -144,8 +168,8 @@ def _rests_on(work: Work, tally: Tally, weighing: Weighing) -> list[str]:
             )
             found += check.warnings()
     if weighing.shares is not None:
-        found.append(f"{question.unit}s are missing in some rows: estimates take for granted that "
-                     "whether one is missing depends on the action alone")  # fmt: skip
+        found.append(f"{plural(question.unit)} are missing in some rows: estimates take for "
+                     "granted that whether one is missing depends on the action alone")  # fmt: skip
     if question.lists_actions and not work.named_actions:
         found.append(f"the actions are those that the table shows, {len(tally.counts):,} of them")
     return found

@@ -11,12 +11,12 @@ from graphcb.estimates.estimate import Asked
 from graphcb.estimates.intervals import check_confidence
 from graphcb.experiments.sweep import Engine
 from graphcb.tables.asking import Choice, Question, ask
+from graphcb.tables.choosing import RowFunction
 from graphcb.tables.concluding import Unseen, conclude
 from graphcb.tables.passes import Progress, Running
 from graphcb.tables.result import TableEvaluation
 from graphcb.tables.source import open_table
 from graphcb.tables.surveying import Work
-from graphcb.tables.targets import RowFunction
 
 
 def evaluate_table(
@@ -106,6 +106,7 @@ def evaluate_table(
 
 
 def _check_resumable(question: Question) -> None:
-    if any(isinstance(one, RowFunction) for one in question.targets):
+    if any(isinstance(one, RowFunction) and not one.name.endswith(".npz")
+           for one in question.targets):  # fmt: skip
         raise ValueError("`resume` must not be given with a function as `policy`: nobody can say "
                          "whether it is the same one")  # fmt: skip

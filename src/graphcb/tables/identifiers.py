@@ -67,7 +67,7 @@ def _name_rows(
                 name = as_name(batch.column(column)[row].as_py())
                 if name in earlier:
                     where, first = earlier[name]
-                    file = f" of {where.path}" if where.path and where.path != place.path else ""
-                    place.wrong(row, column, f"must be there once, got {name!r} again, which is "
-                                             f"in row {where.first + first + 1:,}{file}")  # fmt: skip
+                    file = f" of {where.path}" if where.path != place.path else ""
+                    there = f"row {where.first + first + 1:,}{file}"
+                    place.wrong(row, column, f"must be there once, got {name!r} as in {there}")
                 earlier[name] = place, row

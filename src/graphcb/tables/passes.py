@@ -72,7 +72,8 @@ class Pass:
             tally.count(rows)
             if sample is not None:
                 part = batch.select(list(self.sampled))
-                found = row_hashes(batch, self.sampled, place)
+                names = self.columns.action, self.columns.slot
+                found = row_hashes(batch, self.sampled, place, names)
                 sample.add(found, np.ones(rows.n, dtype=np.int64), part)
             if self.weighing is not None:
                 self._weigh(rows, tally)

@@ -1,7 +1,6 @@
 """What a table says about policies: their estimates, and what these rest on."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from graphcb.estimates.estimate import Estimate, Found
@@ -69,7 +68,8 @@ class TableEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        plain = asdict(self)
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain["value_range"], plain["rests_on"] = list(self.value_range), list(self.rests_on)
         plain["calibration"] = None if self.calibration is None else self.calibration._asdict()
         plain["policies"] = [_as_dict(one) for one in self.policies]
         plain["slots"] = {slot: list(map(_as_dict, some)) for slot, some in self.slots.items()}
@@ -88,10 +88,10 @@ class TableEvaluation:
         found = [tuple(head)]
         for slot, some in {"all": self.policies, **self.slots}.items():
             for judged in some:
-                for cells in _cells(judged, every=every):
+                for number, cells in enumerate(_cells(judged, every=every)):
                     row = [*([slot] if has_slots else []), *cells]
                     if several:
-                        row.append(_gain(judged.difference))
+                        row.append(_gain(judged.difference) if number == 0 else "")
                     found.append(tuple(row))
         return found
 
@@ -99,7 +99,8 @@ class TableEvaluation:
         """What must be said beside the table."""
         missing = f", {self.n_missing:,} of them without a {self.unit}" if self.n_missing else ""
         low, high = self.value_range
-        found = [f"{self.n_rows:,} rows{missing}; {self.unit}s between {low:g} and {high:g}"]
+        units = plural(self.unit)
+        found = [f"{self.n_rows:,} rows{missing}; {units} between {low:g} and {high:g}"]
         found += self.rests_on
         for judged in self.policies:
             if judged.unseen_share > 0.0:
@@ -128,32 +129,39 @@ class TableEvaluation:
         return f"<table><tr>{names}</tr>{body}</table>{notes}"
 
 
+def plural(unit: str) -> str:
+    """Losses or rewards."""
+    return "losses" if unit == "loss" else f"{unit}s"
+
+
 def judged_of(
     policy: str,
     found: Found,
     unseen_share: float,
     difference: Estimate | None,
-    more: Sequence[str] = (),
+    value_range: tuple[float, float],
+    are_known: bool,
 ) -> Judged:
     """From what the sums say; estimates are withheld where something could not be seen."""
-    bounds = None
-    estimates, best = found.estimates, found.best
-    if unseen_share > 0.0 and estimates:
-        of_all = next(iter(estimates.values()))
-        bounds = of_all.bernstein or of_all.anytime
+    weights, bounds = found.weights, None
+    estimates, best, warnings = found.estimates, found.best, found.warnings
     if unseen_share > 0.0:
-        estimates, best = {}, None
-    weights = found.weights
+        # Its terms count what was not seen at both ends of the range.
+        if are_known:
+            bounds = Interval(*value_range)
+        if are_known and estimates:
+            of_all = next(iter(estimates.values()))
+            bounds = of_all.bernstein or of_all.anytime
+        estimates, best, warnings = {}, None, ()
     return Judged(policy, estimates, best, weights.effective_size, weights.largest,
-                  weights.top_share, unseen_share, bounds, difference,
-                  (*found.warnings, *more) if unseen_share == 0.0 else tuple(more))  # fmt: skip
+                  weights.top_share, unseen_share, bounds, difference, warnings)  # fmt: skip
 
 
 def _cells(judged: Judged, *, every: bool) -> list[tuple[str, ...]]:
     if judged.best is None:
         return [(judged.policy, "not known", "-", "-", "-", "-")]
     names = list(judged.estimates) if every else [judged.best]
-    found = []
+    found: list[tuple[str, ...]] = []
     for name in names:
         one = judged.estimates[name]
         shown = f"{name} (best)" if every and name == judged.best else name
@@ -178,10 +186,18 @@ def _bounds(bounds: Interval | None) -> str:
 
 
 def _as_dict(judged: Judged) -> dict[str, Any]:
-    plain = asdict(judged)
-    for one in (*plain["estimates"].values(), plain["difference"] or {}):
-        for kind in ("normal", "anytime", "bernstein"):
-            if one.get(kind) is not None:
-                one[kind] = list(one[kind])
+    plain = {one.name: getattr(judged, one.name) for one in fields(judged)}
+    plain["estimates"] = {name: _plain(one) for name, one in judged.estimates.items()}
+    plain["difference"] = _plain(judged.difference)
     plain["bounds"] = None if judged.bounds is None else list(judged.bounds)
+    plain["warnings"] = list(judged.warnings)
     return plain
+
+
+def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {
+        name: list(part) if isinstance(part, Interval) else part
+        for name, part in estimate._asdict().items()
+    }

@@ -68,6 +68,7 @@ class Rows(NamedTuple):
     it has to be estimated; `shares` are those of all actions in `sets`, where these are known.
     `values` has the losses or rewards, 0 where `seen` is false; `seen` is None if all are there.
     `revealed` (n, K) has those of all actions, NaN where not seen, in tables that show several.
+    `memo` is for what targets have found out about these rows.
     """
 
     place: Place
@@ -80,6 +81,7 @@ class Rows(NamedTuple):
     values: Floats
     seen: Flags | None
     revealed: Floats | None
+    memo: dict[str, Any]
 
     @property
     def n(self) -> int:
@@ -133,7 +135,7 @@ class Columns(NamedTuple):
         revealed = self._revealed(batch, place)
         values, seen = self._values(batch, place, codes, revealed)
         return Rows(place, batch, vocabulary, codes, sets, probability, shares, values, seen,
-                    revealed)  # fmt: skip
+                    revealed, {})  # fmt: skip
 
     def _values(
         self, batch: Any, place: Place, codes: Codes, revealed: Floats | None

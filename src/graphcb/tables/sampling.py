@@ -16,6 +16,7 @@ from graphcb.tables.columns import Place, Vocabulary, as_floats, codes_of
 
 Hashes = NDArray[np.uint64]
 AT_MOST = 100_000
+LARGEST_EXACT = 1 << 53  # whole numbers beyond are not all floats
 
 
 class Sample:
@@ -45,8 +46,8 @@ class Sample:
         kept, first, place = np.unique(both, return_index=True, return_inverse=True)
         times = np.zeros(kept.size, dtype=np.int64)
         np.add.at(times, place, np.concatenate([self.counts, counts]))
-        kept, first, times = (part[: self.at_most] for part in (kept, first, times))
-        self.hashes, self.counts, self.table = kept, times, whole.take(first)
+        self.hashes, self.counts = kept[: self.at_most], times[: self.at_most]
+        self.table = whole.take(first[: self.at_most])
 
     def merge(self, other: "Sample") -> None:
         """Add the sample of other rows."""
@@ -76,29 +77,46 @@ def _as_mask(mask: Any) -> Any:
     return pa.array(mask)
 
 
-def row_hashes(batch: Any, columns: Sequence[str], place: Place) -> Hashes:
-    """A hash of what each row holds in these columns."""
+def row_hashes(
+    batch: Any, columns: Sequence[str], place: Place, words: Sequence[str | None] = ()
+) -> Hashes:
+    """A hash of what each row holds in these columns; those in `words` hold names, not numbers.
+
+    It does not depend on how a file stores numbers: 1 and 1.0 have the same hash.
+    """
     hashes = np.full(batch.num_rows, 0x9E3779B97F4A7C15, dtype=np.uint64)
     for column in columns:
-        _mix(hashes, _bits(batch.column(column), column, place))
+        _mix(hashes, _bits(batch.column(column), column, place, column in words))
     return hashes
 
 
-def _bits(array: Any, column: str, place: Place) -> Hashes:
+def _bits(array: Any, column: str, place: Place, has_words: bool) -> Hashes:
     import pyarrow as pa
 
     kind = array.type
-    if pa.types.is_integer(kind) and not array.null_count:
-        return np.ascontiguousarray(array.to_numpy(zero_copy_only=False).astype(np.int64)).view(
-            np.uint64
-        )
-    if pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        return np.ascontiguousarray(as_floats(array, column, place) + 0.0).view(np.uint64)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+    if pa.types.is_list(kind) or pa.types.is_struct(kind) or pa.types.is_temporal(kind):
+        return np.array([text_hash(str(value)) for value in array.to_pylist()], dtype=np.uint64)
+    if has_words or not (_is_number(kind) or pa.types.is_null(kind)):
         words = Vocabulary()
         codes = codes_of(array, words)
         return np.array([*map(text_hash, words.names), 0], dtype=np.uint64)[codes]
-    return np.array([text_hash(str(value)) for value in array.to_pylist()], dtype=np.uint64)
+    bits = np.ascontiguousarray(as_floats(array, column, place) + 0.0).view(np.uint64)
+    if pa.types.is_integer(kind) and not array.null_count:
+        whole = array.to_numpy(zero_copy_only=False).astype(np.int64)
+        large = (whole > LARGEST_EXACT) | (whole < -LARGEST_EXACT)
+        bits = np.where(large, whole.view(np.uint64), bits)
+    return bits
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(
+        pa.types.is_floating(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_decimal(kind)
+    )
 
 
 def text_hash(text: str) -> int:

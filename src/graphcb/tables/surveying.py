@@ -8,14 +8,15 @@ import numpy as np
 
 from graphcb.estimates.terms import Floats
 from graphcb.tables.asking import Question
+from graphcb.tables.choosing import RowFunction
 from graphcb.tables.columns import as_floats
 from graphcb.tables.design import NO_PLACE, design_of, usable_features
-from graphcb.tables.models import Fitting, Outcomes, Propensities
+from graphcb.tables.fitting import Fitting
+from graphcb.tables.models import Outcomes, Propensities
 from graphcb.tables.passes import Pass, Running, run_pass
 from graphcb.tables.sampling import Sample
 from graphcb.tables.source import Table
 from graphcb.tables.tally import Tally
-from graphcb.tables.targets import RowFunction
 from graphcb.tables.weighing import Weighing
 
 
@@ -99,7 +100,8 @@ class Work:
         design = design_of(sample.table, counts, dict.fromkeys((*slot, *features)), types)
         self.features = sampled
         names = columns.actions or tuple(sorted(tally.counts))
-        fitting = Fitting(sample, design, names, columns.action, sampled)
+        words = columns.action, columns.slot
+        fitting = Fitting(sample, design, names, columns.action, sampled, words)
         propensities = outcomes = None
         if estimated:
             played = {name: count for name, (count, _) in tally.counts.items()}

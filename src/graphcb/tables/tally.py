@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ class Tally:
 
     `counts` has, for each action, how often it was played and how often its value came; `plays`,
     for each target, how often it plays each action and `unseen` what could not have been seen,
-    in units of 1 / ONE. `seen` (K, K) counts, by what was played, which values a row shows.
+    in units of 1 / ONE; `expected` is as in `Weighed`. `seen` (K, K) counts, by what was played,
+    which values a row shows.
     """
 
     def __init__(self, n_targets: int, n_revealed: int = 0) -> None:
@@ -30,7 +31,7 @@ class Tally:
         self.robust: dict[str, Moments] = {}
         self.counts: dict[str, list[int]] = {}
         self.plays: list[dict[str, int]] = [{} for _ in range(n_targets)]
-        self.unseen = [0] * n_targets
+        self.unseen, self.expected = [0] * n_targets, [0] * n_targets
         self.seen: NDArray[np.int64] = np.zeros((n_revealed, n_revealed), dtype=np.int64)
         self.low, self.high, self.is_binary = np.inf, -np.inf, True
 
@@ -60,7 +61,8 @@ class Tally:
             if weighed.robust is not None:
                 ones = np.ones(weighed.robust.shape)
                 self._add(self.robust, slot, ones, weighed.robust, mask)
-        self.unseen = [old + new for old, new in zip(self.unseen, weighed.unseen, strict=True)]
+        self.unseen = _sums(self.unseen, weighed.unseen)
+        self.expected = _sums(self.expected, weighed.expected)
 
     def merge(self, other: "Tally") -> None:
         """Add what another pass over other rows has found."""
@@ -75,7 +77,8 @@ class Tally:
         for one, two in zip(self.plays, other.plays, strict=True):
             for name, share in two.items():
                 one[name] = one.get(name, 0) + share
-        self.unseen = [one + two for one, two in zip(self.unseen, other.unseen, strict=True)]
+        self.unseen = _sums(self.unseen, other.unseen)
+        self.expected = _sums(self.expected, other.expected)
         self.seen = self.seen + other.seen
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.is_binary = self.is_binary and other.is_binary
@@ -95,6 +98,7 @@ class Tally:
             "counts": self.counts,
             "plays": self.plays,
             "unseen": self.unseen,
+            "expected": self.expected,
             "range": [self.low, self.high] if self.low <= self.high else None,
             "is_binary": self.is_binary,
             "moments": list(self.moments),
@@ -116,7 +120,8 @@ class Tally:
             plain = json.loads(str(arrays["json"]))
             tally = cls(plain["n_targets"])
             tally.n, tally.counts, tally.plays = plain["n"], plain["counts"], plain["plays"]
-            tally.unseen, tally.is_binary = plain["unseen"], plain["is_binary"]
+            tally.unseen, tally.expected = plain["unseen"], plain["expected"]
+            tally.is_binary = plain["is_binary"]
             tally.low, tally.high = plain["range"] or (np.inf, -np.inf)
             tally.seen = arrays["seen"]
             for kind in ("moments", "robust"):
@@ -142,3 +147,7 @@ class Tally:
             self.high = max(self.high, float(values.max()))
             if self.is_binary:
                 self.is_binary = bool(((values == 0.0) | (values == 1.0)).all())
+
+
+def _sums(one: Sequence[int], two: Sequence[int]) -> list[int]:
+    return [first + second for first, second in zip(one, two, strict=True)]

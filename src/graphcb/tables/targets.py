@@ -1,22 +1,15 @@
 """Target policies of a table: what each would have played in its rows."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Floats
-from graphcb.tables.columns import Codes, as_floats, as_name, names_of
+from graphcb.tables.columns import Codes, as_floats, names_of
 from graphcb.tables.rows import Rows, Sets, check_distributions
 
-FORMS = (
-    "uniform, logged, constant:ACTION, the name of a column that holds an action per row, of a "
-    "column of lists of probabilities, a pattern of columns of probabilities such as 'p_*', "
-    "MODEL.npz, or greedy:MODEL.npz"
-)
 ONE = 1 << 40  # shares are added as whole numbers of 1 / ONE, in any order
 
 
@@ -55,7 +48,7 @@ class Constant:
 
     def chosen(self, rows: Rows) -> Floats:
         """1 where the action was played."""
-        return (rows.codes == rows.vocabulary.code(self.action)).astype(np.float64)
+        return np.asarray(rows.codes == rows.vocabulary.code(self.action), dtype=np.float64)
 
     def whole(self, rows: Rows, sets: Sets) -> Floats | None:
         """1 at the action."""
@@ -80,7 +73,7 @@ class ActionColumn:
 
     def chosen(self, rows: Rows) -> Floats:
         """1 where the action of the column was played."""
-        return (self._codes(rows) == rows.codes).astype(np.float64)
+        return np.asarray(self._codes(rows) == rows.codes, dtype=np.float64)
 
     def whole(self, rows: Rows, sets: Sets) -> Floats | None:
         """1 at the action."""
@@ -91,8 +84,11 @@ class ActionColumn:
         counts = np.bincount(self._codes(rows))
         return {rows.vocabulary.names[k]: int(counts[k]) * ONE for k in np.flatnonzero(counts)}
 
-    def _codes(self, rows: Rows) -> Any:
-        return names_of(rows.batch, self.name, rows.vocabulary, rows.place)
+    def _codes(self, rows: Rows) -> Codes:
+        if self.name not in rows.memo:
+            found = names_of(rows.batch, self.name, rows.vocabulary, rows.place)
+            rows.memo[self.name] = found
+        return np.asarray(rows.memo[self.name])
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ class Uniform:
 
     def chosen(self, rows: Rows) -> Floats:
         """One part in the number of actions."""
-        return 1.0 / _listed(rows).sizes
+        return 1.0 / listed_actions(rows).sizes
 
     def whole(self, rows: Rows, sets: Sets) -> Floats | None:
         """The same for each."""
@@ -112,8 +108,8 @@ class Uniform:
 
     def plays(self, rows: Rows) -> dict[str, int]:
         """Of each row, the same share for each of its actions."""
-        sets = _listed(rows)
-        return _masses(rows, sets, np.repeat(1.0 / sets.sizes, sets.sizes))
+        sets = listed_actions(rows)
+        return masses(rows, sets, np.repeat(1.0 / sets.sizes, sets.sizes))
 
 
 @dataclass(frozen=True)
@@ -157,16 +153,16 @@ class Probabilities:
         """As in the table."""
         mine = self._sets(rows)
         shares = self._shares(rows, mine)
-        return shares if mine is sets else _moved(mine, shares, rows, sets, self.name)
+        return shares if mine is sets else moved(mine, shares, rows, sets, self.name)
 
     def plays(self, rows: Rows) -> dict[str, int]:
         """Sums of the probabilities."""
         sets = self._sets(rows)
-        return _masses(rows, sets, self._shares(rows, sets))
+        return masses(rows, sets, self._shares(rows, sets))
 
     def _sets(self, rows: Rows) -> Sets:
         if not self.actions:
-            return _listed(rows)
+            return listed_actions(rows)
         codes = np.array([rows.vocabulary.code(name) for name in self.actions], dtype=np.int64)
         return Sets.same(codes, rows.n)
 
@@ -186,69 +182,7 @@ class Probabilities:
         return shares
 
 
-@dataclass(frozen=True)
-class RowFunction:
-    """A function of a row, a dict of its columns: a name, a dict of probabilities, or an array."""
-
-    function: Callable[[dict[str, Any]], Any]
-    columns: tuple[str, ...]
-    name: str
-
-    def chosen(self, rows: Rows) -> Floats:
-        """By one call per row."""
-        names = rows.vocabulary.names
-        said = self._said(rows)
-        return np.array([one.get(names[code], 0.0) for one, code in zip(said, rows.codes.tolist(),
-                                                                        strict=True)])  # fmt: skip
-
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
-        """By one call per row."""
-        mine, shares = self._ragged(rows)
-        return _moved(mine, shares, rows, sets, self.name)
-
-    def plays(self, rows: Rows) -> dict[str, int]:
-        """Sums of the probabilities."""
-        return _masses(rows, *self._ragged(rows))
-
-    def _ragged(self, rows: Rows) -> tuple[Sets, Floats]:
-        said = self._said(rows)
-        ends = np.cumsum([0, *map(len, said)], dtype=np.int64)
-        codes = np.array([rows.vocabulary.code(name) for one in said for name in one], np.int64)
-        return Sets(ends, codes), np.array([p for one in said for p in one.values()], np.float64)
-
-    def _said(self, rows: Rows) -> list[dict[str, float]]:
-        found = []
-        for row, values in enumerate(rows.batch.select(list(self.columns)).to_pylist()):
-            found.append(self._as_dict(self.function(values), rows, row))
-        return found
-
-    def _as_dict(self, answer: Any, rows: Rows, row: int) -> dict[str, float]:
-        if isinstance(answer, Mapping):
-            found = {as_name(name): float(share) for name, share in answer.items()}
-        elif isinstance(answer, list | tuple | np.ndarray) and np.ndim(answer) == 1:
-            if rows.sets is None:
-                raise ValueError(
-                    "`policy` must return a name or a dict of probabilities, got an array: give "
-                    "`actions`, the names of the actions in its order"
-                )
-            first, last = rows.sets.ends[row : row + 2]
-            names = [rows.vocabulary.names[code] for code in rows.sets.codes[first:last]]
-            if len(names) != len(answer):
-                rows.place.wrong(row, self.name, f"must return {len(names)} probabilities, one "
-                                                 f"for each action, got {len(answer)}")  # fmt: skip
-            found = dict(zip(names, map(float, answer), strict=True))
-        elif answer is None or isinstance(answer, bool):
-            rows.place.wrong(row, self.name, "must return a name, a dict of probabilities or an "
-                                             f"array, got {answer!r}")  # fmt: skip
-        else:
-            return {as_name(answer): 1.0}
-        shares = np.array(list(found.values()))
-        check_distributions(shares, np.array([0, shares.size]), self.name,
-                            rows.place._replace(first=rows.place.first + row))  # fmt: skip
-        return found
-
-
-def _listed(rows: Rows) -> Sets:
+def listed_actions(rows: Rows) -> Sets:
     if rows.sets is None:
         raise ValueError("`actions` must be given: the names of all actions, in the order of lists")
     return rows.sets
@@ -265,7 +199,7 @@ def _one_hot(codes: Any, column: str, rows: Rows, sets: Sets) -> Floats:
     return shares
 
 
-def _moved(mine: Sets, shares: Floats, rows: Rows, sets: Sets, column: str) -> Floats:
+def moved(mine: Sets, shares: Floats, rows: Rows, sets: Sets, column: str) -> Floats:
     """Probabilities as other sets list their actions."""
     moved, wrong = _move(mine.ends, mine.codes, shares, sets.ends, sets.codes)
     if wrong >= 0:
@@ -294,49 +228,7 @@ def _move(
     return moved, -1
 
 
-def _masses(rows: Rows, sets: Sets, shares: Floats) -> dict[str, int]:
+def masses(rows: Rows, sets: Sets, shares: Floats) -> dict[str, int]:
     """Sums of shares by name."""
     names = rows.vocabulary.names
     return {names[code]: total for code, total in sets.totals(shares, ONE).items() if total}
-
-
-def read_target(policy: Any, types: Mapping[str, Any], features: tuple[str, ...]) -> Target:
-    """A target from what a user gives: a text, or a function of a row."""
-    if callable(policy):
-        name = getattr(policy, "__name__", type(policy).__name__)
-        return RowFunction(policy, features, "policy" if name == "<lambda>" else name)
-    if not isinstance(policy, str):
-        raise TypeError(f"`policy` must be a text or a function of a row, got {policy!r}")
-    kind, colon, rest = policy.partition(":")
-    if policy in types:
-        import pyarrow as pa
-
-        lists = pa.types.is_list(types[policy]) or pa.types.is_large_list(types[policy])
-        return Probabilities(policy, (policy,)) if lists else ActionColumn(policy)
-    if policy in ("uniform", "logged"):
-        return Uniform() if policy == "uniform" else Logged()
-    if kind == "constant" and colon and rest:
-        return Constant(rest)
-    if policy.endswith(".npz"):
-        from graphcb.tables.learned import read_learned
-
-        return read_learned(Path(rest if kind == "greedy" else policy), policy, types)
-    if columns := matching(policy, types):
-        return Probabilities(policy, tuple(columns.values()), tuple(columns))
-    from difflib import get_close_matches
-
-    close = get_close_matches(policy, [*types, "uniform", "logged"], n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"`policy` must be {FORMS}; got {policy!r}{meant}")
-
-
-def matching(pattern: str, columns: Mapping[str, Any]) -> dict[str, str]:
-    """Columns that fit a pattern with one star, by what stands in the place of the star."""
-    if pattern.count("*") != 1:
-        return {}
-    head, _, tail = pattern.partition("*")
-    return {
-        name[len(head) : len(name) - len(tail)]: name
-        for name in columns
-        if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
-    }

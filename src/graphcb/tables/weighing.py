@@ -23,17 +23,21 @@ from graphcb.tables.models import Outcomes, Propensities
 from graphcb.tables.rows import Rows, Sets
 from graphcb.tables.targets import ONE, Target
 
+EXPECTED_ONE = 1 << 20
+
 
 class Weighed(NamedTuple):
     """Weights and terms (n_targets, n); `robust` has terms around a prediction, of weight 1.
 
-    `unseen` is, for each target, its play on what could not have been seen, in units of 1 / ONE.
+    `unseen` is, for each target, its play on what could not have been seen, in units of 1 / ONE;
+    `expected` the sum of squared weights that was to be expected, in units of 1 / EXPECTED_ONE.
     """
 
     weights: Floats
     terms: Floats
     robust: Floats | None
     unseen: tuple[int, ...]
+    expected: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Weighing:
         if self.propensities is not None:
             rows = self.propensities.applied(rows)
         found = [self._of(target, rows) for target in self.targets]
-        weights, terms, unseen = zip(*found, strict=True)
+        weights, terms, unseen, expected = zip(*found, strict=True)
         robust = None
         if self.outcomes is not None:
             sets, predicted = self.outcomes.predict(rows)
@@ -66,15 +70,15 @@ class Weighing:
                 self._robust(pi, w, x, rows, sets, predicted)
                 for pi, w, x in zip(whole, weights, terms, strict=True)
             ])  # fmt: skip
-        return Weighed(np.stack(weights), np.stack(terms), robust, tuple(unseen))
+        return Weighed(np.stack(weights), np.stack(terms), robust, unseen, expected)
 
-    def _of(self, target: Target, rows: Rows) -> tuple[Floats, Floats, int]:
+    def _of(self, target: Target, rows: Rows) -> tuple[Floats, Floats, int, int]:
         whole = None if rows.shares is None or rows.sets is None else target.whole(rows, rows.sets)
         if rows.revealed is not None and whole is not None and self.graph is not None:
             n_actions = rows.revealed.shape[1]
             pi, p = whole.reshape(-1, n_actions), rows.shares.reshape(-1, n_actions)  # type: ignore[union-attr]
-            weights, terms, unseen = _by_graph(pi, p, self.graph, rows.revealed)
-            return weights, terms, _in_units(unseen)
+            weights, terms, silent, squares = _by_graph(pi, p, self.graph, rows.revealed)
+            return weights, terms, _in_units(silent, ONE), _in_units(squares, EXPECTED_ONE)
         if rows.probability is None:
             raise TypeError("`rows` must have probabilities by now")
         seen = rows.probability
@@ -85,10 +89,12 @@ class Weighing:
             weights = target.chosen(rows) / seen
         if rows.seen is not None:
             weights = np.where(rows.seen, weights, 0.0)
-        unseen = 0
+        unseen = expected = 0
         if whole is not None and rows.shares is not None:
-            unseen = _in_units(whole[rows.shares <= 0.0])
-        return weights, weights * rows.values, unseen
+            could = rows.shares > 0.0
+            unseen = _in_units(whole[~could], ONE)
+            expected = _in_units(whole[could] ** 2 / rows.shares[could], EXPECTED_ONE)
+        return weights, weights * rows.values, unseen, expected
 
     def _robust(
         self,
@@ -101,20 +107,21 @@ class Weighing:
     ) -> Floats:
         """The predicted value, corrected by the weighted error of what was seen."""
         if whole is None:
-            return np.full(rows.n, np.nan)
+            return terms  # of the policy that the table is of, whose mean needs no model
         return _around(whole, predicted, sets.ends, sets.codes, rows.codes, weights, terms)
 
 
-def _in_units(shares: Floats) -> int:
-    return int(np.rint(shares * ONE).astype(np.int64).sum())
+def _in_units(shares: Floats, unit: int) -> int:
+    """A sum as a whole number, which is the same in any order."""
+    return int(np.rint(shares * unit).astype(np.int64).sum())
 
 
 @compiled
 def _by_graph(
     pi: Floats, p: Floats, graph: Floats, values: Floats
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     n, n_actions = pi.shape
-    weights, terms, unseen = np.zeros(n), np.zeros(n), np.zeros(n)
+    weights, terms, unseen, squares = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     for i in range(n):
         for j in range(n_actions):
             if pi[i, j] <= 0.0:
@@ -124,11 +131,13 @@ def _by_graph(
                 q += p[i, a] * graph[a, j]
             if q <= 0.0:
                 unseen[i] += pi[i, j]
-            elif not np.isnan(values[i, j]):
+                continue
+            squares[i] += pi[i, j] * pi[i, j] / q
+            if not np.isnan(values[i, j]):
                 weight = pi[i, j] / q
                 weights[i] += weight
                 terms[i] += weight * values[i, j]
-    return weights, terms, unseen
+    return weights, terms, unseen, squares
 
 
 @compiled
