@@ -138,8 +138,8 @@ def _span_of(
     low, high = tally.low, tally.high
     if low == high:
         raise ValueError(
-            f"`value_range` must be given: all {plural(question.unit)} in the table are {low:g}, so "
-            "that it does not show how far they may go"
+            f"`value_range` must be given: all {plural(question.unit)} in the table are {low:g}, "
+            "which does not show how far they may go"
         )
     name = question.columns.value or "values"
     text = (f"the range is what the column {name!r} spans, {low:g} to {high:g}: intervals hold "

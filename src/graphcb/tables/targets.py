@@ -183,6 +183,7 @@ class Probabilities:
 
 
 def listed_actions(rows: Rows) -> Sets:
+    """The actions of each row, which must be known."""
     if rows.sets is None:
         raise ValueError("`actions` must be given: the names of all actions, in the order of lists")
     return rows.sets

@@ -122,7 +122,9 @@ def _by_graph(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     n, n_actions = pi.shape
     weights, terms, unseen, squares = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    by_played = np.empty(n_actions)  # the weight of a row, by what is played in it
     for i in range(n):
+        by_played[:] = 0.0
         for j in range(n_actions):
             if pi[i, j] <= 0.0:
                 continue
@@ -132,11 +134,14 @@ def _by_graph(
             if q <= 0.0:
                 unseen[i] += pi[i, j]
                 continue
-            squares[i] += pi[i, j] * pi[i, j] / q
+            for a in range(n_actions):
+                by_played[a] += graph[a, j] * pi[i, j] / q
             if not np.isnan(values[i, j]):
                 weight = pi[i, j] / q
                 weights[i] += weight
                 terms[i] += weight * values[i, j]
+        for a in range(n_actions):
+            squares[i] += p[i, a] * by_played[a] * by_played[a]
     return weights, terms, unseen, squares
 
 
