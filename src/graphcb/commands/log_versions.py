@@ -64,7 +64,7 @@ def _row(version: "Version", end: int | None) -> tuple[str, ...]:
         datetime.fromtimestamp(version.made_at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
         f"{version.position + 1:,} to {'now' if end is None else f'{end:,}'}",
         about if len(about) <= 40 else f"{about[:37]}...",
-        version.note,
+        version.note or ("" if version.recorded is None else f"imported from {version.recorded.source}"),
     )
 
 
@@ -75,7 +75,7 @@ def _promote(options: argparse.Namespace) -> None:
     problem = Problem.read(options.problem)
     _check_exists(options.log)
     with Policy(options.log) as policy:
-        if policy.problem == problem:
+        if policy.problem == problem and policy.versions.last.recorded is None:
             raise ValueError(
                 f"{options.problem}: must differ from the problem that the log has, got the same"
             )
