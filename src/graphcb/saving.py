@@ -123,7 +123,7 @@ def from_bytes(
         )
     try:
         found = description.get("content")
-        if only is not None and (not isinstance(found, dict) or found.get("class") != only.__name__):
+        if only is not None and found.get("class") != only.__name__:
             return None
         if part is not None:
             found = found["attributes"].get(part)

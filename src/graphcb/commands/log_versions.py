@@ -56,7 +56,8 @@ def _versions(options: argparse.Namespace) -> None:
 
 
 def _row(version: "Version", end: int | None) -> tuple[str, ...]:
-    problem = version.problem
+    problem, recorded = version.problem, version.recorded
+    imported = "" if recorded is None else f"imported from {recorded.source}"
     actions = "-" if problem is None else problem.actions
     about = actions if isinstance(actions, str) else ", ".join(actions)
     return (
@@ -64,7 +65,7 @@ def _row(version: "Version", end: int | None) -> tuple[str, ...]:
         datetime.fromtimestamp(version.made_at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
         f"{version.position + 1:,} to {'now' if end is None else f'{end:,}'}",
         about if len(about) <= 40 else f"{about[:37]}...",
-        version.note or ("" if version.recorded is None else f"imported from {version.recorded.source}"),
+        version.note or imported,
     )
 
 

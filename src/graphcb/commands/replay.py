@@ -35,7 +35,8 @@ def _replay(options: argparse.Namespace) -> None:
         if log.start.position:
             print(f"old decisions were removed: from event {log.start.position + 1:,} on")
         imported = log.n_imported
-        same = f"every {'other ' if imported else ''}decision is the same as in the log, bit for bit"
+        every = "every other decision" if imported else "every decision"
+        same = f"{every} is the same as in the log, bit for bit"
         if imported:
             same = f"{imported:,} were imported and are not made again" + (
                 "" if log.is_imported else f"; {same}"

@@ -84,7 +84,8 @@ def record(
     finally:
         storage.close()
         if is_file and not done:
-            Path(location).unlink(missing_ok=True)
+            for beside in ("", "-wal", "-shm", "-writer"):
+                Path(f"{location}{beside}").unlink(missing_ok=True)
     return changed
 
 

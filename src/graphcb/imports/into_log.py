@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents import Agent
-from graphcb.checks import as_range
+from graphcb.checks import as_range, listed
 from graphcb.contexts import Encoder
 from graphcb.decisions.recording import Continued, PastDecision, record
 from graphcb.decisions.warm_start import check_fits
@@ -133,9 +133,7 @@ def import_log(
     if problem is not None:
         _check_continued(file, found, imported, problem)
         encoder = Encoder(problem.features)
-    recorded = Recorded(
-        imported, source=Path(path).name, all_probabilities=found.all_probabilities
-    )
+    recorded = Recorded(imported, source=Path(path).name, all_probabilities=found.all_probabilities)
     warnings = () if file.table is None else tuple(file.table.report.warnings())
     again = file.read(BadRows("", place=file.place, skip=skip_odd))
     changed = record(
@@ -201,6 +199,13 @@ def _check_continued(file: _File, found: _Found, imported: Problem, problem: Pro
                 f"`problem` must have a range with all {imported.feedback} of {file.name}, got "
                 f"{low:g} to {high:g}, where the file has {value:g}"
             )
+    if file.table is not None:
+        for name, kind in (problem.features or {}).items():
+            if name not in file.table.features and not kind.endswith("?"):
+                raise ValueError(
+                    f"`problem` must have features of {file.name} ({listed(file.table.features)}), "
+                    f"or with ?, got {name!r}"
+                )
 
 
 def _past(

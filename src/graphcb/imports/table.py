@@ -80,7 +80,7 @@ class DecisionTable:
         shown = [name for name in features if name in used]
         if shown:
             raise ValueError(
-                f"`--features` must not name what a decision led to or was made by, got {shown[0]!r}"
+                f"`--features` must not name a column that says something else, got {shown[0]!r}"
             )
         self.features = features or tuple(n for n in inside or names if n not in used)
         self.report: Report = report_of(source, self.features, ())

@@ -109,7 +109,8 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     kind = "losses" if options.losses else "rewards" if options.rewards else "label"
     asked = options.losses or options.rewards or (options.label or "",)
     target = matching_columns(kind, asked, names, advice)
-    edges = matching_columns("edges", () if options.edges is None else (options.edges,), names, advice)
+    wanted = () if options.edges is None else (options.edges,)
+    edges = matching_columns("edges", wanted, names, advice)
     categorical = matching_columns("categorical", options.categorical, names, advice)
     features = matching_columns("features", options.features, names, advice)
     if not features:
