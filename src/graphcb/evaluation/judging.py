@@ -26,11 +26,12 @@ class Evaluation:
     prefer, whether or not the target was lucky. An estimate is left out, or its interval None, if
     the log does not support it: if part of what the policy plays, `unseen_share`, is on actions
     whose loss could not have been revealed, there is none, and only `bounds` hold, which count
-    this share at both ends of the range; `guess` is what the oracle makes of it. `spread` says how many decisions carry the
-    weight, and `warnings` what speaks against the estimates. `plain_unseen_share` is the share on
-    actions that could not have been played and shown their own loss, and `silent_share` the part
-    of it on actions that never show their own loss. `difference` is by how much the mean loss is
-    larger than that of the policy it was compared with.
+    this share at both ends of the range; `guess` is what the oracle makes of it. `spread` says how
+    many decisions carry the weight, and `warnings` what speaks against the estimates.
+    `plain_unseen_share` is the share on actions that could not have been played and shown their
+    own loss, and `silent_share` the part of it on actions that never show their own loss.
+    `difference` is by how much the mean loss is larger than that of the policy it was compared
+    with.
 
     `Settling` says which decisions count. `n_silent` reveal nothing and are left out with one
     whose feedback is missing, or wait for the next one. If feedback is missing more often for
