@@ -1,4 +1,4 @@
-"""Limits, budgets, the baseline and the defaults of a problem in words, for all who show them."""
+"""The rules of a problem in words, from its limits to its defaults, for all who show them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ class Guardrail(NamedTuple):
 
 
 def guardrails_in_words(problem: Problem) -> list[Guardrail]:
-    """The limits, each budget, the baseline and the defaults, as far as the problem has them.
+    """The limits, each budget, the baseline, what is explored and the defaults, if there are any.
 
     >>> reviews = {"costs": {"review": 1}, "at_most": 5, "per": 100}
     >>> problem = Problem(["approve", "review"], budgets={"reviews": reviews}, baseline="approve")
@@ -35,6 +35,8 @@ def guardrails_in_words(problem: Problem) -> list[Guardrail]:
         found.append(Guardrail(f"budget {budget.name}", _budget(budget)))
     if problem.baseline is not None:
         found.append(Guardrail("baseline", _baseline(problem.baseline, problem)))
+    if problem.explore:
+        found.append(Guardrail("explore", _explore(problem.explore)))
     if problem.defaults is not None:
         found.append(Guardrail("defaults", _defaults(problem.defaults, problem.unit)))
     return found
@@ -119,6 +121,10 @@ def _shows_itself(problem: Problem, action: str) -> bool:
         return True
     place = problem.index(action)
     return bool(problem.graph.row(place)[place] > 0.0)
+
+
+def _explore(share: float) -> str:
+    return f"up to {share:g} of every decision's probability goes to outcomes that are seldom seen"
 
 
 def _defaults(defaults: Defaults, unit: str) -> str:
