@@ -82,7 +82,7 @@ def test_every_outcome_is_seen_and_no_more_is_moved_than_the_share(seed):
 def random_box(rng, k):
     floors = rng.choice([0.0, 0.001, 0.05], size=k).tolist()
     caps = rng.choice([0.0005, 0.3, 1.0], size=k)
-    caps[rng.integers(k)] = 1.0
+    caps[rng.integers(k)], floors[0] = 1.0, 0.001
     linear = []
     if k > 2:
         group = rng.permutation(k)[:2]

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graphcb.agents import Budget
 from graphcb.checks import listed
 from graphcb.exploration import Limits
@@ -40,6 +42,32 @@ def guardrails_in_words(problem: Problem) -> list[Guardrail]:
     if problem.defaults is not None:
         found.append(Guardrail("defaults", _defaults(problem.defaults, problem.unit)))
     return found
+
+
+def lost_without_explore(problem: Problem) -> str | None:
+    """What cannot be found out from the log of a problem without `explore`; None if all can be.
+
+    >>> lost_without_explore(Problem(["a", "b"], reveals="full-information"))
+    >>> lost_without_explore(Problem(["a", "b"], explore=0.01))
+    """
+    rule = problem.baseline
+    if problem.explore or (rule is not None and rule.is_shadow) or _always_seen(problem):
+        return None
+    return (
+        "the problem has no explore: where the learner is certain it plays one action alone, so "
+        "that few other policies can be judged on the log; write explore = 0.01 under [problem]"
+    )
+
+
+def _always_seen(problem: Problem) -> bool:
+    """Whether every outcome has a chance in every decision, by the graph or by floors."""
+    if not isinstance(problem.actions, tuple) or problem.reveals.each_round or not problem.informed:
+        return False
+    box = None if problem.limits is None else problem.limits.on(problem.actions)
+    floors = np.zeros(problem.graph.n_actions) if box is None else box.lower
+    by_floors = problem.graph.structure.reveal_probabilities(floors) > 0.0
+    by_all = problem.graph.structure.in_degrees() == floors.size
+    return bool((by_floors | by_all).all())
 
 
 def spent_in_words(spent: float, rate: float | None, per: str | float) -> str:
