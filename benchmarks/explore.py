@@ -13,10 +13,10 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,7 +26,7 @@ from studies.bakeoff import study as bakeoff
 from studies.prepared import prepare
 
 from graphcb import DecisionLog, FeedbackGraph, InformationDirected, Policy, draw, graphs
-from graphcb.evaluation import constant, evaluate, greedy, uniform
+from graphcb.evaluation import Target, constant, evaluate, greedy, uniform
 from graphcb.experiments.progressive import Player
 from graphcb.oracles import DefaultOracle
 
@@ -97,54 +97,60 @@ def cost(streams: Mapping[str, Mapping[str, Any]], n_seeds: int) -> list[str]:
     return lines
 
 
+class Logged(NamedTuple):
+    """A log of the learner on a stream, and what nobody who reads it knows."""
+
+    path: Path
+    contexts: list[Any]
+    losses: Floats
+
+
 def worth(streams: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Widths of intervals on the logs of the learner with and without `explore`."""
+    """Intervals on the logs of the learner with and without `explore`."""
     lines = [
         "| stream | policy | truth | without: estimate, 95 % | with explore: estimate, 95 % |",
         "|---|---|---|---|---|",
     ]
     for name, spec in streams.items():
-        logs = [logged(spec, share) for share in (0.0, SHARE)]
-        for policy in ("worst constant", "best constant", "uniform", "greedy"):
-            cells = [log(policy) for log in logs]
-            lines.append(f"| {name} | {policy} | {cells[0][0]} | {cells[0][1]} | {cells[1][1]} |")
+        with tempfile.TemporaryDirectory() as folder:
+            logs = [logged(spec, share, Path(folder) / f"{share}.db") for share in (0.0, SHARE)]
+            for policy in ("worst constant", "best constant", "uniform", "greedy"):
+                truth, target = policy_of(policy, logs[0])
+                cells = []
+                for one in logs:
+                    with DecisionLog(one.path) as log:
+                        cells.append(in_cells(evaluate(log, target)))
+                lines.append(f"| {name} | {policy} | {truth:.3f} | {' | '.join(cells)} |")
     return lines
 
 
-def logged(spec: Mapping[str, Any], explore: float) -> Callable[[str], tuple[str, str]]:
-    """A log of the learner on a stream: what a policy would have lost, and its estimate."""
+def logged(spec: Mapping[str, Any], explore: float, path: Path) -> Logged:
+    """The first decisions of the learner on a stream."""
     stream = prepare(spec, 0)
     low, high = stream.loss_range
     contexts = [context for piece in stream.pieces for context in piece.contexts]
     losses = np.concatenate([(piece.losses - low) / (high - low) for piece in stream.pieces])
-    contexts, losses = contexts[:ROUNDS_IN_A_LOG], losses[:ROUNDS_IN_A_LOG]
-    folder = tempfile.TemporaryDirectory()
-    path = Path(folder.name) / "log.db"
+    made = Logged(path, contexts[:ROUNDS_IN_A_LOG], losses[:ROUNDS_IN_A_LOG])
     agent = InformationDirected(DefaultOracle(stream.graph.n_actions), explore=explore)
     with Policy(path, agent, seed=0, durability="process-kill") as policy:
-        for context, row in zip(contexts, losses, strict=True):
-            made = policy.decide(context, stream.graph)
-            seen = np.flatnonzero(stream.graph.row(made.action_index))
-            policy.feedback(made.decision_id, {int(a): float(row[a]) for a in seen})
-    trained = trained_on(contexts, losses)
+        for context, row in zip(made.contexts, made.losses, strict=True):
+            decision = policy.decide(context, stream.graph)
+            seen = np.flatnonzero(stream.graph.row(decision.action_index))
+            policy.feedback(decision.decision_id, {int(a): float(row[a]) for a in seen})
+    return made
 
-    def found(policy: str) -> tuple[str, str]:
-        means = losses.mean(axis=0)
-        action = int(means.argmax() if policy == "worst constant" else means.argmin())
-        if policy == "uniform":
-            target, truth = uniform, float(means.mean())
-        elif policy == "greedy":
-            target = greedy(trained)
-            best = [int(np.argmin(trained.predict(context))) for context in contexts]
-            truth = float(losses[np.arange(len(best)), best].mean())
-        else:
-            target, truth = constant(action), float(means[action])
-        with DecisionLog(path) as log:
-            result = evaluate(log, target)
-        return f"{truth:.3f}", in_cells(result)
 
-    found.folder = folder  # type: ignore[attr-defined]  # it lives as long as the function
-    return found
+def policy_of(name: str, log: Logged) -> tuple[float, Target]:
+    """What a policy really loses on the rows of a log, and the policy."""
+    means = log.losses.mean(axis=0)
+    if name == "uniform":
+        return float(means.mean()), uniform
+    if name == "greedy":
+        oracle = trained_on(log.contexts, log.losses)
+        best = [int(np.argmin(oracle.predict(context))) for context in log.contexts]
+        return float(log.losses[np.arange(len(best)), best].mean()), greedy(oracle)
+    action = int(means.argmax() if name == "worst constant" else means.argmin())
+    return float(means[action]), constant(action)
 
 
 def trained_on(contexts: list[Any], losses: Floats) -> DefaultOracle:
@@ -158,12 +164,12 @@ def trained_on(contexts: list[Any], losses: Floats) -> DefaultOracle:
 def in_cells(result: Any) -> str:
     """The estimate with its normal interval, or the share that could not be seen."""
     estimate = result.graph
+    if result.unseen_share > 0.0:
+        return f"withheld: {result.unseen_share:.0%} never seen"
     if estimate is None or estimate.normal is None:
-        bounds = result.bounds
-        where = "" if bounds is None else f", {bounds.lower:.3f} to {bounds.upper:.3f}"
-        return f"withheld: {result.unseen_share:.0%} never seen{where}"
+        return f"withheld: {result.warnings[0] if result.warnings else 'too few decisions'}"
     lower, upper = estimate.normal
-    return f"{estimate.value:.3f} ({lower:.3f} to {upper:.3f}), width {upper - lower:.3f}"
+    return f"{estimate.value:.3f} ({lower:.3f} to {upper:.3f})"
 
 
 def times(n_rounds: int) -> list[str]:
