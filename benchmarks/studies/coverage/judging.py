@@ -9,6 +9,7 @@ from graphcb.decisions import LoggedDecision
 from graphcb.evaluation import Target, evaluate, logged
 from graphcb.oracles import OnlineRidge
 from studies.coverage.counting import Claim, Counts, claims
+from studies.coverage.demo import judge_demo
 from studies.coverage.logs import Log, new_log
 from studies.coverage.programs import judge_program
 from studies.coverage.worlds import N_KINDS, Floats, World, new_world
@@ -64,4 +65,8 @@ def by_kind(policy: Floats) -> Target:
     return target
 
 
-JUDGES: dict[str, Callable[..., int]] = {"world": judge_world, "program": judge_program}
+JUDGES: dict[str, Callable[..., int]] = {
+    "world": judge_world,
+    "program": judge_program,
+    "demo": judge_demo,
+}

@@ -1,4 +1,4 @@
-"""Programs of the documentation, run many times: their logs, and the truth behind them.
+"""Programs of the documentation, which can be run many times, and the truth behind their logs.
 
 The text of a program is taken from where it is printed. Only its seeds and the number of its
 decisions are changed.
@@ -8,22 +8,17 @@ import contextlib
 import io
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb import DecisionLog
 from graphcb.decisions import LoggedDecision
-from graphcb.evaluation import Estimate, Interval, constant, evaluate, logged, summarize
-from graphcb.service.units import Units
-from graphcb.service.watching import Watch
-from studies.coverage.counting import Claim, Counts, claims
-from studies.coverage.worlds import Floats
+from studies.coverage.claiming import Means, claims_of
+from studies.coverage.counting import Counts
 
 ROOT = Path(__file__).parents[3]
-Means = Callable[[LoggedDecision], Mapping[str, float]]
 
 
 class Program(NamedTuple):
@@ -156,7 +151,7 @@ def judge_program(
     program, n = PROGRAMS[settings["name"]], int(settings["decisions"])
     with tempfile.TemporaryDirectory() as folder:
         path = run(program, Path(folder), n, int(rng.integers(2**31)))
-        counts.add(claims_of(program, path))
+        counts.add(claims_of(path, program.means, program.rule))
     return n
 
 
@@ -195,49 +190,3 @@ def files(program: Program) -> dict[str, str]:
     text = (ROOT / program.page).read_text(encoding="utf-8")
     block = r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$"
     return dict(re.findall(block, text, flags=re.DOTALL | re.MULTILINE))
-
-
-def claims_of(program: Program, path: Path) -> list[Claim]:
-    """What is said of a log in all three places; the truth is that of its decisions.
-
-    It is the mean over the decisions of what each was expected to bring: the policy learned from
-    earlier ones, so another run of the same program would have another mean.
-    """
-    with DecisionLog(path) as log:
-        rows = list(log)
-        own = float(np.mean([row.probabilities @ _in_order(program, row) for row in rows]))
-        fixed = float(np.mean([program.means(row)[program.rule] for row in rows]))
-        found = evaluate(log, logged)
-        other = evaluate(log, constant(program.rule), against=logged)
-        summed = summarize(log)
-    shown = None
-    if summed.mean is not None:
-        shown = Estimate(summed.mean, float("nan"), summed.interval, None)
-    return [
-        *claims("logged", found, own),
-        *claims("constant", other, fixed),
-        Claim("difference", "with the graph", other.difference, fixed - own),
-        Claim("logged", "log summary", shown, own),
-        Claim("logged", "page", on_the_page(path), own),
-    ]
-
-
-def _in_order(program: Program, row: LoggedDecision) -> Floats:
-    means = program.means(row)
-    return np.array([means[str(name)] for name in row.actions])
-
-
-def on_the_page(path: Path) -> Estimate | None:
-    """The mean of the policy and its interval, as the page of the service shows them."""
-    with DecisionLog(path) as log:
-        watch, n_events = Watch(str(path), log.versions, pause=0.0), log.n_events
-    while watch.position < n_events:
-        with watch.looking():
-            tally = watch.tally
-    watch.close()
-    if not tally.has_estimates:
-        return None
-    value = Units(tally.problem).value("policy", tally.judge.policy())
-    if value.mean is None:
-        return None
-    return Estimate(value.mean, float("nan"), None, Interval(value.lower, value.upper))

@@ -11,7 +11,6 @@ from studies.results import Results, Rows, markdown_table
 
 FIGURES = ("",)
 LEAST = 0.93
-SURE = 3.0  # standard errors below `LEAST`, in quick studies
 
 HEAD = ("setting", "of", "estimator", "interval", "given", "held", "width", "at a look",
         "at all looks")  # fmt: skip
@@ -30,8 +29,9 @@ def results(study: CoverageStudy, curves: Sequence[Curve]) -> Results:
         for name, one in missed
     ] or [f"every interval holds in at least {LEAST} of the logs in which it is given"]
     report = [
-        f"{study.logs} logs of each of {len(found)} settings. *given*: share of logs in which there "
-        "is an interval. *held*: share of these in which it holds the truth. *at a look*: the same "
+        f"{study.logs} logs of each of {len(found)} settings, of programs as many as the settings "
+        "say. *given*: share of logs in which there is an interval. *held*: share of these in "
+        "which it holds the truth. *at a look*: the same "
         f"at {study.looks} looks on the way, each by itself; *at all looks*: of logs, all looks "
         "together, as anytime-valid intervals promise.",
         markdown_table(HEAD, body),
