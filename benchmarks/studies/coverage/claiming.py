@@ -1,6 +1,7 @@
 """What is said of a log in all three places, beside the truth."""
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,6 @@ import numpy as np
 from graphcb import DecisionLog
 from graphcb.decisions import LoggedDecision
 from graphcb.evaluation import Estimate, Interval, constant, evaluate, logged, summarize
-from graphcb.service.units import Units
-from graphcb.service.watching import Watch
 from studies.coverage.counting import INTERVALS, Claim, claims, holds
 from studies.coverage.worlds import Floats
 
@@ -58,7 +57,15 @@ def _in_order(means: Means, row: LoggedDecision) -> Floats:
 
 
 def on_the_page(path: Path) -> Estimate | None:
-    """The mean of the policy and its interval, as the page of the service shows them."""
+    """The mean of the policy and its interval, as the page of the service shows them.
+
+    None without a mean, or without the extra `serve`.
+    """
+    if find_spec("msgspec") is None:
+        return None
+    from graphcb.service.units import Units
+    from graphcb.service.watching import Watch
+
     with DecisionLog(path) as log:
         watch, n_events = Watch(str(path), log.versions, pause=0.0), log.n_events
     while watch.position < n_events:

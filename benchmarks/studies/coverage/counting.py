@@ -3,7 +3,7 @@
 Names of counts are "TARGET | ESTIMATOR | INTERVAL | COUNT", so that they add up over logs.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +50,12 @@ class Counts:
     """Counts that add up over logs."""
 
     def __init__(self, counts: Mapping[str, float] | None = None) -> None:
-        self.counts: Counter[str] = Counter(counts or {})
+        self.counts: dict[str, float] = defaultdict(float, counts or {})
+
+    def merge(self, counts: Mapping[str, float]) -> None:
+        """Add those of other logs."""
+        for name, number in counts.items():
+            self.counts[name] += number
 
     def add(self, claimed: Iterable[Claim]) -> None:
         """What one log says at its end."""

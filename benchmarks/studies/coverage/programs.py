@@ -76,6 +76,10 @@ def _answers(row: LoggedDecision) -> dict[str, float]:
     return {"approve": 0.3, "review": 0.5}
 
 
+def _shadow(row: LoggedDecision) -> dict[str, float]:
+    return {"today": 0.5, "new": 0.2}
+
+
 def _bids(row: LoggedDecision) -> dict[str, float]:
     return {name: float(name) * (1.0 - float(name)) for name in ("0.2", "0.4", "0.6", "0.8")}
 
@@ -133,6 +137,9 @@ PROGRAMS = {
         {"default_rng(1)": "default_rng({seed})", **_QUICK, "range(300)": "range({n})"},
         _answers,
         "approve",
+    ),
+    "how-to, shadow": Program(
+        "docs/how-to/guardrails.md", "shadow.db", {"range(100)": "range({n})"}, _shadow, "new"
     ),
     "how-to, bids": Program(
         "docs/how-to/unknown-graphs.md",

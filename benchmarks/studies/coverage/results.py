@@ -50,7 +50,7 @@ def by_setting(curves: Sequence[Curve]) -> dict[str, list[Line]]:
     """The lines of each setting, over all of its runs."""
     counts: dict[str, Counts] = {}
     for curve in curves:
-        counts.setdefault(curve.setting.line, Counts()).counts.update(curve.measured or {})
+        counts.setdefault(curve.setting.line, Counts()).merge(curve.measured or {})
     return {name: lines(one.counts) for name, one in counts.items()}
 
 

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class CoverageStudy:
         settings = self.settings_of[setting.line]
         start, counts, n = time.perf_counter(), Counts(), 0
         for log in range(self.together):
-            rng = np.random.default_rng([setting.seed, log])
+            rng = np.random.default_rng([setting.seed, log, crc32(setting.line.encode())])
             n += JUDGES[settings["of"]](settings, rng, 0 if log else self.looks, counts)
         seconds = Seconds(total=time.perf_counter() - start)
         return Curve(setting, np.array([n]), np.array([0.0]), seconds, counts.counts)
