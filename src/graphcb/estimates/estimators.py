@@ -173,7 +173,7 @@ def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, flo
         left, mean, squares, _ = errors_of(cut)
         error = _standard_error(cut, squares)
         bias = max(0.0, 1.0 - left / total) * max(mean - low, high - mean)
-        effective = float(left**2 / cut.ww.sum())
+        effective = float(left**2 / cut.ww.sum()) if size < used else weights.effective_size
         normal = None
         if effective >= LEAST_SIZE:
             normal = normal_around(mean, error, effective, asked, bias)

@@ -130,7 +130,8 @@ class Estimating:
         left aside.
         """
         weights = terms.weights
-        best, narrowest = self._mean(terms.robust, found, anytime), np.inf
+        best = self._mean(terms.robust, found, anytime)
+        narrowest = np.inf if best.normal is None else best.normal.upper - best.normal.lower
         largest = max(1.0, float(weights.max()))
         for most in 2.0 ** np.arange(int(np.log2(largest)) + 1):
             aside = weights > most
