@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.tables.shop import NAMES, mean_click, shop, truth_of_new
 
 import graphcb
 from graphcb import evaluate_table
+from tests.tables.shop import NAMES, mean_click, shop, truth_of_new
 
 ASKED = {"action": "item", "probability": "p", "reward": "click"}
 

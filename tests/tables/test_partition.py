@@ -1,16 +1,18 @@
 """The order of rows, the files they are in and the number of processes do not change a bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tables.shop import shop
 
 from graphcb import evaluate_table
 from graphcb.tables import source
 from graphcb.tables.tally import Tally
+from tests.tables.shop import shop
 
 ASKED = {"action": "item", "reward": "click", "slot": "slot"}
 KINDS = {
@@ -24,7 +26,7 @@ WHOLE = {kind: evaluate_table(TABLE, **ASKED, **more).to_dict() for kind, more i
 
 def write_parts(folder, table, cuts, rows_of_a_group):
     ends = sorted({0, table.num_rows, *cuts})
-    for number, (first, last) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (first, last) in enumerate(pairwise(ends)):
         part = table.slice(first, last - first)
         pq.write_table(part, folder / f"{number}.parquet", row_group_size=rows_of_a_group)
 
@@ -71,7 +73,7 @@ def test_rows_that_repeat_each_other_are_fitted_together():
     assert twice.policies[0].estimates["self-normalised"].value == pytest.approx(value, abs=0.003)
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """Stands for a kill."""
 
 
@@ -84,10 +86,10 @@ def test_a_killed_run_is_continued(tmp_path):
     def stop_after_two(n_rows):
         done.append(n_rows)
         if len(done) == 2:
-            raise Killed
+            raise KilledError
 
     asked = {**ASKED, **KINDS["shares"], "resume": state}
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         evaluate_table(data, progress=stop_after_two, **asked)
     stored = sorted(path.stat().st_mtime_ns for path in state.iterdir())
     assert len(stored) == 2

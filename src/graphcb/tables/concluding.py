@@ -9,9 +9,11 @@ import numpy as np
 from graphcb.checks import listed
 from graphcb.estimates.comparing import Apart, difference
 from graphcb.estimates.estimate import Asked, Estimate, Found
-from graphcb.estimates.estimators import best_of, estimates, normal_around
+from graphcb.estimates.estimators import estimates, normal_around
 from graphcb.estimates.moments import Moments
+from graphcb.evaluation.estimating import LEAST_EXPLAINED
 from graphcb.tables.asking import Question
+from graphcb.tables.models import Outcomes
 from graphcb.tables.result import Judged, TableEvaluation, judged_of, plural
 from graphcb.tables.surveying import Work
 from graphcb.tables.tally import TOGETHER, Tally
@@ -66,8 +68,10 @@ def _judge(
     weighing: Weighing,
 ) -> tuple[Judged, ...]:
     found = [_trusted(one, weighing) for one in estimates(moments, asked)]
-    if robust is not None:
-        found = [_with_robust(one, robust, number, asked) for number, one in enumerate(found)]
+    if robust is not None and (outcomes := weighing.outcomes) is not None:
+        found = [
+            _with_robust(one, robust, number, asked, outcomes) for number, one in enumerate(found)
+        ]
     judged = []
     for number, (target, one) in enumerate(zip(work.question.targets, found, strict=True)):
         gain = None
@@ -84,7 +88,7 @@ def _trusted(found: Found, weighing: Weighing) -> Found:
     if weighing.are_known:
         return found
     kept = {name: _normal_only(one, weighing) for name, one in found.estimates.items()}
-    return replace(found, estimates=kept, best=best_of(kept))
+    return replace(found, estimates=kept)
 
 
 def _normal_only(one: Estimate, weighing: Weighing) -> Estimate:
@@ -108,7 +112,9 @@ def _gain(
     return _normal_only(gain, weighing)
 
 
-def _with_robust(found: Found, robust: Moments, number: int, asked: Asked) -> Found:
+def _with_robust(
+    found: Found, robust: Moments, number: int, asked: Asked, outcomes: Outcomes
+) -> Found:
     """With the doubly robust estimate, the mean of terms of weight 1."""
     n, sums = robust.n, robust.of(number)
     if not found.estimates or n < 2:
@@ -119,7 +125,9 @@ def _with_robust(found: Found, robust: Moments, number: int, asked: Asked) -> Fo
     if found.why is None and any(one.normal for one in found.estimates.values()):
         normal = normal_around(mean, error, found.weights.effective_size, asked)
     every = {**found.estimates, "doubly robust": Estimate(mean, error, normal, None)}
-    return replace(found, estimates=every, best=best_of(every))
+    # Choosing the narrowest interval would favour the luckiest.
+    best = "doubly robust" if outcomes.explained > LEAST_EXPLAINED else found.best
+    return replace(found, estimates=every, best=best)
 
 
 def _robust(tally: Tally, slot: str | None) -> Moments | None:

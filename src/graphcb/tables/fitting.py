@@ -77,7 +77,23 @@ class Fitting:
     def outcomes(self, values: Floats, value_range: tuple[float, float]) -> Outcomes:
         """By ridge regression on the features, for each action; NaN is a value that is missing."""
         fits = [self._ridge(counts, values) for counts in self.fits]
-        return Outcomes(self._linear(np.stack(fits)), value_range)
+        checks = fits if self.checks is self.fits else [self._ridge(c, values) for c in self.checks]
+        explained = self._explained(checks, values)
+        return Outcomes(self._linear(np.stack(fits)), value_range, explained)
+
+    def _explained(self, checks: list[Floats], values: Floats) -> float:
+        """The share of the squared errors of each action's mean that the models take away."""
+        squares = np.zeros(2)
+        rows = np.arange(values.size)
+        for coefficients, fitted, held_out in zip(
+            checks, self.checks, self.checks[::-1], strict=True
+        ):
+            by_mean = self._ridge(fitted, values, constant=True)[self.codes, -1]
+            model = _scores(self.features, coefficients)[rows, self.codes]
+            here = (held_out > 0.0) & np.isfinite(values)
+            for place, predicted in enumerate((by_mean, model)):
+                squares[place] += held_out[here] @ (values[here] - predicted[here]) ** 2
+        return float(1.0 - squares[1] / squares[0]) if squares[0] > 0.0 else 0.0
 
     def _linear(self, coefficients: Floats) -> Linear:
         return Linear(self.design, self.actions, coefficients, self.hashed, self.words)
@@ -104,7 +120,8 @@ class Fitting:
             found[classes, :-1], found[classes, -1] = model.coef_, model.intercept_
         return found
 
-    def _ridge(self, counts: Floats, values: Floats) -> Floats:
+    def _ridge(self, counts: Floats, values: Floats, *, constant: bool = False) -> Floats:
+        """Coefficients by action; only that of the constant if asked to."""
         here = (counts > 0.0) & np.isfinite(values)
         mean = float(np.average(values[here], weights=counts[here])) if here.any() else 0.0
         found = np.zeros((len(self.actions), self.features.shape[1] + 1))
@@ -112,7 +129,8 @@ class Fitting:
         for action in range(len(self.actions)):
             mine = here & (self.codes == action)
             if mine.any():
-                x = np.column_stack([self.features[mine], np.ones(int(mine.sum()))])
+                features = self.features[mine] * (not constant)
+                x = np.column_stack([features, np.ones(int(mine.sum()))])
                 weighted = x * counts[mine, None]
                 penalty = np.eye(x.shape[1])
                 found[action] += np.linalg.solve(x.T @ weighted + penalty,
@@ -135,7 +153,7 @@ def _calibration(likely: Floats, weights: Floats, codes: Codes, shares: Floats) 
     here = weights > 0.0
     log_loss = -float((weights * np.log(own)).sum()) / total
     of_shares = -float((weights * np.log(shares[codes])).sum()) / total
-    below = float((weights * (own < 0.01)).sum()) / total
+    below = float((weights * (likely.min(axis=2) < 0.01)).sum()) / total
     return Calibration(int(total), gap / total, chance / total, log_loss, of_shares,
                        float(own[here].min()), below)  # fmt: skip
 
@@ -153,4 +171,12 @@ def _softmax(features: Floats, coefficients: Floats) -> Floats:
             total += found[i, a]
         for a in range(n_actions):
             found[i, a] /= total
+    return found
+
+
+@compiled
+def _scores(features: Floats, coefficients: Floats) -> Floats:
+    found = np.empty((features.shape[0], coefficients.shape[0]))
+    for i in range(features.shape[0]):
+        scores_of(features[i], coefficients, found[i])
     return found

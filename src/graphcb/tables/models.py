@@ -25,7 +25,8 @@ class Calibration(NamedTuple):
     `gap` is by how much they miss the shares that were played, over groups of similar
     probabilities, as a share of all decisions; `chance` is what is to be expected of it by chance.
     `log_loss` is per decision, beside that of the shares of the actions alone. `smallest` is the
-    smallest probability of an action that was played, `below` how many were less than 1 %.
+    smallest probability of an action that was played, `below` the share of rows in which that of
+    some action is less than 1 %.
     """
 
     n: int
@@ -50,10 +51,10 @@ class Calibration(NamedTuple):
                 "intervals are withheld: give `features` that say how actions were chosen, and "
                 "none that was known only afterwards"
             )
-        if self.below > 0.01:
+        if self.below > 0.05:
             found.append(
-                f"{self.below:.1%} of what was played had an estimated probability below 1 %: "
-                "little overlap"
+                f"in {self.below:.1%} of the rows some action had an estimated probability below "
+                "1 %: little overlap with a policy that plays it there"
             )
         return found
 
@@ -108,6 +109,7 @@ class Outcomes:
 
     linear: Linear
     value_range: tuple[float, float]
+    explained: float  # of squared errors around the mean of each action, on rows held out
 
     def predict(self, rows: Rows) -> tuple[Sets, Floats]:
         """Values of all actions of the rows, and which actions these are."""

@@ -65,7 +65,8 @@ class Pass:
         n_targets = 0 if self.weighing is None else len(self.weighing.targets)
         tally = Tally(n_targets, len(self.columns.reveals))
         sample = Sample() if self.sampled else None
-        hashes = None if self.hashes_to is None else self.hash_file(piece).open("wb")
+        if self.hashes_to is not None:
+            self.hash_file(piece).unlink(missing_ok=True)
         for place, batch in self.batches(piece, vocabulary):
             rows = self.columns.rows(batch, place, vocabulary)
             self._check_range(rows)
@@ -77,11 +78,10 @@ class Pass:
                 sample.add(found, np.ones(rows.n, dtype=np.int64), part)
             if self.weighing is not None:
                 self._weigh(rows, tally)
-            if hashes is not None:
-                found = identifier_hashes(batch, self.columns.identifier or "", place)
-                hashes.write(found.tobytes())
-        if hashes is not None:
-            hashes.close()
+            if self.hashes_to is not None:
+                hashes = identifier_hashes(batch, self.columns.identifier or "", place)
+                with self.hash_file(piece).open("ab") as file:
+                    file.write(hashes.tobytes())
         return Result(tally, sample)
 
     def batches(self, piece: Piece, vocabulary: Vocabulary) -> Iterator[tuple[Place, Any]]:

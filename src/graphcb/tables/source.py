@@ -59,17 +59,6 @@ def kind_of(path: str) -> Kind | None:
     return next((kind for end, kind in SUFFIXES.items() if name.endswith(end)), None)
 
 
-def is_table(text: str) -> bool:
-    """Whether a name on the command line is that of a table, not of a decision log.
-
-    >>> is_table("shop.csv.gz"), is_table("logs/*.parquet"), is_table("decisions.db")
-    (True, True, False)
-    """
-    if kind_of(text) is not None:
-        return True
-    return Path(text).is_dir() and any(kind_of(one.name) for one in Path(text).rglob("*"))
-
-
 def open_table(source: Any) -> Table:
     """A table in memory, or a file, a folder or a pattern of files."""
     if not isinstance(source, str | os.PathLike):

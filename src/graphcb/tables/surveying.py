@@ -106,7 +106,7 @@ class Work:
         if estimated:
             played = {name: count for name, (count, _) in tally.counts.items()}
             propensities = fitting.propensities(played)
-            if not design.parts:
+            if not design.parts and not robust:
                 self.features = ()
         if robust and columns.value is not None:
             array = fitting.table.column(columns.value).combine_chunks()
