@@ -19,6 +19,8 @@ from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows, Limits
+from graphcb.exploration.closed_forms import follow_the_best
+from graphcb.exploration.limited_choice import best_within
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
 from graphcb.loaded import check_counts, check_kind
@@ -28,6 +30,7 @@ from graphcb.rounds import Played
 
 Floats = NDArray[np.float64]
 
+WITHOUT_END = 1e300  # times that a known loss counts as seen
 MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
@@ -128,19 +131,30 @@ class Predicts(Obeys, ABC):
         *,
         names: Any = None,
         costs: Any = None,
+        known: Any = None,
     ) -> Floats:
         """Probabilities (n_actions,) for this round.
 
         `names` is what limits and budgets call the actions of this round. `costs` are what they
-        cost where that comes with each round: {budget: [one number per action]}.
+        cost where that comes with each round: {budget: [one number per action]}. `known` are the
+        losses that need no feedback, one number per action and NaN for all others; the graph
+        says that every action reveals them.
         """
         n_actions = as_graph(graph).n_actions
         oracle, columns = self._current_oracle(), actions
         if self.makes_oracle:
             oracle, columns = with_room(oracle, n_actions, actions)
-        predicted, *sureness = self._predict(oracle, context, graph, columns)
+        forecast = self._predict(oracle, context, graph, columns)
+        is_open = True
+        if known is not None:
+            exact = _as_known(known, n_actions)
+            forecast, is_open = _with_known(forecast, exact), bool(np.isnan(exact).any())
+        predicted, *sureness = forecast
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
-        probabilities = self._choose(OpenRound(graph, losses, box, sureness))
+        if is_open:
+            probabilities = self._choose(OpenRound(graph, losses, box, sureness))
+        else:  # nothing to find out
+            probabilities = play_best(losses, box)
         self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
         self.n_rounds += 1
         return probabilities
@@ -183,6 +197,29 @@ class Predicts(Obeys, ABC):
 
     def _current_oracle(self) -> Oracle | None:
         return self.oracle
+
+
+def play_best(losses: Floats, box: BoxAndRows | None) -> Floats:
+    """The probabilities with the smallest expected loss within the bounds."""
+    return follow_the_best(losses, 1.0) if box is None else best_within(losses, box)
+
+
+def _as_known(known: Any, n_actions: int) -> Floats:
+    losses = as_numbers("known", known)
+    if losses.shape != (n_actions,) or np.isinf(losses).any():
+        raise ValueError(
+            f"`known` must have one finite number for each of the {n_actions} actions, NaN where "
+            f"it is not known, got {known}"
+        )
+    return losses
+
+
+def _with_known(forecast: Sequence[Any], known: Floats) -> list[Any]:
+    """A forecast with exact losses where they are known: no deviation, and nothing to be gained."""
+    exact: tuple[Any, ...] = (known, 0.0, 0.0, WITHOUT_END)
+    pairs = zip(forecast, exact, strict=False)
+    is_known = ~np.isnan(known)
+    return [*(np.where(is_known, one, part) for part, one in pairs), *forecast[len(exact) :]]
 
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:

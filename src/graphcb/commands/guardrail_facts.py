@@ -17,7 +17,8 @@ def cost_of_limits(problem: Problem) -> Facts:
     rules = Rules.of(problem.limits)
     if rules is None or len(problem.actions) > MOST_TO_SOLVE:
         return []
-    cost = rules.cost(problem.graph, names=problem.actions)
+    graph = problem.with_known(problem.graph, problem.actions)
+    cost = rules.cost(graph, names=problem.actions)
     return [("cost of the limits", cost.removeprefix("limits: "))]
 
 

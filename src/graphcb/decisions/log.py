@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, while the writer continues."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of
 from graphcb.decisions.versions import Version, Versions
+from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds.identifiers import Identifier, identifier_at, pick
@@ -47,8 +48,9 @@ class LoggedDecision(NamedTuple):
     identifier that was drawn, and `action_index` where it stands in the graph. If `informed` is
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
     be, and says nothing of how likely it was. `version` is the number of the version that made
-    it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
-    was for this decision, if a decider made it.
+    it, which `DecisionLog.versions` knows. `known` are losses or rewards that its problem knows
+    without feedback, by index, None if there are none; they are not in `feedback`. `snapshot` is
+    the event after which the agent was as it was for this decision, if a decider made it.
     """
 
     position: int
@@ -66,6 +68,7 @@ class LoggedDecision(NamedTuple):
     informed: bool = True
     version: int = 1
     snapshot: int | None = None
+    known: Mapping[int, float] | None = None
 
 
 class DecisionLog:
@@ -168,6 +171,7 @@ class DecisionLog:
             version.informed,
             version.number,
             row.snapshot,
+            _known(version.problem, context, actions, f"{location}: event {row.position}"),
         )
 
     def close(self) -> None:
@@ -179,6 +183,21 @@ class DecisionLog:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _known(
+    problem: Problem | None, context: Any, actions: Any, where: str
+) -> Mapping[int, float] | None:
+    """What the problem of a decision knows without feedback, by index."""
+    if problem is None or problem.known is None:
+        return None
+    try:
+        values = problem.known_in(context, problem.names_of(actions))
+    except (ValueError, TypeError) as reason:
+        raise FileError(f"{where}: {reason}") from None
+    if values is None:
+        return None
+    return {place: value for place, value in enumerate(values.tolist()) if value == value}
 
 
 def _logged_feedback(

@@ -67,7 +67,9 @@ def _learn(learner: Any, row: LoggedDecision, names: list[str]) -> None:
     known = [
         (names[index], value)
         for index, value in zip(seen.action_indices.tolist(), seen.losses.tolist(), strict=True)
-        if _has(learner.problem, names[index]) and low <= value <= high
+        if _has(learner.problem, names[index])
+        and low <= value <= high
+        and names[index] not in (learner.problem.known or {})  # it believes that it knows better
     ]
     actions = _chosen(row.actions, [name for name, _ in known], learner.problem)
     learner.learn(row.context, actions, [value for _, value in known])

@@ -6,6 +6,7 @@ import numpy as np
 
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.estimates.terms import Flags, Floats
+from graphcb.evaluation.knowing import awaits_feedback
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import pick
 
@@ -50,8 +51,8 @@ class Settling:
         `weighed` is the decision with the graph by which it is weighed.
         """
         self.n += 1
-        if not given.graph.row(given.action_index).any():
-            self._silent.append(weighed._replace(feedback=None))
+        if not awaits_feedback(given):
+            self._silent.append(weighed if given.known else weighed._replace(feedback=None))
             return self._settled([]) if len(self._silent) > MOST_SILENT else []
         if weighed.feedback is None:
             self.n_without_feedback += 1

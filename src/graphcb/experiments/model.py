@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.experiments.knowing import Knowing
 from graphcb.experiments.progressive import PlayedRows, Player, Sums, Tally
 from graphcb.files import FileError
 from graphcb.loaded import Array, contents, rebuild
@@ -81,7 +82,8 @@ class Model:
         if isinstance(self.reading, RoundExamples):
             return Player(learner, None, seed=seed, loss_range=None)
         problem = self.learner.problem
-        agent = learner.agent if isinstance(learner, Learner) else learner
+        agent: Any = learner.agent if isinstance(learner, Learner) else learner
+        agent = agent if problem.known is None else Knowing(agent, problem)
         graph = None if problem.reveals.each_round else problem.graph
         return Player(agent, graph, seed=seed, loss_range=self.reading.targets.loss_range)
 

@@ -18,14 +18,14 @@ from graphcb.loaded import Instance, Learned
 from graphcb.problems.baselines import Baseline, check_obeys, read_baseline
 from graphcb.problems.defaults import Defaults, read_defaults
 from graphcb.problems.guardrails import check_spending, read_budgets, read_limits
+from graphcb.problems.known import Known, Knows, read_known
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
 from graphcb.problems.reveals import Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
-from graphcb.problems.units import InUnits
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(InUnits):
+class Problem(Knows):
     """A problem, said once for the library, the command line, logs and their evaluation.
 
     `actions` are names, or "each round" if they come with each round. `reveals` says what
@@ -50,6 +50,11 @@ class Problem(InUnits):
     feedback has come after this time (`Policy.fill_in`), and {"keep_days": number}, after which
     decisions may be removed.
 
+    `known` are losses or rewards that need no feedback, such as {"review": -2.0}: a number, or the
+    name of a feature of the context, by action. Whatever is played, they count as revealed.
+    Nothing is explored for their sake, predictions and estimates use them as they are, and
+    feedback need not name them; if it does, it has to agree.
+
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> problem.graph
     apple_tasting(n_actions=2, revealing_action=1)
@@ -72,6 +77,7 @@ class Problem(InUnits):
     budgets: tuple[Budget, ...] = ()
     baseline: Baseline | None = None
     defaults: Defaults | None = None
+    known: Known | None = None
     learned = Learned(reveals=Instance(Reveals))
 
     def __init__(
@@ -87,6 +93,7 @@ class Problem(InUnits):
         budgets: Sequence[Budget] | Mapping[str, Mapping[str, Any]] = (),
         baseline: str | Mapping[str, Any] | Baseline | None = None,
         defaults: Mapping[str, float] | Defaults | None = None,
+        known: Mapping[str, float | str] | None = None,
     ) -> None:
         names = read_actions(actions)
         low, high = as_range("range", range)
@@ -103,6 +110,12 @@ class Problem(InUnits):
         }
         for key, value in content.items():
             object.__setattr__(self, key, value)
+        object.__setattr__(self, "known", read_known(known, names, kinds, self.check_values))
+        if self.known is not None and not self.informed:
+            raise ValueError(
+                "`known` must be left out where what is revealed is learned: an outcome that "
+                "feedback does not name counts as not revealed"
+            )
         self._check_observable()
         check_spending(self.budgets, self.limits, names)
         rule = read_baseline(baseline, names, self.unit, self.check_values)
@@ -149,7 +162,7 @@ class Problem(InUnits):
             arguments["reveals"] = reveals
         rules: Any = {
             key: tables[key]
-            for key in ("limits", "budgets", "baseline", "defaults")
+            for key in ("limits", "budgets", "baseline", "defaults", "known")
             if key in tables
         }
         return cls(features=tables.get("features"), **rules, **arguments)
@@ -169,6 +182,7 @@ class Problem(InUnits):
         }
         for budget in self.budgets:
             tables["budgets", budget.name] = budget.as_table()
+        tables["known"] = self.known or {}
         for key, rule in (("baseline", self.baseline), ("defaults", self.defaults)):
             tables[key] = {} if rule is None else rule.as_table(self.unit)
         return write_tables(tables)
@@ -294,10 +308,10 @@ class Problem(InUnits):
     def _check_observable(self) -> None:
         if not isinstance(self.actions, tuple) or self.reveals.each_round:
             return
-        unseen = self.graph.unobservable_actions
+        unseen = self.with_known(self.graph, self.actions).unobservable_actions
         if unseen.size:
             raise ValueError(
                 f"`reveals` must show the {self.unit} of every action to someone, but nothing "
                 f"reveals {listed(repr(self.actions[i]) for i in unseen)}; set own = true, add an "
-                "action to all, or add an edge that ends there"
+                "action to all, add an edge that ends there, or say in known what it is"
             )

@@ -10,6 +10,7 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
+from graphcb.evaluation.knowing import awaits_feedback, knowing
 from graphcb.evaluation.settling import MOST_SILENT, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
@@ -154,7 +155,7 @@ class LiveTally:
 
     def decided(self, row: LoggedDecision) -> None:
         """Count a decision."""
-        p, known = row.probabilities, row.graph
+        p = row.probabilities
         names = tuple(map(str, self.problem.actions if row.actions is None else row.actions))
         if names == self._names:
             names = self._names  # waiting decisions share one tuple
@@ -167,19 +168,21 @@ class LiveTally:
         self._into_window(names[row.action_index], explored)
         self.keeping.add(row)
         certain = None if row.informed else self.problem.certain_graph_for(names)
-        graph = known if certain is None else certain
-        nothing, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
-        if known.row(row.action_index).any():
+        graph = knowing(row).graph if certain is None else certain
+        seen, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
+        for place, value in (row.known or {}).items():
+            seen[place], losses[place] = True, self._scaled(value)
+        if awaits_feedback(row):
             self.n_expected += 1
             shown = graph.row(row.action_index)
-            one = Open(row.made_at, graph, names, p, shown, nothing, losses, self._silent)
+            one = Open(row.made_at, graph, names, p, shown, seen, losses, self._silent)
             self._silent = []
             self._open[row.position] = one
             self._cells += one.n_cells
             while len(self._open) > MOST_OPEN or self._cells > MOST_CELLS:
                 self._cells -= self._open.pop(next(iter(self._open))).n_cells
         else:
-            self._silent.append(Settled(graph, names, p, nothing, losses))
+            self._silent.append(Settled(graph, names, p, seen, losses))
             if len(self._silent) > MOST_SILENT:
                 self._settled += self._silent
                 self._silent = []
