@@ -30,7 +30,8 @@ from graphcb.rounds import Played
 
 Floats = NDArray[np.float64]
 
-WITHOUT_END = 1e300  # times that a known loss counts as seen
+MIDDLE = 0.5  # of losses between 0 and 1
+LEAST_TRUST = 0.01  # known losses keep their order
 MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
@@ -137,8 +138,8 @@ class Predicts(Obeys, ABC):
 
         `names` is what limits and budgets call the actions of this round. `costs` are what they
         cost where that comes with each round: {budget: [one number per action]}. `known` are the
-        losses that need no feedback, one number per action and NaN for all others; the graph
-        says that every action reveals them.
+        losses between 0 and 1 that need no feedback, one number per action and NaN for all
+        others; the graph says that every action reveals them, and `learn` hears of them too.
         """
         n_actions = as_graph(graph).n_actions
         oracle, columns = self._current_oracle(), actions
@@ -215,11 +216,27 @@ def _as_known(known: Any, n_actions: int) -> Floats:
 
 
 def _with_known(forecast: Sequence[Any], known: Floats) -> list[Any]:
-    """A forecast with exact losses where they are known: no deviation, and nothing to be gained."""
-    exact: tuple[Any, ...] = (known, 0.0, 0.0, WITHOUT_END)
-    pairs = zip(forecast, exact, strict=False)
+    """A forecast with what is known: no deviation, and nothing to be gained by seeing it."""
     is_known = ~np.isnan(known)
+    exact: tuple[Any, ...] = (_beside(forecast[0], known), 0.0, 0.0)
+    pairs = zip(forecast, exact, strict=False)
     return [*(np.where(is_known, one, part) for part, one in pairs), *forecast[len(exact) :]]
+
+
+def _beside(predicted: Floats, known: Floats) -> Floats:
+    """Known losses as they are put beside an oracle's predictions; decision note 0037.
+
+    Where a context is new, an oracle leans to the middle, and what is known would always look
+    better, or always worse, than what has to be found out. How far it leans is seen in its own
+    predictions of the known losses, which it learns too: they all move as far to the middle.
+    """
+    off = known - MIDDLE
+    is_known = ~np.isnan(off)
+    is_off = is_known & (off != 0.0)
+    if is_known.all() or not is_off.any():
+        return known
+    trust = ((predicted - MIDDLE)[is_off] / off[is_off]).clip(LEAST_TRUST, 1.0).mean()
+    return np.asarray(MIDDLE + trust * off)
 
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:

@@ -100,10 +100,6 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
         return decode(read_whole(pending, row).context)
 
     indices, values = read_losses(losses, identifiers, graph, row.action, problem, context)
-    if losses and not indices.size:
-        known_before = f"the problem knows these {words_of(problem)[0]}, which need no feedback"
-        receipt = Acknowledgement(name, False, f"{known_before}; this one changes nothing")
-        return NewFeedback(row, parts, indices, values, receipt)
     if not parts:
         receipt = Acknowledgement(name, True, "counted")
         return NewFeedback(row, parts, indices, values, receipt)

@@ -36,11 +36,15 @@ class Knowing:
         return None if inner is None else partial(self._on_feedback, inner)
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
-        """Learn what is not known; the rest has to agree."""
+        """Learn what was revealed, with all that is known; these have to agree."""
         values, names = self.problem.as_values(losses), [self.names[action] for action in actions]
         is_new = self.problem.check_agrees(values, self.values[actions], names)
+        whole = np.full(len(self.names), np.nan)
         if is_new.any():
-            self.agent.learn(context, np.asarray(actions)[is_new], np.asarray(losses)[is_new])
+            whole = self.losses.copy()
+            whole[actions] = losses
+        places = np.flatnonzero(~np.isnan(whole))
+        self.agent.learn(context, places, whole[places])
 
     def _on_feedback(
         self, inner: Callable[..., None], played: Played, indices: Any, losses: Any

@@ -44,9 +44,10 @@ class Knows(InUnits):
         places = [place for place, name in enumerate(names) if name in known]
         return graph.with_revealed(places) if places else graph
 
-    def check_agrees(self, values: Floats, known: Floats, names: Sequence[str]) -> Flags:
+    def check_agrees(self, values: Floats, known: Floats | None, names: Sequence[str]) -> Flags:
         """Which values feedback had to tell; those that are known have to agree with that."""
         low, high = self.range
+        known = np.full(len(names), np.nan) if known is None else known
         is_new: Flags = np.isnan(known)
         wrong = np.flatnonzero(~is_new & ~(np.abs(values - known) <= AGREES * (high - low)))
         if wrong.size:

@@ -21,7 +21,7 @@ from graphcb.problems.problem import Problem
 from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 from graphcb.problems.units import Floats
 from graphcb.rounds import Entered, Played, act_on, gamma_of, hook, knowing_round, learn_from
-from graphcb.rounds.identifiers import pick
+from graphcb.rounds.identifiers import indices_of, pick
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -129,7 +129,8 @@ class Learner:
     ) -> None:
         """Learn the losses or rewards revealed for these actions; there may be none.
 
-        Those that the problem knows have to agree with that, and are not learned.
+        Those that the problem knows have to agree with that. They need not be there, and are
+        learned with the others.
         Where the graph is not known beforehand, `played` is needed: the action that revealed just
         these, and none of the others `among` the actions of the round, which are all if left out.
         """
@@ -138,12 +139,8 @@ class Learner:
             return
         names = self._names(actions)
         values = self.problem.check_values(values, names)
-        known = self.problem.known_in(context, names)
-        if known is not None:
-            kept = np.flatnonzero(self.problem.check_agrees(values, known, names))
-            if kept.size == 0:
-                return
-            actions, values = pick(actions, kept), values[kept]
+        if self.problem.known is not None:
+            actions, values = self._with_known(context, actions, names, values)
             names = self._names(actions)
         losses = self.problem.as_losses(values)
         described = self._described(context, actions, names)
@@ -153,6 +150,21 @@ class Learner:
         if self.action_encoder is not None:
             for action in described:
                 self.action_encoder.count(action)
+
+    def completed(self, played: Played, revealed: Any, values: Any) -> tuple[Any, Any]:
+        """What a round revealed, with what is known of those of its actions that were named before.
+
+        Where actions come with each round, `learn` alone cannot tell which there were.
+        """
+        if self.problem.known is None or self.problem.has_fixed_actions:
+            return revealed, values
+        names = self._names(played.actions)
+        known = self.problem.known_in(played.context, names)
+        if known is None or not len(revealed):
+            return revealed, values
+        known[indices_of(list(revealed), list(names))] = values
+        places = np.flatnonzero(~np.isnan(known))
+        return pick(played.actions, places), known[places]
 
     def learn_round(
         self, played: Played, revealed: Any, values: Any, *, shown: FeedbackGraph | None = None
@@ -335,6 +347,22 @@ class Learner:
         given: dict[str, Any] = {} if problem.has_fixed_actions else {"names": names}
         costs = costs_in(problem, context, names)
         return given if costs is None else {**given, "costs": costs}
+
+    def _with_known(
+        self, context: Any, actions: Any, names: tuple[str, ...], values: Floats
+    ) -> tuple[Any, Floats]:
+        """What to learn of a feedback: with all that is known, or nothing if it is all known."""
+        problem = self.problem
+        is_new = problem.check_agrees(values, problem.known_in(context, names), names)
+        if not is_new.any():
+            nothing = np.zeros(0, dtype=np.intp)
+            return ({} if isinstance(actions, Mapping) else nothing), values[:0]
+        known = problem.known_in(context, problem.actions) if problem.has_fixed_actions else None
+        if known is None:
+            return actions, values
+        known[[problem.index(name) for name in names]] = values
+        places = np.flatnonzero(~np.isnan(known))
+        return places, known[places]
 
     def _known_losses(self, context: Any, names: tuple[str, ...]) -> Floats | None:
         """The losses of a round that need no feedback, NaN for all others, if there are any."""

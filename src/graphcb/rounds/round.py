@@ -178,6 +178,9 @@ def learn_from(
     if it was shown in full afterwards.
     """
     if getattr(agent, "informed", True):
+        completed = getattr(agent, "completed", None)
+        if completed is not None:
+            revealed, losses = completed(played, revealed, losses)
         agent.learn(played.context, revealed, losses)
         return
     if hasattr(agent, "learn_round"):
