@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphcb.estimates.comparing import difference
+from graphcb.estimates.comparing import Apart, apart, difference
 from graphcb.estimates.estimate import Asked
 from graphcb.estimates.estimators import best_of, estimates, quantile
 from graphcb.estimates.intervals import LowerEnds
@@ -40,8 +40,8 @@ def test_values_are_those_of_the_formulas():
     assert first.estimates["ips"].standard_error == pytest.approx(x.std(ddof=1) / math.sqrt(500))
     normalised = first.estimates["self-normalised"]
     assert normalised.value == pytest.approx(mean, rel=1e-14)
-    errors = (x - mean * w[0]) / w[0].mean()
-    assert normalised.standard_error == pytest.approx(math.sqrt((errors**2).sum()) / 500)
+    errors, left = x - mean * w[0], w[0].sum() ** 2 - (w[0] ** 2).sum()
+    assert normalised.standard_error == pytest.approx(math.sqrt((errors**2).sum() / left))
     assert first.weights.effective_size == pytest.approx(w[0].sum() ** 2 / (w[0] ** 2).sum())
     assert first.weights.largest == 5.0
     assert moments.n == first.weights.n == 500
@@ -58,19 +58,24 @@ def test_inverse_propensity_does_not_depend_on_the_range():
 
 def test_a_cut_trades_variance_for_a_bias_that_is_stated():
     rng = np.random.default_rng(3)
-    w = np.where(rng.random(2000) < 0.99, 1.0, 60.0)
-    w *= rng.random(2000) < 1.0 / w  # a weight of 60 is seen once in 60 times
-    w = np.where(w > 0, np.where(w == 60.0, 60.0, 1.0), 0.0)
-    w[:4] = 60.0
-    v = rng.random(2000)
+    w = np.ones(4000)
+    w[:3] = 80.0
+    v = rng.random(4000)
+    v[:3] = 1.0, 0.0, 1.0
     one = found([w], [v])[1][0]
     clipped = one.estimates["clipped"]
-    assert one.cut < math.inf
+    assert one.cut < 80.0
     assert clipped.bias > 0.0
     assert clipped.standard_error < one.estimates["self-normalised"].standard_error
     lost = 1.0 - np.minimum(w, one.cut).sum() / w.sum()
     most = max(clipped.value, 1.0 - clipped.value)
     assert clipped.bias == pytest.approx(lost * most, rel=1e-12)
+
+
+def test_weight_that_was_not_seen_counts_as_cut():
+    one = found([np.full(400, 0.75)], [np.random.default_rng(3).random(400)])[1][0]
+    assert one.why == "rare"
+    assert one.estimates["clipped"].bias > 0.25 * 0.5
 
 
 @given(
@@ -97,36 +102,60 @@ def test_a_rarely_seen_action_does_not_look_perfect():
     assert any("too few" in text for text in one.warnings)
 
 
-def test_equal_values_have_no_normal_interval():
-    one = found([np.ones(100)], [np.full(100, 0.25)])[1][0]
-    assert one.estimate.value == 0.25
-    assert one.estimate.normal is None
-    assert one.estimate.interval.lower < 0.25 < one.estimate.interval.upper
-    assert "all values that were seen are equal" in one.warnings[-1]
+def test_equal_and_rare_values_are_not_taken_for_all():
+    """Two values at each end of the range stand for those that were not seen."""
+    one = found([np.ones(100)], [np.full(100, 0.25)])[1][0].estimate
+    assert one.value == 0.25
+    assert one.normal.lower < 0.24
+    assert one.normal.upper > 0.27
+    seldom = np.zeros(1000)
+    seldom[:2] = 1.0
+    assert found([np.ones(1000)], [seldom])[1][0].estimate.normal.upper > 0.007
 
 
-def test_rare_values_have_no_normal_interval():
-    v = np.zeros(1000)
-    v[:4] = 1.0
-    one = found([np.ones(1000)], [v])[1][0]
-    assert one.estimate.normal is None
-    assert "normal interval would not hold" in one.warnings[-1]
+def test_the_normal_interval_of_a_share_is_that_of_agresti_and_coull():
+    v = np.repeat([0.0, 1.0], [90, 10])
+    normal = found([np.ones(100)], [v])[1][0].estimates["self-normalised"].normal
+    z = 1.959963984540054
+    n = 100 + z * z
+    middle = (10 + 0.5 * z * z) / n
+    wide = z * math.sqrt(middle * (1.0 - middle) / n)
+    assert normal == pytest.approx((middle - wide, middle + wide), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [(np.full(100, 0.25), "are equal"), (np.repeat([0.0, 1.0], [97, 3]), "most of the error")],
+)
+def test_without_a_range_equal_and_skewed_values_have_no_interval(values, text):
+    one = found([np.ones(100)], [values], Asked())[1][0]
+    assert one.estimate.interval is None
+    assert text in one.warnings[-1]
+
+
+def test_without_a_range_the_interval_is_students():
+    v = np.random.default_rng(12).normal(size=50)
+    one = found([np.ones(50)], [v], Asked())[1][0].estimates["self-normalised"]
+    wide = quantile(0.95, 50) * one.standard_error
+    assert one.normal == pytest.approx((v.mean() - wide, v.mean() + wide))
 
 
 def test_weights_far_from_one_on_average_have_no_normal_interval():
     rng = np.random.default_rng(4)
     one = found([np.full(1000, 0.9)], [rng.random(1000)])[1][0]
     assert one.estimates["self-normalised"].normal is None
-    assert "too rare in the log" in one.warnings[-1]
+    assert "too rare to have been seen" in one.warnings[-1]
 
 
 def test_what_was_to_be_expected_of_rare_actions_counts():
     rng = np.random.default_rng(5)
     w, v = np.ones((1, 1000)), rng.random((1, 1000))
-    seen = Asked((0.0, 1.0), design=[(1000.0, 1000.0)])
-    rare = Asked((0.0, 1.0), design=[(20_000.0, 4_000_000.0)])
+    seen, rare = ASKED._replace(expected=[1000.0]), ASKED._replace(expected=[200_000.0])
     assert found(w, v, seen)[1][0].estimates["self-normalised"].normal is not None
-    assert found(w, v, rare)[1][0].estimates["self-normalised"].normal is None
+    one = found(w, v, rare)[1][0]
+    assert one.estimates["self-normalised"].normal is None
+    assert one.weights.effective_size == pytest.approx(5.0)
+    assert one.why == "few"
 
 
 def test_a_policy_of_which_nothing_was_seen_has_no_estimate():
@@ -146,25 +175,44 @@ def test_what_is_missing_widens_the_interval():
 def test_differences_are_paired():
     rng = np.random.default_rng(7)
     v = rng.random(2000)
-    moments, both = found([np.ones(2000)] * 2, [v, v + 0.001 * rng.random(2000)])
-    paired = difference(moments, both, 1, 0, ASKED)
-    alone = both[0].estimates["self-normalised"].standard_error
+    moments, alone = found([np.ones(2000)] * 2, [v, v + 0.001 * rng.random(2000)])
+    paired = difference(moments, 1, 0, ASKED, Apart(1.0, 2000.0))
+    alone = alone[0].estimates["self-normalised"].standard_error
     assert paired.value == pytest.approx(0.0005, abs=1e-4)
     assert paired.standard_error < 0.01 * alone
     assert paired.normal.lower < paired.value < paired.normal.upper
-    back = difference(moments, both, 0, 1, ASKED)
+    back = difference(moments, 0, 1, ASKED, Apart(1.0, 2000.0))
     assert back.value == pytest.approx(-paired.value)
     assert back.anytime.lower == pytest.approx(-paired.anytime.upper)
 
 
 def test_the_error_of_a_difference_is_that_of_its_terms():
     w, v = bandit_log(np.random.default_rng(8), 800)
-    moments, both = found(w, v)
+    moments, _ = found(w, v)
     x = w * v
     means = x.sum(axis=1) / w.sum(axis=1)
     errors = (x - means[:, None] * w) / w.mean(axis=1)[:, None]
     expected = math.sqrt(((errors[0] - errors[1]) ** 2).sum()) / 800
-    assert difference(moments, both, 0, 1, ASKED).standard_error == pytest.approx(expected)
+    assert difference(moments, 0, 1, ASKED).standard_error == pytest.approx(expected)
+
+
+def test_targets_that_decide_alike_do_not_differ():
+    w, v = bandit_log(np.random.default_rng(13), 800)
+    moments, _ = found([w[0], w[0]], [v[0], v[0]])
+    assert apart(moments, 0, 1).share == 0.0
+    assert difference(moments, 0, 1, ASKED).normal == (0.0, 0.0)
+
+
+def test_targets_that_seldom_differ_are_told_apart_by_few_decisions():
+    w, v = bandit_log(np.random.default_rng(14), 800)
+    other = w[0].copy()
+    other[:20] = 5.0 - other[:20]  # decides otherwise in 20 rounds
+    moments, _ = found([w[0], other], [v[0], v[0]])
+    how = apart(moments, 0, 1)
+    assert how.share == pytest.approx(0.5 * 20 * 5.0 / 800)
+    assert how.effective_size == pytest.approx(20.0)
+    between = difference(moments, 0, 1, ASKED).normal
+    assert -how.share <= between.lower <= between.upper <= how.share
 
 
 def test_intervals_by_sums_are_nearly_those_of_bets_one_after_the_other():

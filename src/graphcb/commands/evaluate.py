@@ -181,9 +181,12 @@ def _print_gain(
         return
     sign = 1.0 if problem is not None and problem.unit == "reward" else -1.0
     sure = f"{100 * options.confidence:g} %"
-    text = f"normal {sure}: {_gained(found.difference.normal, sign)}"
-    if found.difference.anytime is not None:
-        text += f"; anytime-valid {sure}: {_gained(found.difference.anytime, sign)}"
+    intervals = {"normal": found.difference.normal, "anytime-valid": found.difference.anytime}
+    text = "; ".join(
+        f"{kind} {sure}: {_gained(interval, sign)}"
+        for kind, interval in intervals.items()
+        if interval is not None
+    )
     print(f"gain on what was played: {sign * found.difference.value:.4f} per decision ({text})")
 
 

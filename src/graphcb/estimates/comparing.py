@@ -1,44 +1,67 @@
 """The difference of two targets, decision by decision."""
 
 import math
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from graphcb.estimates.bounds import lower_end, scaled
-from graphcb.estimates.estimate import Asked, Estimate, Found
-from graphcb.estimates.estimators import errors_of, quantile, within
+from graphcb.estimates.estimate import Asked, Estimate
+from graphcb.estimates.estimators import LEAST_SIZE, errors_of, normal_around
+from graphcb.estimates.intervals import Interval
 from graphcb.estimates.moments import BySize, Moments
 from graphcb.estimates.terms import Floats
 
 
+class Apart(NamedTuple):
+    """How far two targets are apart: the share of decisions that they make differently at most,
+    and the effective size of the sample that tells them apart.
+    """
+
+    share: float
+    effective_size: float
+
+
+def apart(moments: Moments, one: int, other: int) -> Apart:
+    """By the weights of two targets, where a decision shows the value of one action alone."""
+    total = moments.apart(one, other)
+    squares = float(moments.of(one).ww.sum() + moments.of(other).ww.sum())
+    squares -= 2.0 * float(moments.products(one, other)[0, 0])
+    size = total * total / squares if squares > 0.0 else 0.0
+    return Apart(min(1.0, 0.5 * total / moments.n), size)
+
+
 def difference(
-    moments: Moments, found: Sequence[Found], one: int, other: int, asked: Asked
+    moments: Moments, one: int, other: int, asked: Asked, how: Apart | None = None
 ) -> Estimate | None:
-    """By how much the mean of a target is larger than that of another, decision by decision."""
+    """By how much the mean of a target is larger than that of another, decision by decision.
+
+    None if nothing was seen of one of them. `how` far they are apart is seen from their weights,
+    unless it is given: where they decide alike, the difference is no larger than the range times
+    the share of decisions where they do not.
+    """
     first, second = moments.of(one), moments.of(other)
-    if not (found[one].estimates and found[other].estimates):
+    if not (first.w.any() and second.w.any()):
         return None
     (w1, m1, squares1, _), (w2, m2, squares2, _) = errors_of(first), errors_of(second)
     products = moments.products(one, other)
     both = _bilinear(products, (-m1, 1.0), (-m2, 1.0)) / (w1 * w2)
     error = math.sqrt(max(0.0, squares1 / w1**2 + squares2 / w2**2 - 2.0 * both))
-    sizes = [found[place].weights.effective_size for place in (one, other)]
-    normal, wide = None, asked.value_range
-    if wide is not None:
-        wide = (wide[0] - wide[1], wide[1] - wide[0])
-    if all(found[place].estimates["self-normalised"].normal for place in (one, other)):
-        half = quantile(asked.confidence, min(sizes)) * error
-        normal = within(m1 - m2, half, asked._replace(value_range=wide)) if error > 0.0 else None
-    anytime = None
-    if asked.value_range is not None and wide is not None:
-        low, high = asked.value_range
-        alpha = 0.5 * (1.0 - asked.confidence)
-        sides = [_half_difference(first, second, products, *pair, high - low)
-                 for pair in ((low, high), (high, low))]  # fmt: skip
-        ends = [lower_end(*side, moments.n, alpha) for side in sides]
-        anytime = scaled(ends, wide)
-    return Estimate(m1 - m2, error, normal, anytime)
+    if asked.value_range is None:
+        return Estimate(m1 - m2, error, None, None)
+    how = apart(moments, one, other) if how is None else how
+    low, high = asked.value_range
+    most = how.share * (high - low)
+    normal = Interval(0.0, 0.0) if most == 0.0 else None
+    if most > 0.0 and how.effective_size >= LEAST_SIZE:
+        within = asked._replace(value_range=(-most, most))
+        middle = min(max(m1 - m2, -most), most)
+        normal = normal_around(middle, error, how.effective_size, within)
+    alpha = 0.5 * (1.0 - asked.confidence)
+    sides = [_half_difference(first, second, products, *pair, high - low)
+             for pair in ((low, high), (high, low))]  # fmt: skip
+    ends = [lower_end(*side, moments.n, alpha) for side in sides]
+    return Estimate(m1 - m2, error, normal, scaled(ends, (low - high, high - low)))
 
 
 def _half_difference(

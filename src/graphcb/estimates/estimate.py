@@ -3,31 +3,32 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from graphcb.estimates.intervals import Interval
 from graphcb.estimates.moments import BySize
 
 Range = tuple[float, float]
+Why = Literal["few", "rare", "skewed", "equal"]
 
 
 class Asked(NamedTuple):
     """What is asked of sums: the range of values, if it is known, and how sure to be.
 
     `independent` says that decisions do not depend on earlier ones, as those of a policy that
-    learns do; the Bernstein interval needs that. `design` has, for each target, what was to be
-    expected before anything was drawn: sums of weights squared and cubed.
+    learns do; the Bernstein interval needs that. `expected` has, for each target, the sum of
+    squared weights that was to be expected before anything was drawn: a weight that is large and
+    rare may not have been seen yet. `missing_share` of the decisions may have had any value.
     """
 
     value_range: Range | None = None
     confidence: float = 0.95
     independent: bool = True
-    design: Sequence[tuple[float, float]] | None = None
+    expected: Sequence[float] | None = None
     missing_share: float = 0.0
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """The mean that a policy would have had, and confidence intervals for it.
 
     `normal` is valid for looking once, `bernstein` too, without an approximation, and `anytime`
@@ -52,11 +53,12 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Weights:
+class Spread:
     """How the weight is spread over decisions: whether a few of them decide the estimate.
 
-    `effective_size` is that of a sample without weights that is as good. `top_share` is the
-    share of weight that the heaviest 1 % of all decisions have.
+    `effective_size` is that of a sample without weights that is as good, by the weights that were
+    seen or those that were to be expected, whichever is less. `top_share` is the share of weight
+    that the heaviest 1 % of all decisions have.
     """
 
     n: int
@@ -64,6 +66,7 @@ class Weights:
     effective_size: float
     largest: float
     top_share: float
+    off: float = 0.0  # of the mean weight from 1, in standard errors
 
     def warnings(self) -> list[str]:
         """What is bad about them, and what to do."""
@@ -82,17 +85,23 @@ class Weights:
         return found
 
 
-def spread(sums: BySize, n: int, largest: float) -> Weights:
-    """How the weight is spread."""
+def spread(sums: BySize, n: int, largest: float, expected: float | None = None) -> Spread:
+    """How the weight is spread; `expected` is what the sum of its squares was to be."""
     total, squares = float(sums.w.sum()), float(sums.ww.sum())
     left, top = 0.01 * n, 0.0
     for count, weight in zip(sums.number[::-1].tolist(), sums.w[::-1].tolist(), strict=True):
         if count > 0.0 and left > 0.0:
             top += weight * min(1.0, left / count)
             left -= count
-    effective = total * total / squares if squares > 0.0 else 0.0
-    share = top / total if total > 0.0 else 0.0
-    return Weights(n, total / max(n, 1), effective, largest, share)
+    if total <= 0.0:
+        return Spread(n, 0.0, 0.0, largest, 0.0)
+    effective, mean, off = total * total / squares, total / n, 0.0
+    if expected is not None:
+        effective = min(effective, n * n / expected)
+    else:
+        error = math.sqrt(max(0.0, squares / n - mean * mean) / n)
+        off = abs(mean - 1.0) / max(error, 1e-9)
+    return Spread(n, mean, effective, largest, top / total, off)
 
 
 @dataclass(frozen=True)
@@ -101,9 +110,10 @@ class Found:
 
     estimates: dict[str, Estimate]
     best: str | None
-    weights: Weights
+    weights: Spread
     warnings: tuple[str, ...] = ()
     cut: float = math.inf  # of the clipped estimate
+    why: Why | None = None  # there is no normal interval
 
     @property
     def estimate(self) -> Estimate | None:

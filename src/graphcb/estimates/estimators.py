@@ -8,28 +8,30 @@ With w the weight of a decision, 1 on average, x = w times the value seen, and n
                        d = 1 - sum of min(w, c) / sum of w is lost, so its bias is at most
                        d * max(m - low, high - m)
 
-An interval is `None` where it would not hold. The normal one is withheld if few decisions carry
-the weight, if their errors are skewed, or if the weights are far from 1 on average, as they are
+An interval is `None` where it would not hold. The normal one is withheld if too few decisions
+carry the weight, seen or to be expected, or if the weights are far from 1 on average, as they are
 where something that the target plays is too rare to have been seen.
 """
 
 import math
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from graphcb.estimates.bounds import bernstein_interval, betting_interval
-from graphcb.estimates.estimate import Asked, Estimate, Found, spread
+from graphcb.estimates.estimate import Asked, Estimate, Found, Spread, Why, spread
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.moments import BySize, Moments
+from graphcb.estimates.terms import Floats
 
-# The normal interval is withheld unless this much is there; chosen by `make study-coverage`.
-LEAST_SIZE = 30.0
+# Effective sizes that a normal interval needs; chosen by `make study-coverage` (note 0015).
+LEAST_SIZE = 10.0
+LEAST_FOR_IPS = 20.0
+MOST_OFF = 3.0  # standard errors of the mean weight
+# Where the range is not known:
+LEAST_WITHOUT_RANGE = 30.0
 MOST_SKEW = 0.25
-MOST_OFF = 4.0  # standard errors of the mean weight
-
-Why = Literal["few", "skewed", "rare", "equal"]
 
 
 def estimates(moments: Moments, asked: Asked) -> list[Found]:
@@ -47,37 +49,34 @@ def estimates(moments: Moments, asked: Asked) -> list[Found]:
 
 def _found(moments: Moments, target: int, asked: Asked) -> Found:
     sums, n = moments.of(target), moments.n
-    weights = spread(sums, n, float(moments.largest[target]))
+    expected = None if asked.expected is None else asked.expected[target]
+    weights = spread(sums, n, float(moments.largest[target]), expected)
     if weights.mean <= 0.0:
         return Found({}, None, weights, ("nothing that this policy plays was seen",))
-    design = None if asked.design is None else asked.design[target]
     anytime = betting_interval(sums, n, asked)
     bernstein = bernstein_interval(sums, n, asked) if asked.independent else None
-    normalised, why = _self_normalised(sums, n, asked, design)
+    why = _why_not_normal(sums, weights, asked)
+    mine = _self_normalised(sums, weights.effective_size, asked, why)
     found = {
-        "self-normalised": Estimate(
-            normalised.value, normalised.standard_error, normalised.normal, anytime, bernstein
-        ),
-        "ips": _ips(sums, n, asked, why, anytime, bernstein),
+        "self-normalised": mine._replace(anytime=anytime, bernstein=bernstein),
+        "ips": _ips(sums, weights, asked, why)._replace(anytime=anytime, bernstein=bernstein),
     }
     cut = math.inf
     if asked.value_range is not None:
-        clipped, cut = _clipped(sums, n, asked)
-        found["clipped"] = Estimate(
-            clipped.value, clipped.standard_error, clipped.normal, anytime, bernstein, clipped.bias
-        )
+        clipped, cut = _clipped(sums, weights, asked)
+        found["clipped"] = clipped._replace(anytime=anytime, bernstein=bernstein)
     warnings = weights.warnings()
     if why is not None:
         warnings.append(_REASONS[why])
-    return Found(found, best_of(found), weights, tuple(warnings), cut)
+    return Found(found, best_of(found), weights, tuple(warnings), cut, why)
 
 
 _REASONS = {
     "few": "too few decisions carry the weight for a normal interval",
-    "skewed": "a few decisions make most of the error: a normal interval would not hold",
-    "rare": "part of what this policy plays is too rare in the log to have been seen: a normal "
-    "interval would not hold",
-    "equal": "all values that were seen are equal: a normal interval would be too narrow",
+    "rare": "part of what this policy plays is too rare to have been seen: a normal interval would "
+    "not hold",
+    "skewed": "a few decisions make most of the error: without a range, no interval would hold",
+    "equal": "all values that were seen are equal: without a range, no interval would hold",
 }
 
 
@@ -91,112 +90,123 @@ def best_of(found: dict[str, Estimate]) -> str | None:
     return min(widths, key=widths.__getitem__) if widths else next(iter(found), None)
 
 
-class _Normalised(NamedTuple):
-    value: float
-    standard_error: float
-    normal: Interval | None
-    bias: float = 0.0
-
-
-def _self_normalised(
-    sums: BySize, n: int, asked: Asked, design: tuple[float, float] | None
-) -> tuple[_Normalised, Why | None]:
-    total, mean, squares, cubes = errors_of(sums)
-    error = math.sqrt(squares) / total if n > 1 else math.inf
-    why = _why_not_normal(sums, n, squares, cubes, design)
-    normal = None
-    if why is None:
-        size = float(total**2 / sums.ww.sum())
-        normal = within(mean, quantile(asked.confidence, size) * error, asked)
-    return _Normalised(mean, error, normal), why
-
-
-def errors_of(sums: BySize) -> tuple[float, float, float, float]:
+class Errors(NamedTuple):
     """The sum of weights, m, and the sums of (x - m w)^2 and (x - m w)^3."""
+
+    total: float
+    mean: float
+    squares: float
+    cubes: float
+
+
+def errors_of(sums: BySize) -> Errors:
+    """What decisions add to the error of a self-normalised mean."""
     w, ww, www, x, wx, wwx, xx, wxx, xxx = (float(one.sum()) for one in sums[1:10])
     m = x / w
     squares = max(0.0, xx - 2.0 * m * wx + m * m * ww)
-    return w, m, squares, xxx - 3.0 * m * wxx + 3.0 * m * m * wwx - m**3 * www
+    return Errors(w, m, squares, xxx - 3.0 * m * wxx + 3.0 * m * m * wwx - m**3 * www)
 
 
-def _why_not_normal(
-    sums: BySize, n: int, squares: float, cubes: float, design: tuple[float, float] | None
-) -> Why | None:
+def _why_not_normal(sums: BySize, weights: Spread, asked: Asked) -> Why | None:
     """What speaks against a normal interval, if anything does."""
-    w, ww = float(sums.w.sum()), float(sums.ww.sum())
-    scale = float(sums.xx.sum())
-    if w * w / ww < LEAST_SIZE:
+    least = LEAST_WITHOUT_RANGE if asked.value_range is None else LEAST_SIZE
+    if weights.effective_size < least:
         return "few"
-    if squares <= 1e-18 * scale or squares == 0.0:
+    if weights.off > MOST_OFF:
+        return "rare"
+    if asked.value_range is not None:
+        return None
+    _, _, squares, cubes = errors_of(sums)
+    if squares <= 1e-18 * float(sums.xx.sum()):
         return "equal"
-    if abs(cubes) > MOST_SKEW * squares**1.5:
-        return "skewed"
-    mean = w / n
-    error = math.sqrt(max(0.0, ww / n - mean * mean) / n)
-    if abs(mean - 1.0) > MOST_OFF * error + 1e-9:
-        return "rare"
-    if design is not None and design[1] > MOST_SKEW * design[0] ** 1.5:
-        return "rare"
-    return None
+    return "skewed" if abs(cubes) > MOST_SKEW * squares**1.5 else None
 
 
-def _ips(
-    sums: BySize,
-    n: int,
-    asked: Asked,
-    why: Why | None,
-    anytime: Interval | None,
-    bernstein: Interval | None,
-) -> Estimate:
+def _self_normalised(sums: BySize, size: float, asked: Asked, why: Why | None) -> Estimate:
+    _, mean, squares, _ = errors_of(sums)
+    error = _standard_error(sums, squares)
+    normal = None if why else normal_around(mean, error, size, asked)
+    return Estimate(mean, error, normal, None)
+
+
+def _standard_error(sums: BySize, squares: float) -> float:
+    """Of a self-normalised mean, with a degree of freedom less than its effective size."""
+    total = float(sums.w.sum())
+    left = total**2 - float(sums.ww.sum())
+    return math.sqrt(squares / left) if left > 1e-12 * total**2 else math.inf
+
+
+def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estimate:
+    n = weights.n
     mean, square = float(sums.x.sum()) / n, float(sums.xx.sum())
     if n < 2:
-        return Estimate(mean, math.inf, None, anytime, bernstein)
+        return Estimate(mean, math.inf, None, None)
     error = math.sqrt(max(0.0, square - n * mean * mean) / (n * (n - 1)))
-    cubes = float(sums.xxx.sum()) - 3.0 * mean * square + 2.0 * n * mean**3
-    spread_out = (error * n) ** 2
-    skewed = spread_out == 0.0 or abs(cubes) > MOST_SKEW * spread_out**1.5
+    enough = why is None and weights.effective_size >= LEAST_FOR_IPS
+    normal = normal_around(mean, error, weights.effective_size, asked) if enough else None
+    return Estimate(mean, error, normal, None)
+
+
+def mean_of(terms: Floats, found: Found, asked: Asked, bias: float = 0.0) -> Estimate:
+    """The mean of terms that need no normalising, such as those around a prediction."""
+    n, mean = terms.size, float(terms.mean())
+    error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
     normal = None
-    if why is None and not skewed:
-        size = float(sums.w.sum() ** 2 / sums.ww.sum())
-        normal = within(mean, quantile(asked.confidence, size) * error, asked)
-    return Estimate(mean, error, normal, anytime, bernstein)
+    if found.why is None and n > 1:
+        normal = normal_around(mean, error, found.weights.effective_size, asked, bias)
+    return Estimate(mean, error, normal, None, None, bias)
 
 
-def _clipped(sums: BySize, n: int, asked: Asked) -> tuple[_Normalised, float]:
-    """The cut that gives the narrowest interval, the bias included."""
+def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, float]:
+    """The cut that gives the narrowest interval, the bias included.
+
+    If part of the weight may not have been seen, it counts as lost.
+    """
     total = float(sums.w.sum())
+    if weights.effective_size < 5.0 * LEAST_SIZE or weights.off > MOST_OFF:
+        total = max(total, float(weights.n))
     low, high = asked.value_range or (0.0, 1.0)
-    best, best_cut, best_width = None, math.inf, math.inf
+    best, best_cut, narrowest = None, math.inf, math.inf
     used = int(np.flatnonzero(sums.number)[-1])
     for size in range(used + 1):
         cut = sums.cut(size) if size < used else sums
-        left, mean, squares, cubes = errors_of(cut)
-        error = math.sqrt(squares) / left if n > 1 else math.inf
+        left, mean, squares, _ = errors_of(cut)
+        error = _standard_error(cut, squares)
         bias = max(0.0, 1.0 - left / total) * max(mean - low, high - mean)
         effective = float(left**2 / cut.ww.sum())
-        wide = quantile(asked.confidence, effective) * error + bias
-        sound = _why_not_normal(cut, n, squares, cubes, None) in (None, "rare")
-        width = wide if sound else math.inf
-        if best is None or width < best_width:
-            normal = within(mean, wide, asked) if sound else None
-            best, best_width = _Normalised(mean, error, normal, bias), width
+        normal = None
+        if effective >= LEAST_SIZE:
+            normal = normal_around(mean, error, effective, asked, bias)
+        width = math.inf if normal is None else normal.upper - normal.lower
+        if best is None or width < narrowest:
+            best, narrowest = Estimate(mean, error, normal, None, None, bias), width
             best_cut = 2.0**size if size < used else math.inf
     if best is None:
         raise ValueError("`sums` must have decisions with a weight, got none")
     return best, best_cut
 
 
-def within(middle: float, wide: float, asked: Asked) -> Interval | None:
-    """An interval around a value, cut at the ends of the range; None if that leaves nothing.
+def normal_around(
+    mean: float, error: float, size: float, asked: Asked, bias: float = 0.0
+) -> Interval | None:
+    """A normal interval with two more values at each end of the range, cut at these ends.
 
-    What is missing altogether may lie anywhere in the range.
+    The values have average weight, so there are 4 beside `size`, or rather the square of the
+    normal quantile (Agresti and Coull 1998, for a proportion). Values that are all equal, or of
+    which the rare ones were not seen, then do not make it too narrow. Without a range, it is
+    mean +- a quantile of Student's t times its standard error.
     """
-    lower, upper = middle - wide, middle + wide
+    z = NormalDist().inv_cdf(0.5 + 0.5 * asked.confidence)
     if asked.value_range is None:
-        return Interval(lower, upper)
+        wide = quantile(asked.confidence, size) * error + bias
+        return Interval(mean - wide, mean + wide)
     low, high = asked.value_range
-    lost = asked.missing_share * (high - low)
-    lower, upper = max(lower - lost, low), min(upper + lost, high)
+    width, added = high - low, 0.5 * z * z
+    whole = size + 2.0 * added
+    middle = ((mean - low) / width * size + added) / whole
+    squares = (error / width * size) ** 2 + added * (middle**2 + (1.0 - middle) ** 2)
+    wide = z * math.sqrt(squares) / whole + bias / width + asked.missing_share
+    lower, upper = low + width * max(middle - wide, 0.0), low + width * min(middle + wide, 1.0)
     return Interval(lower, upper) if lower <= upper else None
 
 

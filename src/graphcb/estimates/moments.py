@@ -25,7 +25,7 @@ from graphcb.estimates.terms import Floats
 
 N_SIZES = 41  # of weights: below 1, below 2, below 4, ...
 POWERS = ("w", "ww", "www", "x", "wx", "wwx", "xx", "wxx", "xxx", "v", "vv", "vvv")
-PRODUCTS = ("ww", "wx", "xw", "xx")
+PRODUCTS = ("ww", "wx", "xw", "xx", "least")  # the last is the smaller of two weights
 
 
 class BySize(NamedTuple):
@@ -105,8 +105,13 @@ class Moments:
         """Sums of the products of two targets, [[ww, wx], [xw, xx]], the first one's first."""
         if one > other:
             return np.asarray(self.products(other, one).T)
-        pair = one * self.n_targets - one * (one + 1) // 2 + other - one - 1
-        return rounded(self._pairs[pair]).reshape(2, 2)
+        return rounded(self._pairs[self._pair(one, other), :4]).reshape(2, 2)
+
+    def apart(self, one: int, other: int) -> float:
+        """The sum of the absolute differences of two targets' weights."""
+        pair = self._pair(min(one, other), max(one, other))
+        both = float(self.of(one).w.sum() + self.of(other).w.sum())
+        return both - 2.0 * float(rounded(self._pairs[pair, 4]))
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
         """All of it, for a file or another process; equal sums give equal arrays."""
@@ -129,6 +134,9 @@ class Moments:
         moments._digits = arrays["digits"].copy()
         moments._pairs = arrays["pairs"].copy()
         return moments
+
+    def _pair(self, one: int, other: int) -> int:
+        return one * self.n_targets - one * (one + 1) // 2 + other - one - 1
 
     def _room_for(self, n: int) -> None:
         """Carry, unless this many more additions fit."""
@@ -176,7 +184,7 @@ def _add(w: Floats, x: Floats, counts: Digits, digits: Digits, largest: Floats) 
 @compiled
 def _add_pairs(w: Floats, x: Floats, digits: Digits) -> None:
     n_targets, n = w.shape
-    products = np.empty(4)
+    products = np.empty(5)
     bits = products.view(np.int64)
     pair = 0
     for one in range(n_targets):
@@ -188,7 +196,8 @@ def _add_pairs(w: Floats, x: Floats, digits: Digits) -> None:
                 products[1] = w[one, i] * x[other, i]
                 products[2] = x[one, i] * w[other, i]
                 products[3] = x[one, i] * x[other, i]
-                for k in range(4):
+                products[4] = min(w[one, i], w[other, i])
+                for k in range(5):
                     if products[k] != 0.0:
                         add_exactly(digits[pair, k], bits[k])
             pair += 1

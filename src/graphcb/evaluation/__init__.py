@@ -1,8 +1,9 @@
 """Off-policy evaluation: the loss of a policy, estimated from another policy's log."""
 
+from graphcb.estimates.estimate import Estimate, Spread
 from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
 from graphcb.evaluation.candidates import candidate
-from graphcb.evaluation.judging import Estimate, Evaluation, evaluate
+from graphcb.evaluation.judging import Evaluation, evaluate
 from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
@@ -17,6 +18,7 @@ __all__ = [
     "GuardrailsKept",
     "Interval",
     "LogSummary",
+    "Spread",
     "Target",
     "as_saved",
     "candidate",

@@ -162,10 +162,10 @@ def _gains(log: DecisionLog, problem: Problem, mode: str, confidence: float) -> 
         ).difference
     except ValueError:  # made by another program or another version, or a class of the user's own
         return {}
-    if found is None:
+    if found is None or found.interval is None:
         return {}
     sign = 1.0 if problem.feedback == "rewards" else -1.0
-    lower, upper = sorted(sign * end for end in found.normal)
+    lower, upper = sorted(sign * end for end in found.interval)
     return {"gain": sign * found.value, "gain_interval": (lower, upper)}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.checks import as_losses, as_probabilities
 from graphcb.decisions import LoggedDecision
@@ -19,13 +20,14 @@ from graphcb.estimates.terms import (
     terms_by_action,
 )
 from graphcb.evaluation.guesses import Guesses
-from graphcb.evaluation.settling import Settled
+from graphcb.evaluation.settling import Settled, SettledRow
 from graphcb.evaluation.targets import Target
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import Oracle
 
 # Rounds that are held in memory; of earlier ones only the terms are kept.
 AT_A_TIME = 1000
+MOST_SQUARED = 64  # actions up to which all pairs of them are looked at
 
 
 class LoggedRound(NamedTuple):
@@ -49,8 +51,10 @@ class RoundTerms(NamedTuple):
     `plain` is weighted by the probability of playing. Of `plain_unseen`, the share that could not
     have been played and revealed, `silent` is the part on actions that never reveal their own
     loss. Where probabilities were learned, all actions that do not always reveal it count as
-    silent: plain terms never have learned weights. `robust` are terms around an oracle's
-    prediction, `robust_below` and `robust_above` those for intervals, 0 without an oracle.
+    silent: plain terms never have learned weights. `mass` is what the target plays in all, and
+    `expected` what the square of its weight was to be, before anything was drawn. `robust` are
+    terms around an oracle's prediction `predicted`, `robust_below` and `robust_above` those for
+    intervals, 0 without an oracle.
     """
 
     below: Floats
@@ -62,6 +66,9 @@ class RoundTerms(NamedTuple):
     plain_above: Floats
     plain_unseen: Floats
     silent: Floats
+    mass: Floats
+    expected: Floats
+    predicted: Floats
     robust: Floats
     robust_below: Floats
     robust_above: Floats
@@ -71,43 +78,53 @@ class RoundTerms(NamedTuple):
         """Those with the graph."""
         return Terms(*self[:5])
 
+    @property
+    def weights(self) -> Floats:
+        """Those of decisions."""
+        return self.below + self.above
+
 
 class Rounds:
     """Rounds of a log, added in the order in which their decisions were made.
 
     A copy of the `oracle` predicts each round before it learns from it. `loss_range` scales the
-    losses, which must lie in it; None leaves them as they are.
+    losses, which must lie in it, unless it `is_guessed`: `within_range` then says whether all do.
     """
 
     def __init__(
         self,
         targets: Sequence[Target],
         oracle: Oracle | None = None,
-        loss_range: tuple[float, float] | None = None,
+        loss_range: tuple[float, float] = (0.0, 1.0),
+        *,
+        is_guessed: bool = False,
     ) -> None:
         self.targets, self.oracle = tuple(targets), copy.deepcopy(oracle)
-        self.loss_range = loss_range
-        self.low, self.width = (0.0, 1.0) if loss_range is None else _scale(loss_range)
+        self.low, self.width = loss_range[0], loss_range[1] - loss_range[0]
+        self.within_range, self._is_guessed = True, is_guessed
         self._guesses = Guesses()
         self._rounds: list[LoggedRound] = []
         self._parts: list[Floats] = []
+        self._groups: list[int] = []
 
-    def add(self, row: LoggedDecision) -> None:
+    def add(self, settled_row: SettledRow) -> None:
         """One decision that is settled, with the graph by which it is weighed."""
+        row, group = settled_row
+        self._groups.append(group)
         n_actions = row.graph.n_actions
         revealed, losses = np.zeros(n_actions, dtype=bool), np.zeros(n_actions)
         if row.feedback is not None:
             revealed[row.feedback.action_indices] = True
             losses[row.feedback.action_indices] = self._scaled(row.feedback.losses, row.decision_id)
         names = tuple(map(str, range(n_actions) if row.actions is None else row.actions))
-        settled = Settled(row.graph, names, row.probabilities, revealed, losses)
+        settled = Settled(row.graph, names, row.probabilities, revealed, losses, group)
         self._rounds.append(
             LoggedRound(
                 settled,
                 row.action_index,
                 self._guesses.add(settled),
                 self._predict_then_learn(row),
-                tuple(as_probabilities(target(row), n_actions) for target in self.targets),
+                self._targets_of(row),
                 row.informed,
             )
         )
@@ -115,19 +132,35 @@ class Rounds:
             self._work_out()
 
     def terms(self) -> list[RoundTerms]:
-        """The terms of all rounds so far, in order, for each target."""
+        """The terms of all rounds so far, in order, for each target.
+
+        If there are two, those of how far they are apart follow: of |p - q|, action by action.
+        """
         self._work_out()
         together = np.concatenate(self._parts, axis=-1)
         return [RoundTerms(*one) for one in together]
 
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The group of the action of each round, as `Answers` has it."""
+        return np.array(self._groups, dtype=np.int64)
+
     def _work_out(self) -> None:
-        self._parts.append(terms_of(self._rounds, len(self.targets)))
+        n_targets = len(self.targets)
+        self._parts.append(terms_of(self._rounds, 3 if n_targets == 2 else n_targets))
         self._rounds = []
+
+    def _targets_of(self, row: LoggedDecision) -> tuple[Floats, ...]:
+        n_actions = row.graph.n_actions
+        found = tuple(as_probabilities(target(row), n_actions) for target in self.targets)
+        return (*found, np.abs(found[0] - found[1])) if len(found) == 2 else found
 
     def _scaled(self, losses: Floats, decision_id: str) -> Floats:
         scaled: Floats = (losses - self.low) / self.width
         wrong = np.flatnonzero((scaled < 0.0) | (scaled > 1.0))
-        if wrong.size and self.loss_range is not None:
+        if wrong.size and self._is_guessed:
+            self.within_range = False
+        elif wrong.size:
             raise ValueError(
                 f"losses must lie in loss_range ({self.low:g}, {self.low + self.width:g}), got "
                 f"{losses[wrong[0]]:g} in the feedback for decision {decision_id}; "
@@ -167,6 +200,8 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
     alone = p * own
     played = np.arange(graph.n_actions) == np.array([one.action for one in rounds])[:, None]
     shown = revealed & (alone > 0.0)
+    weight = np.zeros(reveal.shape)
+    np.divide(1.0, reveal, out=weight, where=reveal > 0.0)
     predicted = around = None
     if rounds[0].predicted is not None:
         predicted = np.array([one.predicted for one in rounds])
@@ -174,11 +209,12 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
     found = []
     for place in range(len(rounds[0].targets)):
         target = np.array([one.targets[place] for one in rounds])
-        robust = [np.zeros(len(rounds))] * 3
+        robust = [np.zeros(len(rounds))] * 4
         if predicted is not None and around is not None:
             mean = doubly_robust_terms(target, reveal, revealed, losses, predicted)
             centred = around.of(target)
-            robust = [mean, centred.centred_below, centred.centred_above]
+            model = (target * predicted).sum(axis=1)
+            robust = [model, mean, centred.centred_below, centred.centred_above]
         found.append(
             [
                 *by_action.of(target),
@@ -186,10 +222,21 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
                 plain_terms(target, alone, played, shown, 1.0 - losses),
                 np.where(alone > 0.0, 0.0, target).sum(axis=1),
                 np.where(own > 0.0, 0.0, target).sum(axis=1),
+                target.sum(axis=1),
+                _expected_squares(graph, p, target, target * weight),
                 *robust,
             ]
         )
     return np.array(found)
+
+
+def _expected_squares(graph: FeedbackGraph, p: Floats, target: Floats, u: Floats) -> Floats:
+    """Of the weight, the sum of u over what is revealed: E w^2, or a lower bound if K is large."""
+    if graph.n_actions > MOST_SQUARED:
+        return np.asarray((target * u).sum(axis=1))
+    edges = graph.matrix
+    means, variances = u @ edges.T, (u * u) @ (edges * (1.0 - edges)).T
+    return np.asarray((p * (means * means + variances)).sum(axis=1))
 
 
 def _self_reveal(graph: FeedbackGraph) -> Floats:
@@ -197,8 +244,3 @@ def _self_reveal(graph: FeedbackGraph) -> Floats:
     if graph.is_deterministic:
         return graph.structure.self_loops().astype(np.float64)
     return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
-
-
-def _scale(loss_range: tuple[float, float]) -> tuple[float, float]:
-    low, high = loss_range
-    return low, high - low

@@ -1,4 +1,4 @@
-"""Which decisions of a log count in an estimate, and with which losses."""
+"""Which decisions of a log count in an estimate, with which losses, and for how many."""
 
 from typing import NamedTuple
 
@@ -11,21 +11,90 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import pick
 
 MOST_SILENT = 1000  # decisions that wait for the next one that reveals something
+MOST_GROUPS = 64  # actions whose answers are counted one by one; all others are one more
 
 
 class Settled(NamedTuple):
-    """A decision whose feedback is complete; losses are scaled to [0, 1]."""
+    """A decision whose feedback is complete; losses are scaled to [0, 1].
+
+    `group` is that of the action that was played, see `Answers`.
+    """
 
     graph: FeedbackGraph
     names: tuple[str, ...]
     probabilities: Floats
     revealed: Flags
     losses: Floats
+    group: int = 0
+
+
+class Answers:
+    """How many decisions of each action were made, and how many of them count.
+
+    Feedback may be missing more often for some actions than for others. A decision that counts
+    then stands for all of the same action, made / used of them: right if feedback is missing at
+    random among the decisions of an action.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[str, int] = {}
+        self._made, self._used = np.zeros((2, MOST_GROUPS + 1))
+        self._due, self._answered = np.zeros((2, MOST_GROUPS + 1))
+
+    def made(self, name: str, *, is_silent: bool) -> int:
+        """One more decision; its group."""
+        group = self._groups.get(name, MOST_GROUPS)
+        if group == MOST_GROUPS and len(self._groups) < MOST_GROUPS:
+            group = self._groups[name] = len(self._groups)
+        self._made[group] += 1.0
+        self._due[group] += not is_silent
+        return group
+
+    def used(self, group: int, *, is_silent: bool) -> None:
+        """A decision of a group counts."""
+        self._used[group] += 1.0
+        self._answered[group] += not is_silent
+
+    @property
+    def stands_for(self) -> Floats:
+        """For how many decisions one that counts stands, by group."""
+        found = np.zeros(MOST_GROUPS + 1)
+        return np.divide(self._made, self._used, out=found, where=self._used > 0.0)
+
+    @property
+    def n(self) -> int:
+        """The decisions of the actions of which any counts."""
+        return int(self._made[self._used > 0.0].sum())
+
+    @property
+    def missing_share(self) -> float:
+        """The share of decisions with actions of which none counts."""
+        return 1.0 - self.n / max(1.0, float(self._made.sum()))
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether feedback comes about as often for every action, as anytime intervals need.
+
+        The share of answers of no action may be four standard errors off that of all.
+        """
+        due, answered = self._due, self._answered
+        if due.sum() == 0.0:
+            return True
+        rate = answered.sum() / due.sum()
+        off = np.abs(answered - rate * due)
+        return bool((off <= 4.0 * np.sqrt(due * rate * (1.0 - rate)) + 1e-9).all())
 
 
 def is_complete(shown: Floats, revealed: Flags) -> bool:
     """Whether all that is certainly revealed is known; `shown` is the row of what was played."""
     return not ((shown == 1.0) & ~revealed).any()
+
+
+class SettledRow(NamedTuple):
+    """A decision with the feedback that settled it, and the group of its action."""
+
+    row: LoggedDecision
+    group: int
 
 
 class Settling:
@@ -37,29 +106,33 @@ class Settling:
 
     One that can reveal nothing is settled together with the next one that can. Were it settled
     at once, decisions that wait for feedback would be missing more often than it, and every
-    estimate would lean to what reveals nothing. Feedback that never comes then does no harm if it
-    is missing at random.
+    interval would lean to what reveals nothing. `answers` counts how many of each action are
+    missing.
     """
 
     def __init__(self) -> None:
         self.n = self.n_used = self.n_without_feedback = self.n_incomplete = 0
-        self._silent: list[LoggedDecision] = []
+        self.answers = Answers()
+        self._silent: list[SettledRow] = []
 
-    def add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[LoggedDecision]:
-        """The decisions that are settled by now, with the feedback that settled them.
+    def add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
+        """The decisions that are settled by now.
 
         `weighed` is the decision with the graph by which it is weighed.
         """
         self.n += 1
-        if not awaits_feedback(given):
-            self._silent.append(weighed if given.known else weighed._replace(feedback=None))
+        is_silent = not awaits_feedback(given)
+        group = self.answers.made(str(given.action), is_silent=is_silent)
+        if is_silent:
+            self._silent.append(SettledRow(weighed, group))
             return self._settled([]) if len(self._silent) > MOST_SILENT else []
         if weighed.feedback is None:
             self.n_without_feedback += 1
         else:
             seen = _first_complete(weighed, weighed.feedback)
             if seen is not None:
-                return self._settled([weighed._replace(feedback=seen)])
+                self.answers.used(group, is_silent=False)
+                return self._settled([SettledRow(weighed._replace(feedback=seen), group)])
             self.n_incomplete += 1
         self._silent = []
         return []
@@ -69,7 +142,9 @@ class Settling:
         """Decisions that reveal nothing and wait for another one, or are left out with it."""
         return self.n - self.n_used - self.n_without_feedback - self.n_incomplete
 
-    def _settled(self, last: list[LoggedDecision]) -> list[LoggedDecision]:
+    def _settled(self, last: list[SettledRow]) -> list[SettledRow]:
+        for one in self._silent:
+            self.answers.used(one.group, is_silent=True)
         found, self._silent = [*self._silent, *last], []
         self.n_used += len(found)
         return found

@@ -4,19 +4,20 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
-from graphcb.estimates.intervals import Interval, check_confidence, normal_interval
-from graphcb.estimates.means import deviations, normalised_mean
-from graphcb.estimates.terms import Floats
+from graphcb.estimates.intervals import Interval, check_confidence
+from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
+from graphcb.evaluation.estimating import Estimating, Scale
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
-from graphcb.evaluation.rounds import Rounds
+from graphcb.evaluation.rounds import Rounds, RoundTerms
 from graphcb.evaluation.settling import Settling
 from graphcb.evaluation.standing import Standing, standings
 from graphcb.evaluation.targets import logged
@@ -49,7 +50,9 @@ class LogSummary:
     `last_delays` those to the last part of it. A mean is that of the policy which wrote the log,
     as `evaluate(log, logged)` estimates it with the graph, from `n_used` decisions in the unit of
     the last version. It is None if a share of what was played, `unseen_share`, could not have
-    been revealed. `kept` says whether the limits, budgets and baseline of the problem were kept,
+    been revealed. `interval` is a normal one, and None where it would not hold; `anytime` holds
+    whatever could not be seen, and however often one looks; `warnings` say what speaks against
+    the mean. `kept` says whether the limits, budgets and baseline of the problem were kept,
     if it has any; each decision is held against the limits of its version. `guardrails` has the
     same in words, and the defaults of the problem. `answers` says how much feedback came.
     `weights` says where the reveal probabilities of means come from, as in `Evaluation`; where
@@ -74,6 +77,8 @@ class LogSummary:
     n_by_default: int = 0
     guardrails: tuple[Standing, ...] = ()
     unseen_share: float = 0.0
+    warnings: tuple[str, ...] = ()
+    anytime: Interval | None = None
 
     @property
     def answer_rate(self) -> float | None:
@@ -101,8 +106,9 @@ class LogSummary:
         if not self.n_by_default:
             del plain["n_by_default"]
         for part in (plain, *plain["windows"]):
-            interval = part["interval"]
-            part["interval"] = None if interval is None else list(interval)
+            for key in ("interval", "anytime"):
+                if part.get(key) is not None:
+                    part[key] = list(part[key])
         return plain
 
 
@@ -136,7 +142,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
     rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
     weighing = _Weighing(log, versions, replays=replays)
-    estimating = _OwnMeans()
+    estimating = _OwnMeans([one.problem for one in versions if one.number not in unlike])
     for end in ends:
         part = _Part()
         while position < end and (row := next(rows, None)) is not None:
@@ -148,12 +154,14 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
             position += 1
         parts.append(part)
     begins = [1, *(end + 1 for end in ends)]
-    means = estimating.of_windows([part.position for part in parts], confidence)
+    has_true_weights = weighing.weights != "learned"
+    estimating.work_out(confidence, has_true_weights=has_true_weights)
+    means = estimating.of_windows([part.position for part in parts])
     windows = [
         part.window(begin, end, mean)
         for part, begin, end, mean in zip(parts, begins, ends, means, strict=False)
     ]
-    whole = estimating.of_all(confidence)
+    whole = estimating.of_all()
     first = [delay for part in parts for delay in part.first_delays]
     last = [delay for part in parts for delay in part.last_delays]
     total: Counter[str] = Counter()
@@ -178,6 +186,8 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         sum(part.n_by_default for part in parts),
         () if problem is None else tuple(standings(problem, kept or keeping.kept())),
         whole.unseen_share,
+        whole.warnings,
+        whole.anytime,
     )
 
 
@@ -187,44 +197,69 @@ class _OwnMean(NamedTuple):
     n_used: int
     mean: float | None
     interval: Interval | None
+    anytime: Interval | None
     unseen_share: float
+    warnings: tuple[str, ...] = ()
 
 
 class _OwnMeans:
     """Settled decisions of a log, and where they stand in it."""
 
-    def __init__(self) -> None:
-        self._settling, self._rounds = Settling(), Rounds([logged])
-        self._positions: list[int] = []
+    def __init__(self, problems: list[Problem | None]) -> None:
+        ranges = [one.range for one in problems if one is not None]
+        known = len(ranges) == len(problems)
+        lows, highs = zip(*ranges, strict=True) if known else ((0.0,), (1.0,))
+        self._scale = Scale(min(lows), max(highs) - min(lows))
+        self._settling, self._positions = Settling(), list[int]()
+        self._rounds = Rounds([logged], None, (min(lows), max(highs)), is_guessed=not known)
 
     def add(self, row: LoggedDecision, judged: LoggedDecision) -> None:
         """One decision, and the same as it is weighed."""
         for settled in self._settling.add(row, judged):
             self._rounds.add(settled)
-            self._positions.append(settled.position)
+            self._positions.append(settled.row.position)
 
-    def of_all(self, confidence: float) -> _OwnMean:
-        (terms,) = self._rounds.terms()
-        return _own_mean(terms.below, terms.above, terms.unseen, confidence)
+    def work_out(self, confidence: float, *, has_true_weights: bool) -> None:
+        """All decisions were added."""
+        (self._terms,) = self._rounds.terms()
+        answers = self._settling.answers
+        self._stands_for = answers.stands_for[self._rounds.groups]
+        self._estimating = partial(
+            Estimating,
+            self._scale,
+            answers,
+            confidence=confidence,
+            has_true_weights=has_true_weights,
+            has_range=self._rounds.within_range,
+        )
 
-    def of_windows(self, begins: list[int], confidence: float) -> list[_OwnMean]:
+    def of_all(self) -> _OwnMean:
+        """That of all decisions."""
+        found = self._own_mean(np.ones(self._stands_for.size, dtype=bool))
+        if found.n_used == 0:
+            return found
+        estimating = self._estimating(stands_for=self._stands_for)
+        return found._replace(anytime=estimating.bounds(self._terms.terms))
+
+    def of_windows(self, begins: list[int]) -> list[_OwnMean]:
         """Those of windows that begin at these positions."""
-        (terms,) = self._rounds.terms()
         windows = np.array([bisect_right(begins, place) - 1 for place in self._positions], int)
-        chosen = (windows == k for k in range(len(begins)))
-        return [
-            _own_mean(terms.below[one], terms.above[one], terms.unseen[one], confidence)
-            for one in chosen
-        ]
+        return [self._own_mean(windows == k) for k in range(len(begins))]
 
-
-def _own_mean(below: Floats, above: Floats, unseen: Floats, confidence: float) -> _OwnMean:
-    n, share = below.size, float(unseen.mean()) if below.size else 0.0
-    mean = float(normalised_mean(below.sum(), above.sum()))
-    if share > 0.0 or np.isnan(mean):
-        return _OwnMean(n, None, None, share)
-    interval = normal_interval(mean + deviations(below, above), confidence) if n > 1 else None
-    return _OwnMean(n, mean, interval, share)
+    def _own_mean(self, chosen: Flags) -> _OwnMean:
+        n = int(chosen.sum())
+        if n == 0:
+            return _OwnMean(0, None, None, None, 0.0)
+        terms = RoundTerms(*(part[chosen] for part in self._terms))
+        share = float(terms.unseen.mean())
+        if share > 0.0:
+            return _OwnMean(n, None, None, None, share)
+        estimating = self._estimating(stands_for=self._stands_for[chosen])
+        _, (found,) = estimating.with_graph([terms])
+        one = found.estimates.get("self-normalised")
+        if one is None:
+            return _OwnMean(n, None, None, None, 0.0, found.warnings)
+        return _OwnMean(n, one.value, one.normal, None, 0.0, found.warnings)
 
 
 class _Weighing:

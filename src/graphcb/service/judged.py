@@ -8,7 +8,7 @@ import numpy as np
 from graphcb.estimates.means import AnytimeEnds, differences, normalised_mean
 from graphcb.estimates.terms import Floats, Terms, terms_by_action
 from graphcb.evaluation.guesses import MOST_NAMES, Guesses
-from graphcb.evaluation.settling import Settled
+from graphcb.evaluation.settling import MOST_GROUPS, Answers, Settled
 from graphcb.graphs import FeedbackGraph
 from graphcb.thinning import Thinned
 
@@ -34,17 +34,21 @@ class Judge:
     Rows are the policy, its favourite (the most likely action of each round), and each of the
     `actions`, unless there are many. Intervals of the actions hold for all of them together. A
     round that does not offer an action could not have revealed it. Intervals are of the losses
-    as they were when decisions were settled, means of those that took their place.
+    as they were when decisions were settled, means of those that took their place. A decision
+    stands for those of the same action that do not count, as `answers` says if some do not;
+    unless they are missing about as often for every action, intervals are as wide as the range.
     """
 
-    def __init__(self, actions: Sequence[str]) -> None:
+    def __init__(self, actions: Sequence[str], answers: Answers | None = None) -> None:
+        self._answers = answers
         self.actions = tuple(actions) if len(actions) <= MOST_NAMES else ()
         self._place = {name: place for place, name in enumerate(self.actions)}
         n_constants = len(self.actions)
         alpha = 1.0 - CONFIDENCE
         self.n = 0
         self._guesses = Guesses()
-        self._sums = np.zeros((3, 2 + n_constants))  # of below, above and unseen
+        # of below, above and unseen, by the group of what was played
+        self._sums = np.zeros((MOST_GROUPS + 1, 3, 2 + n_constants))
         self._ends = _Ends(2, n_constants, alpha)
         self._excess = _Ends(1, n_constants, alpha)
         self.curve: Thinned[tuple[Floats, Floats]] = Thinned(MOST_POINTS, every=10)
@@ -54,23 +58,21 @@ class Judge:
         if not settled:
             return
         terms = self._terms(settled, [self._guesses.add(one) for one in settled])
-        parts = np.stack([terms.below, terms.above, terms.unseen])
-        sums = self._sums[:, :, None] + np.cumsum(parts, axis=2)
+        parts = np.stack([terms.below, terms.above, terms.unseen]).transpose(2, 0, 1)
         ends = self._ends.add(terms)
         self._excess.add(differences(terms))
-        for place in range(len(settled)):
-            n = self.n + place + 1
-            if n % self.curve.every == 0:
-                self.curve.add(n, (_means(sums[:, :, place]), ends[place]))
-        self.n += len(settled)
-        self._sums = sums[:, :, -1]
+        for one, part, end in zip(settled, parts, ends, strict=True):
+            self._sums[one.group] += part
+            self.n += 1
+            if self.n % self.curve.every == 0:
+                self.curve.add(self.n, (self._means(), end))
 
     def replace(self, settled: Settled, losses: Floats) -> None:
         """Give a decision that was settled by a default the losses that came later."""
         guesses = [np.zeros(losses.size)] * 2
         terms = self._terms([settled, settled._replace(losses=losses)], guesses)
         parts = np.stack([terms.below, terms.above, terms.unseen])
-        self._sums = self._sums + (parts[:, :, 1] - parts[:, :, 0])
+        self._sums[settled.group] += parts[:, :, 1] - parts[:, :, 0]
 
     def policy(self) -> Judged:
         """The policy that wrote the log."""
@@ -83,23 +85,37 @@ class Judge:
 
     def means(self) -> dict[str, float]:
         """The estimated loss of each action that can be estimated."""
-        means = _means(self._sums)[2:].tolist()
+        means = self._means()[2:].tolist()
         pairs = zip(self.actions, means, strict=True)
         return {name: mean for name, mean in pairs if not np.isnan(mean)}
 
     def excess(self, action: str | None = None) -> Judged:
         """How much more the policy loses than an action, or than its favourite if None."""
         row = 1 if action is None else 2 + self._place[action]
-        means = _means(self._sums)
+        means = self._means()
         mean = float(means[0] - means[row])
-        lower, upper = (2.0 * float(end) - 1.0 for end in self._excess.last[row - 1])
-        unseen = float(max(self._sums[2, 0], self._sums[2, row]) / max(self.n, 1))
+        lower, upper = (2.0 * float(end) - 1.0 for end in self._held(self._excess.last[row - 1]))
+        unseen = max(self._unseen(0), self._unseen(row))
         return Judged(None if np.isnan(mean) else mean, lower, upper, unseen)
 
     def _judged(self, row: int, ends: Floats) -> Judged:
-        mean = float(_means(self._sums)[row])
-        unseen = float(self._sums[2, row] / max(self.n, 1))
-        return Judged(None if np.isnan(mean) else mean, float(ends[0]), float(ends[1]), unseen)
+        mean = float(self._means()[row])
+        lower, upper = map(float, self._held(ends))
+        return Judged(None if np.isnan(mean) else mean, lower, upper, self._unseen(row))
+
+    def _means(self) -> Floats:
+        """Of each row; NaN where something could not be seen."""
+        answers = self._answers
+        stands_for = np.ones(MOST_GROUPS + 1) if answers is None else answers.stands_for
+        below, above, unseen = np.tensordot(stands_for, self._sums, axes=1)
+        return np.where(unseen > 0.0, np.nan, normalised_mean(below, above))
+
+    def _unseen(self, row: int) -> float:
+        return float(self._sums[:, 2, row].sum() / max(self.n, 1))
+
+    def _held(self, ends: Floats) -> Floats:
+        answers = self._answers
+        return ends if answers is None or answers.are_alike else np.array([0.0, 1.0])
 
     def _terms(self, settled: Sequence[Settled], guesses: Sequence[Floats]) -> Terms:
         """The terms of all rows, (rows, decisions) each."""
@@ -145,9 +161,3 @@ class _Ends:
         )
         self.last = np.concatenate([first[:, -1], rest[:, -1]])
         return np.asarray(first[0])
-
-
-def _means(sums: Floats) -> Floats:
-    """From sums of below, above and unseen; NaN where something could not be seen."""
-    below, above, unseen = sums
-    return np.where(unseen > 0.0, np.nan, normalised_mean(below, above))

@@ -11,7 +11,7 @@ from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.keeping import Keeping
 from graphcb.evaluation.knowing import awaits_feedback, knowing
-from graphcb.evaluation.settling import MOST_SILENT, Settled, is_complete
+from graphcb.evaluation.settling import MOST_SILENT, Answers, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.service.judged import Judge, Judged
@@ -41,6 +41,7 @@ class Open:
     shown: Floats
     revealed: Flags
     losses: Floats
+    group: int
     silent: list[Settled]
     has_feedback: bool = False
 
@@ -57,11 +58,9 @@ class Open:
     @property
     def own(self) -> Settled:
         """It alone, with what is known by now and in the same arrays."""
-        return Settled(self.graph, self.names, self.probabilities, self.revealed, self.losses)
-
-    def settled(self) -> list[Settled]:
-        """It and those before it, as estimates take them."""
-        return [*self.silent, self.own]
+        return Settled(
+            self.graph, self.names, self.probabilities, self.revealed, self.losses, self.group
+        )
 
 
 class ByDefault(NamedTuple):
@@ -114,7 +113,8 @@ class LiveTally:
         self.former = versions.numbered(number - 1).problem if number > 1 else None
         self.has_estimates = versions.last.informed or isinstance(problem.reveals.unknown, str)
         fixed = problem.actions if isinstance(problem.actions, tuple) else ()
-        self.judge = Judge(fixed)
+        self._answers = Answers()
+        self.judge = Judge(fixed, self._answers)
         keeping = Keeping(versions) if before is None else before.keeping
         self.keeping: Keeping = keeping.followed_by(versions)
         self.known_budgets = self._known_budgets(before)
@@ -172,19 +172,21 @@ class LiveTally:
         seen, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
         for place, value in (row.known or {}).items():
             seen[place], losses[place] = True, self._scaled(value)
-        if awaits_feedback(row):
+        is_silent = not awaits_feedback(row)
+        group = self._answers.made(names[row.action_index], is_silent=is_silent)
+        if not is_silent:
             self.n_expected += 1
             shown = graph.row(row.action_index)
-            one = Open(row.made_at, graph, names, p, shown, seen, losses, self._silent)
+            one = Open(row.made_at, graph, names, p, shown, seen, losses, group, self._silent)
             self._silent = []
             self._open[row.position] = one
             self._cells += one.n_cells
             while len(self._open) > MOST_OPEN or self._cells > MOST_CELLS:
                 self._cells -= self._open.pop(next(iter(self._open))).n_cells
         else:
-            self._silent.append(Settled(graph, names, p, seen, losses))
+            self._silent.append(Settled(graph, names, p, seen, losses, group))
             if len(self._silent) > MOST_SILENT:
-                self._settled += self._silent
+                self._settle(self._silent)
                 self._silent = []
 
     def answered(
@@ -220,7 +222,14 @@ class LiveTally:
         if one.is_complete or not self.has_estimates:
             del self._open[decision]
             self._cells -= one.n_cells
-            self._settled += one.settled()
+            self._settle(one.silent)
+            self._settled.append(one.own)
+            self._answers.used(one.group, is_silent=False)
+
+    def _settle(self, silent: list[Settled]) -> None:
+        self._settled += silent
+        for one in silent:
+            self._answers.used(one.group, is_silent=True)
 
     def _note_feedback(self, delay: float) -> None:
         self.n_answered += 1

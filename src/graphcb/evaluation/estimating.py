@@ -1,0 +1,174 @@
+"""From the terms of a log's rounds to estimates, in the units of its losses or rewards."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.estimates.comparing import Apart, difference
+from graphcb.estimates.estimate import Asked, Estimate, Found
+from graphcb.estimates.estimators import best_of, estimates, mean_of
+from graphcb.estimates.intervals import Interval, confidence_sequence
+from graphcb.estimates.means import AnytimeEnds, differences
+from graphcb.estimates.moments import Moments
+from graphcb.estimates.smoothing import Smoothing
+from graphcb.estimates.terms import Floats, Terms
+from graphcb.evaluation.rounds import RoundTerms
+from graphcb.evaluation.settling import Answers
+
+
+class Scale(NamedTuple):
+    """From losses between 0 and 1 to those of a log."""
+
+    low: float
+    width: float
+
+    def interval(self, ends: Floats) -> Interval:
+        """An interval from its ends."""
+        lower, upper = (self.low + self.width * float(end) for end in ends)
+        return Interval(lower, upper)
+
+
+class Estimating:
+    """Estimates of targets from the terms of the same rounds.
+
+    `stands_for` says for how many decisions each round stands. Anytime-valid intervals need true
+    weights, and feedback that is missing as often for every action; `has_range` says that the
+    losses are known to lie within the scale.
+    """
+
+    def __init__(
+        self,
+        scale: Scale,
+        answers: Answers,
+        stands_for: Floats,
+        confidence: float,
+        *,
+        has_true_weights: bool,
+        has_range: bool = True,
+    ) -> None:
+        self.scale, self.confidence, self.stands_for = scale, confidence, stands_for
+        self.is_sound = has_range and answers.are_alike
+        self.has_anytime = self.is_sound and has_true_weights
+        value_range = (scale.low, scale.low + scale.width) if has_range else None
+        self.asked = Asked(value_range, confidence, False, None, answers.missing_share)
+
+    def with_graph(self, terms: list[RoundTerms]) -> tuple[Moments, list[Found]]:
+        """What is said by reveal probabilities."""
+        squares = self.stands_for**2
+        expected = [float((squares * one.expected).sum()) for one in terms]
+        moments = self._moments([(one.below, one.above) for one in terms])
+        return moments, estimates(moments, self.asked._replace(expected=expected))
+
+    def every(self, terms: RoundTerms, found: Found, *, has_oracle: bool) -> dict[str, Estimate]:
+        """Every estimate of a target by its name, the one that is always shown first."""
+        bounds = self.bounds(terms.terms)
+        named: dict[str, Estimate] = {}
+        if found.estimates:
+            names = {"with the graph": "self-normalised", "clipped": "clipped"}
+            for name, same in names.items():
+                named[name] = found.estimates[same]._replace(anytime=bounds)
+        if has_oracle:
+            around = terms.robust_below, terms.robust_above
+            robust = self.bounds(Terms(terms.below, terms.above, *around, terms.unseen))
+            named["doubly robust"] = self._mean(terms.robust, found, robust)
+            named["switch"] = self._switch(terms, found, robust)
+        named.update(self._plain(terms))
+        if self.has_anytime:
+            named["log smoothing"] = self._smoothed(terms)
+        return named
+
+    def bounds(self, terms: Terms) -> Interval | None:
+        """Anytime-valid ends, for which what could not be seen may be anything."""
+        if not self.has_anytime:
+            return None
+        return self.scale.interval(AnytimeEnds(1.0 - self.confidence).add(terms)[-1])
+
+    def difference(
+        self, moments: Moments, mine: RoundTerms, other: RoundTerms, between: RoundTerms
+    ) -> Estimate | None:
+        """The mean of the first target less that of the second, decision by decision."""
+        if mine.unseen.any() or other.unseen.any():
+            return None
+        both = difference(moments, 0, 1, self.asked, self._apart(between))
+        if both is None or not self.has_anytime:
+            return both if both is None else both._replace(anytime=None)
+        pairs = zip(mine.terms, other.terms, strict=True)
+        halves = differences(Terms(*(np.stack(pair) for pair in pairs)))
+        ends = AnytimeEnds(1.0 - self.confidence).add(halves)[0, -1]
+        lower, upper = (self.scale.width * (2.0 * float(end) - 1.0) for end in ends)
+        return both._replace(anytime=Interval(lower, upper))
+
+    def _apart(self, between: RoundTerms) -> Apart:
+        """How far two targets are apart, by the terms of what differs between them."""
+        weights, mass = self.stands_for * between.weights, self.stands_for * between.mass
+        seen, total = float(weights @ weights), float(mass.sum())
+        expected = float((self.stands_for**2 * between.expected).sum())
+        sizes = [
+            float(weights.sum()) ** 2 / seen if seen > 0.0 else 0.0,
+            total**2 / expected if expected > 0.0 else 0.0,
+        ]
+        return Apart(min(1.0, 0.5 * total / float(self.stands_for.sum())), min(sizes))
+
+    def _plain(self, terms: RoundTerms) -> dict[str, Estimate]:
+        """By the probabilities of playing, whose weights are never learned."""
+        if terms.plain_unseen.any():
+            return {}
+        asked = self.asked._replace(expected=[float((self.stands_for**2 * terms.expected).sum())])
+        found = estimates(self._moments([(terms.plain, terms.plain_above)]), asked)[0]
+        if not found.estimates:
+            return {}
+        ends = confidence_sequence(terms.plain, terms.plain_above, confidence=self.confidence)
+        anytime = self.scale.interval(np.array([end[-1] for end in ends]))
+        names = {"plain": "self-normalised", "inverse propensity": "ips"}
+        kept = anytime if self.is_sound else None
+        return {name: found.estimates[same]._replace(anytime=kept) for name, same in names.items()}
+
+    def _switch(self, terms: RoundTerms, found: Found, anytime: Interval | None) -> Estimate:
+        """Doubly robust where weights are small; where they are large, the prediction alone.
+
+        A prediction is off by at most the range, which bounds the bias by the weight that is
+        left aside.
+        """
+        weights = terms.weights
+        best, narrowest = self._mean(terms.robust, found, anytime), np.inf
+        largest = max(1.0, float(weights.max()))
+        for most in 2.0 ** np.arange(int(np.log2(largest)) + 1):
+            aside = weights > most
+            switched = np.where(aside, terms.predicted, terms.robust)
+            lost = float(weights[aside].sum() / weights.sum())
+            one = self._mean(switched, found, anytime, bias=lost * self.scale.width)
+            wide = np.inf if one.normal is None else one.normal.upper - one.normal.lower
+            if wide < narrowest:
+                best, narrowest = one, wide
+        return best
+
+    def _mean(
+        self, terms: Floats, found: Found, anytime: Interval | None, bias: float = 0.0
+    ) -> Estimate:
+        values = self.scale.low + self.scale.width * terms
+        mean = float((self.stands_for * values).sum() / self.stands_for.sum())
+        around = mean + (self.stands_for / self.stands_for.mean()) * (values - mean)
+        return mean_of(around, found, self.asked, bias)._replace(anytime=anytime)
+
+    def _smoothed(self, terms: RoundTerms) -> Estimate:
+        low, width = self.scale
+        smoothing = Smoothing(1, (low, low + width))
+        weights = terms.weights[None]
+        smoothing.add(weights, low * weights + width * terms.below)
+        return smoothing.estimate(0, self.asked)
+
+    def _moments(self, sides: list[tuple[Floats, Floats]]) -> Moments:
+        """Sums for targets, from terms of losses between 0 and 1, and of what they lack to 1."""
+        low, width = self.scale
+        weights = np.array([below + above for below, above in sides])
+        values = np.array([width * below for below, _ in sides]) + low * weights
+        moments = Moments(len(sides))
+        moments.add(self.stands_for * weights, self.stands_for * values)
+        moments.n = round(float(self.stands_for.sum()))
+        return moments
+
+
+def best_name(named: dict[str, Estimate]) -> str | None:
+    """The estimate with the narrowest interval, of those that use all that was revealed."""
+    names = ("with the graph", "doubly robust", "clipped", "switch")
+    return best_of({name: named[name] for name in names if name in named})
