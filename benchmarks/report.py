@@ -71,6 +71,10 @@ PARTS = (
     Part("streams", "The user's own data", "streams.py"),
     Part("encoder", "A context as people have it", "encoder.py"),
     Part("dsjson", "Logs of other programs", "dsjson.py"),
+    Part(
+        "warm-start", "Learning from other programs' decisions", "warm_start.py",
+        quick=("--rounds", "30", "--seeds", "2"),
+    ),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part("hops", "The way of a decision through the files", "hops.py"),
     Part("service", "The decision service", "service/rates.py"),
@@ -86,6 +90,7 @@ PARTS = (
         "evaluation", "Judging a policy on a log", "evaluation.py",
         quick=("--logs", "20", "--decisions", "100"),
     ),
+    Part("explore", "Logs that can be judged", "explore.py"),
     Part("baseline", "Never worse than the baseline", "baseline.py"),
     Part("foundation", "The foundation", "foundation.py"),
 )  # fmt: skip

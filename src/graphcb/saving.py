@@ -101,10 +101,12 @@ def from_bytes(
     classes: Iterable[type] = (),
     max_bytes: int | None = None,
     part: str | None = None,
+    only: type | None = None,
 ) -> Any:
     """Rebuild what `to_bytes` wrote; `where` names the source in errors.
 
-    With `part`, only the object in this attribute is rebuilt; None if it is not a known one.
+    With `part`, only the object in this attribute is rebuilt; None if it is not a known one. With
+    `only`, nothing but an object of this class is rebuilt; None if it is of another.
     """
     known = {kind.__name__: kind for kind in (*_OURS, *classes)}
     try:
@@ -121,6 +123,8 @@ def from_bytes(
         )
     try:
         found = description.get("content")
+        if only is not None and found.get("class") != only.__name__:
+            return None
         if part is not None:
             found = found["attributes"].get(part)
             if not isinstance(found, dict) or found.get("class") not in known:

@@ -52,7 +52,7 @@ def test_a_change_is_an_event_and_what_was_learned_of_actions_that_stay_is_kept(
             "what was learned of 'approve', 'review' is kept",
             "'call' is new and starts unknown",
         )
-        assert change.version == (2, 21, change.version.made_at, SECOND, "calls", True)
+        assert change.version == (2, 21, change.version.made_at, SECOND, "calls", True, None)
         assert policy.problem == SECOND
         assert (policy.n_events, policy.model_version) == (21, 10)
         after = policy.agent.predict(CONTEXTS[0])

@@ -141,16 +141,13 @@ class TestDsjson:
 
 
 class TestRefusals:
-    def test_the_log_is_neither_replayed_nor_continued(self, tmp_path):
+    def test_nobody_decides_as_the_other_program_did(self, tmp_path):
         import_log(write(tmp_path, CB), tmp_path / "log.db")
-        text = "imported from log.vw and not made by graphcb: .*neither replayed nor continued"
-        log = graphcb.DecisionLog(tmp_path / "log.db")
-        with log, pytest.raises(ValueError, match=text):
-            replay(log)
-        with pytest.raises(ValueError, match=text):
-            graphcb.Policy(tmp_path / "log.db")
+        text = "imported from log.vw and not made by graphcb, .*continue the log with a problem"
+        with graphcb.Policy(tmp_path / "log.db") as policy, pytest.raises(ValueError, match=text):
+            policy.decide({})
         with graphcb.DecisionLog(tmp_path / "log.db") as log:
-            assert log.n_decisions == 3
+            assert log.n_decisions == log.n_imported == replay(log).n_decisions == 3
             assert log.is_imported
         assert verify(tmp_path / "log.db") == []
 
@@ -182,4 +179,4 @@ def test_the_agent_says_what_it_is():
     assert agent.oracle is None
     assert isinstance(Recorded(Problem(["a", "b"])).oracle, Learner)
     with pytest.raises(ValueError, match="imported from another program"):
-        Recorded(Problem(["a", "b"])).learn({}, ["a"], [1.0])
+        Recorded(Problem(["a", "b"])).act({})

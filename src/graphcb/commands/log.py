@@ -67,10 +67,13 @@ def _verify(options: argparse.Namespace) -> int:
     if findings:
         return 1
     with DecisionLog(options.log) as log:
-        replayed = "" if options.no_replay else ", and every decision comes out the same"
-        if log.is_imported:
-            replayed = "; the decisions were imported and are not made again"
-        print(f"{log.n_events:,} events: nothing is damaged or missing{replayed}")
+        n, facts = log.n_imported, ["nothing is damaged or missing"]
+        if n:
+            facts.append(f"{n:,} imported decisions are not made again")
+        if not options.no_replay and not log.is_imported:
+            facts.append(f"every {'other ' if n else ''}decision comes out the same")
+        print(f"{log.n_events:,} events: {', '.join(facts[:-1])}{', and ' if facts[1:] else ''}"
+              f"{facts[-1]}")  # fmt: skip
     return 0
 
 

@@ -1,29 +1,43 @@
 """`graphcb log import`: a log that another program wrote becomes a decision log."""
 
 import argparse
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from graphcb.checks import listed
+from graphcb.checks import as_count, listed
 from graphcb.commands.ranges import add_loss_range
 
-FORMATS = ("cb", "cb_adf", "dsjson")
+if TYPE_CHECKING:
+    from graphcb.imports import DecisionColumns
+
+FORMATS = ("cb", "cb_adf", "dsjson", "csv", "parquet", "jsonl")
+COLUMNS = ("probability", "reward", "loss", "features", "time", "id", "delimiter")
 
 
 def add_import(actions: Any) -> None:
     """Add the subcommand to those of `graphcb log`."""
     parser = actions.add_parser(
-        "import", help="turn a log of Vowpal Wabbit (cb, cb_adf) or in DSJSON into a decision log"
+        "import",
+        help="turn a table of decisions, or a log of Vowpal Wabbit (cb, cb_adf) or in DSJSON, into "
+        "a decision log",
     )
-    parser.add_argument("file", metavar="VWFILE", help="the file to read; it may be gzipped")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="the file to read; text may be gzipped. A table is CSV, Parquet or JSON lines, with "
+        "--action and what else its columns hold",
+    )
     parser.add_argument("log", metavar="LOG", help="the new log: a file, or a postgresql:// URL")
     parser.add_argument(
-        "--format", choices=FORMATS, help="the format of the file (default: by its first lines)"
+        "--format",
+        choices=FORMATS,
+        help="the format of the file (default: of a table by its name, else by its first lines)",
     )
     parser.add_argument(
         "--actions",
-        type=int,
-        metavar="K",
-        help="the number of actions of a cb file (default: the largest in it)",
+        metavar="K|A,B,...",
+        help="the number of actions of a cb file (default: the largest in it); the actions of a "
+        "table (default: those in it)",
     )
     add_loss_range(parser, default="0,1, or what is found if that is wider")
     parser.add_argument(
@@ -32,19 +46,49 @@ def add_import(actions: Any) -> None:
         default="stop",
         help="what to do with a line that cannot be read (default: %(default)s)",
     )
+    parser.add_argument(
+        "--continue",
+        dest="problem",
+        type=Path,
+        metavar="PROBLEM",
+        help="a problem file (TOML): a policy for it learns from the file and decides from there",
+    )
+    _add_columns(parser.add_argument_group("columns of a table"))
     parser.set_defaults(command=_import)
+
+
+def _add_columns(table: Any) -> None:
+    texts = {
+        "action": "the action that was played",
+        "probability": "its probability; or those of all actions: 'p_*' for columns p_NAME, A,B "
+        "for columns named as the actions, or a column of lists in the order of --actions",
+        "reward": "what came of it, larger is better; empty if that is not known yet",
+        "loss": "the same, smaller is better",
+        "features": "names or patterns of features (default: all other columns)",
+        "time": "when it was played: seconds since 1970, or ISO 8601",
+        "id": "an identifier, which no two rows may share",
+    }
+    for name, text in texts.items():
+        many = "COLUMN,..." if name in ("probability", "features") else "COLUMN"
+        table.add_argument(f"--{name}", metavar=many, help=text)
+    table.add_argument("--delimiter", help="between the cells of CSV (default: a comma)")
 
 
 def _import(options: argparse.Namespace) -> None:
     from graphcb.imports import import_log
+    from graphcb.problems import Problem
 
+    columns = _columns(options)
     report = import_log(
         options.file,
         options.log,
         format=options.format,
-        n_actions=options.actions,
+        n_actions=None if columns else _n_actions(options.actions),
+        columns=columns,
+        delimiter=options.delimiter,
         value_range=options.loss_range,
         skip_odd=options.on_error == "skip",
+        problem=None if options.problem is None else Problem.read(options.problem),
     )
     problem = report.problem
     print(f"{report.n_decisions:,} decisions of the format {report.format}: {options.log}")
@@ -52,6 +96,9 @@ def _import(options: argparse.Namespace) -> None:
     print(f"actions: {names}")
     low, high = problem.range
     print(f"{problem.feedback} between {low:g} and {high:g}")
+    if problem.features:
+        kinds = (f"{name} ({kind})" for name, kind in problem.features.items())
+        print(f"features: {listed(kinds)}")
     if report.n_without_outcome:
         print(f"{report.n_without_outcome:,} decisions have no outcome")
     if report.n_without_choice:
@@ -66,3 +113,45 @@ def _import(options: argparse.Namespace) -> None:
         )
     if not report.has_times:
         print("the file has no times: the log has that of its import")
+    for text in report.warnings:
+        print(text)
+    if options.problem is not None:
+        print(f"continued with {options.problem}:")
+        print("\n".join(f"- {sentence}" for sentence in report.said))
+
+
+def _columns(options: argparse.Namespace) -> "DecisionColumns | None":
+    from graphcb.imports import DecisionColumns
+
+    if options.action is None:
+        for name in COLUMNS:
+            if getattr(options, name) is not None:
+                raise ValueError(f"`--{name}` is for a table, whose actions are in --action COLUMN")
+        return None
+    if options.probability is None:
+        raise ValueError(
+            "`--probability` must name the column with the probability of the played action; "
+            "graphcb evaluate can estimate it from the features, a log has to hold it"
+        )
+    return DecisionColumns(
+        options.action,
+        options.probability,
+        reward=options.reward,
+        loss=options.loss,
+        features=_parts(options.features),
+        time=options.time,
+        identifier=options.id,
+        actions=_parts(options.actions),
+    )
+
+
+def _parts(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _n_actions(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal():
+        raise ValueError(f"`--actions` must be the number of actions of a cb file, got {text!r}")
+    return as_count("--actions", int(text))

@@ -56,7 +56,8 @@ def _versions(options: argparse.Namespace) -> None:
 
 
 def _row(version: "Version", end: int | None) -> tuple[str, ...]:
-    problem = version.problem
+    problem, recorded = version.problem, version.recorded
+    imported = "" if recorded is None else f"imported from {recorded.source}"
     actions = "-" if problem is None else problem.actions
     about = actions if isinstance(actions, str) else ", ".join(actions)
     return (
@@ -64,7 +65,7 @@ def _row(version: "Version", end: int | None) -> tuple[str, ...]:
         datetime.fromtimestamp(version.made_at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
         f"{version.position + 1:,} to {'now' if end is None else f'{end:,}'}",
         about if len(about) <= 40 else f"{about[:37]}...",
-        version.note,
+        version.note or imported,
     )
 
 
@@ -75,7 +76,7 @@ def _promote(options: argparse.Namespace) -> None:
     problem = Problem.read(options.problem)
     _check_exists(options.log)
     with Policy(options.log) as policy:
-        if policy.problem == problem:
+        if policy.problem == problem and policy.versions.last.recorded is None:
             raise ValueError(
                 f"{options.problem}: must differ from the problem that the log has, got the same"
             )

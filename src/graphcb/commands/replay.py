@@ -34,10 +34,16 @@ def _replay(options: argparse.Namespace) -> None:
         versions = f", {state.version} versions" if state.version > 1 else ""
         if log.start.position:
             print(f"old decisions were removed: from event {log.start.position + 1:,} on")
+        imported = log.n_imported
+        every = "every other decision" if imported else "every decision"
+        same = f"{every} is the same as in the log, bit for bit"
+        if imported:
+            same = f"{imported:,} were imported and are not made again" + (
+                "" if log.is_imported else f"; {same}"
+            )
         print(
             f"{state.n_decisions:,} decisions and {state.n_feedbacks:,} feedbacks{versions} in "
-            f"{seconds:.1f} s: "
-            "every decision is the same as in the log, bit for bit"
+            f"{seconds:.1f} s: {same}"
         )
         for checkpoint in read_checkpoints(log.storage):
             if checkpoint.position == state.position:

@@ -10,8 +10,9 @@ from graphcb.decisions.start import first_agent
 from graphcb.decisions.tables import VersionRow, insert
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.versions import Change, Version
+from graphcb.decisions.warm_start import warm_start
 from graphcb.decisions.writer import Pending
-from graphcb.problems import Learner, Problem, Recorded, carry_rules, problem_of, succeed
+from graphcb.problems import Learner, Problem, carry_rules, problem_of, succeed
 from graphcb.saving import from_bytes, to_bytes
 
 
@@ -30,7 +31,10 @@ def change(
             f"`problem` must be a graphcb.Problem, got {type(problem).__name__}; Problem.read "
             "reads one from a TOML file"
         )
-    following, said = _following(pending.state.agent, problem, agent)
+    if pending.versions.last.recorded is not None:
+        following, said = warm_start(pending, problem, agent)
+    else:
+        following, said = _following(pending.state.agent, problem, agent)
     return _write(pending, following, said, note, classes)
 
 
@@ -47,6 +51,11 @@ def roll_back(
     earlier = versions.numbered(number)
     if earlier.number == versions.last.number:
         raise ValueError(f"`version` must be an earlier one, got {number}, which decides now")
+    if earlier.recorded is not None:
+        raise ValueError(
+            f"`version` must be one that decided, got {number}, whose decisions were imported from "
+            f"{earlier.recorded.source or 'another program'}"
+        )
     end = versions.numbered(number + 1).position - 1
     if end < start.position:
         raise ValueError(
@@ -64,11 +73,6 @@ def roll_back(
 
 def _following(now: Any, problem: Problem | None, agent: Agent | None) -> tuple[Any, list[str]]:
     """The next agent, and what it keeps of the one that decides now."""
-    if isinstance(now, Recorded):
-        raise ValueError(
-            "a log of imported decisions cannot be changed, as it is not continued; start a new "
-            "one with graphcb.Policy"
-        )
     known = problem_of(now)
     wanted = problem or problem_of(agent) or known
     if wanted is None:

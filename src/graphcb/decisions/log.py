@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
 from graphcb.decisions.parts import merge, read_decision, read_part
-from graphcb.decisions.start import was_imported
 from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of
@@ -119,8 +118,17 @@ class DecisionLog:
 
     @property
     def is_imported(self) -> bool:
-        """Whether another program made the decisions: they cannot be replayed."""
-        return was_imported(self.start.agent, self.storage.location)
+        """Whether another program made all decisions, and no policy has continued the log."""
+        return self.versions.last.recorded is not None
+
+    @property
+    def n_imported(self) -> int:
+        """The number of decisions that another program made: those of a first such version."""
+        first, *later = self.versions
+        if first.recorded is None:
+            return 0
+        end = later[0].position if later else self.n_events
+        return records.count(self.storage, DecisionRow, end)
 
     @property
     def n_events(self) -> int:

@@ -44,7 +44,8 @@ def prune(pending: Pending, before: float, classes: tuple[type, ...], *, check: 
     first = versions.numbered(1)
     if start.position == 0:
         problem = "" if first.problem is None else first.problem.to_toml()
-        insert(storage, [VersionRow(0, first.made_at, problem, b"", first.note)])
+        record = b"" if first.recorded is None else to_bytes(first.recorded)
+        insert(storage, [VersionRow(0, first.made_at, problem, record, first.note)])
     storage.execute("DELETE FROM graphcb_feedbacks WHERE decision <= ?", (newest,))
     storage.execute(f"DELETE FROM graphcb_decisions {old}", (newest,))
     storage.execute("DELETE FROM graphcb_log")

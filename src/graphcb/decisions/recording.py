@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.agents import Agent
+from graphcb.decisions import records
+from graphcb.decisions.changing import change
 from graphcb.decisions.encoding import FLOAT, WHOLE, encode
 from graphcb.decisions.storage import Storage, new_storage, transaction, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import (
     FORMAT,
+    CheckpointRow,
     DecisionRow,
     FeedbackRow,
     LogStart,
@@ -22,7 +26,11 @@ from graphcb.decisions.tables import (
     insert,
     new_token,
 )
+from graphcb.decisions.transition import PolicyState
+from graphcb.decisions.versions import Change, Versions
+from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Problem, Recorded
 from graphcb.saving import to_bytes
 
 AT_A_TIME = 1000
@@ -41,16 +49,29 @@ class PastDecision(NamedTuple):
     received_at: float
 
 
-def record(location: str, agent: Any, decisions: Iterable[PastDecision]) -> int:
-    """Create a log with these decisions, all or nothing; how many there are.
+class Continued(NamedTuple):
+    """What goes on deciding after the decisions of a log: a learner for the problem."""
 
-    `agent` is what the log says made them. A log that exists is refused.
+    problem: Problem
+    agent: Agent | None = None
+    note: str = ""
+
+
+def record(
+    location: str,
+    agent: Recorded,
+    decisions: Iterable[PastDecision],
+    continued: Continued | None = None,
+) -> Change | None:
+    """Create a log with these decisions, all or nothing.
+
+    `agent` says where they come from. With `continued`, the log has a second version, which has
+    learned from them and decides from there on. A log that exists is refused.
     """
     shown = without_password(location)
     is_file = "://" not in location
     if is_file and Path(location).exists():
         raise FileExistsError(f"{shown}: must not exist yet; an import writes a new log")
-    content = to_bytes(agent)
     storage = new_storage(location, writes=True, durability="power-loss")
     done = False
     try:
@@ -58,29 +79,55 @@ def record(location: str, agent: Any, decisions: Iterable[PastDecision]) -> int:
         if storage.has_log():
             raise FileExistsError(f"{shown}: must hold no log yet; an import writes a new one")
         with transaction(storage):
-            count = _write(storage, content, decisions)
+            changed = _write(storage, agent, decisions, continued)
         done = True
     finally:
         storage.close()
         if is_file and not done:
-            Path(location).unlink(missing_ok=True)
-    return count
+            for beside in ("", "-wal", "-shm", "-writer"):
+                Path(f"{location}{beside}").unlink(missing_ok=True)
+    return changed
 
 
-def _write(storage: Storage, agent: bytes, decisions: Iterable[PastDecision]) -> int:
+def _write(
+    storage: Storage,
+    agent: Recorded,
+    decisions: Iterable[PastDecision],
+    continued: Continued | None,
+) -> Change | None:
     from graphcb import __version__  # the package imports this room
 
     create_tables(storage, secrets.token_hex(8))
     name, seed = secrets.token_hex(4), secrets.randbits(63)
-    insert(storage, [LogStart(FORMAT, __version__, name, seed, time.time(), agent)])
-    rows, count = _rows(decisions, StoredGraphs(storage)), 0
+    start = LogStart(FORMAT, __version__, name, seed, time.time(), to_bytes(agent))
+    insert(storage, [start])
+    graphs = StoredGraphs(storage)
+    rows = _rows(decisions, graphs)
     while some := list(islice(rows, AT_A_TIME)):
         insert(storage, [decision for decision, _ in some])
         feedbacks = [feedback for _, feedback in some if feedback is not None]
         if feedbacks:
             insert(storage, feedbacks)
-        count += len(some)
-    return count
+    if continued is None:
+        return None
+    return _continue(storage, start, agent, graphs, continued)
+
+
+def _continue(
+    storage: Storage, start: LogStart, agent: Recorded, graphs: StoredGraphs, continued: Continued
+) -> Change:
+    """Write the version that has learned from what is in the log, and where it starts from."""
+    until = records.last_position(storage)
+    counts = records.count_parts(storage, until)
+    n_feedbacks = records.count(storage, FeedbackRow, until)
+    state = PolicyState(agent, until, n_feedbacks)
+    pending = Pending(storage, graphs, counts, state, Versions.read(storage, start), start)
+    problem, learner, note = continued
+    changed = change(pending, problem, learner, note, ())
+    now = pending.state
+    content = to_bytes(now.agent)
+    insert(storage, [CheckpointRow(now.position, now.n_feedbacks, content, counts.to_bytes())])
+    return changed
 
 
 def _rows(

@@ -1,6 +1,7 @@
 """From a log to the state that it leads to, checking every decision on the way."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from graphcb.decisions.transition import (
 from graphcb.decisions.versions import Versions, learn_earlier
 from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
+from graphcb.problems import Recorded
 from graphcb.saving import from_bytes
 
 
@@ -55,7 +57,8 @@ def replay(
 
     The first event is the one after those that were removed, if any were.
 
-    Every decision on the way is replayed and must equal the logged one bit for bit.
+    Every decision on the way is replayed and must equal the logged one bit for bit, except those
+    that were imported: the version that continues them starts from the agent in the log.
     `classes` are those of your own that the agent contains, as in `graphcb.load`.
     """
     log.refresh()
@@ -159,6 +162,8 @@ def _decide(
     """The state after a decision, and the agent that made it."""
     storage, start = source.storage, source.start
     played = _read_played(row, source.graphs.read(row.graph), storage.location)
+    if isinstance(state.agent, Recorded):  # it was imported: nobody can make it again
+        return replace(state, position=row.position), state.agent
     round_ = row.made_at, played.context, played.graph, played.actions
     if row.snapshot is None:
         drawn = draw(state, uniform_at(start.seed, row.position), *round_, logged=played)

@@ -39,12 +39,10 @@ def was_informed(agent: bytes, location: str) -> bool:
         return True
 
 
-def was_imported(agent: bytes, location: str) -> bool:
-    """Whether another program made the decisions of a log."""
-    try:
-        return isinstance(from_bytes(agent, where=location), Recorded)
-    except ValueError:  # a class that is not part of graphcb
-        return False
+def stored_record(agent: bytes, location: str) -> Recorded | None:
+    """What stands in place of an agent where another program made the decisions, else None."""
+    found: Recorded | None = from_bytes(agent, where=location, only=Recorded) if agent else None
+    return found
 
 
 def check_same_problem(agent: bytes, logged: Problem | None, location: str) -> None:

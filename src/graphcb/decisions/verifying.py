@@ -35,7 +35,7 @@ def verify(
     """What is wrong with a log, or an empty list: every row, name and graph is looked at.
 
     SQLite checks its file as well. With `replays`, every decision is replayed and must come out
-    the same, which takes as long as the decisions did; an imported log cannot be replayed.
+    the same, which takes as long as the decisions did; imported ones are only read.
     `classes` are those of your own that the agent contains.
     """
     try:
@@ -142,8 +142,6 @@ def _damaged_events(log: DecisionLog) -> Iterator[str]:
 
 def _different_when_replayed(log: DecisionLog, classes: tuple[type, ...]) -> Iterator[str]:
     """From the first event on; a checkpoint at the end must contain the same."""
-    if log.is_imported:
-        return
     try:
         state = replay(log, classes=classes)
     except (ValueError, TypeError, LookupError) as problem:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Played, learn_from
 from graphcb.decisions import records
-from graphcb.decisions.start import stored_problem, was_informed
+from graphcb.decisions.start import stored_problem, stored_record, was_informed
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, LogStart, VersionRow
 from graphcb.decisions.transition import PolicyState, after_feedback
 from graphcb.files import FileError
-from graphcb.problems import Problem
+from graphcb.problems import Problem, Recorded
 from graphcb.rounds.identifiers import pick
 
 
@@ -23,7 +23,8 @@ class Version(NamedTuple):
     """A version of a log: from the event `position` on, it has this problem.
 
     Versions are numbered from 1, which is the start of the log, at position 0. If `informed` is
-    False, it learns what its decisions reveal.
+    False, it learns what its decisions reveal. `recorded` says where its decisions were imported
+    from, None if a policy made them: imported ones are never made again by a replay.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Version(NamedTuple):
     problem: Problem | None
     note: str
     informed: bool = True
+    recorded: Recorded | None = None
 
 
 class Change(NamedTuple):
@@ -57,11 +59,13 @@ class Versions:
         """Those of a log; the first is written down only if its start was removed."""
         rows, location = records.read_versions(storage), storage.location
         if rows and rows[0].position == 0:
-            first, note = _read(rows[0], location), rows.pop(0).note
+            row = rows.pop(0)
+            first, note, recorded = _read(row, location), row.note, row.agent
         else:
-            first, note = stored_problem(start.agent, location), ""
+            first, note, recorded = stored_problem(start.agent, location), "", start.agent
         informed = _is_informed(first, start.agent, location)
-        found = [Version(1, 0, start.created_at, first, note, informed)]
+        record = stored_record(recorded, location)
+        found = [Version(1, 0, start.created_at, first, note, informed, record)]
         for number, row in enumerate(rows, start=2):
             problem = _read(row, location)
             informed = _is_informed(problem, row.agent, location)

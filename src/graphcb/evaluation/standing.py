@@ -12,8 +12,8 @@ SLACK = 1e-6  # of what a budget spends ahead of its allowance
 class Standing(NamedTuple):
     """A guardrail: its name, what it says, how it stands, and whether it is held.
 
-    `held` is None if what was seen of the log does not tell. Defaults, and what is known without
-    feedback, promise nothing that could be broken: theirs is None, and `stands` is empty.
+    `held` is None if what was seen of the log does not tell. Defaults, `explore` and what is known
+    without feedback promise nothing that could be broken: theirs is None, and `stands` is empty.
     """
 
     name: str
@@ -31,6 +31,7 @@ def standings(
     """
     states: dict[str, tuple[str, bool | None]] = {
         "known": ("", None),
+        "explore": ("", None),
         "defaults": ("", None),
     }
     if kept.n_broken is not None:

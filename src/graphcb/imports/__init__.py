@@ -1,6 +1,15 @@
-"""Logs that other programs wrote: read, and turned into decision logs."""
+"""Logs that other programs wrote: read, turned into decision logs, and continued."""
 
 from graphcb.imports.foreign import ForeignDecision, LogFormat, read_foreign
 from graphcb.imports.into_log import ImportReport, import_log
+from graphcb.imports.table import DecisionColumns, DecisionTable
 
-__all__ = ["ForeignDecision", "ImportReport", "LogFormat", "import_log", "read_foreign"]
+__all__ = [
+    "DecisionColumns",
+    "DecisionTable",
+    "ForeignDecision",
+    "ImportReport",
+    "LogFormat",
+    "import_log",
+    "read_foreign",
+]

@@ -1,29 +1,37 @@
-"""From a log that another program wrote to a decision log."""
+"""From a log that another program wrote to a decision log, and on from there."""
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_range
-from graphcb.decisions.recording import PastDecision, record
+from graphcb.agents import Agent
+from graphcb.checks import as_range, listed
+from graphcb.contexts import Encoder
+from graphcb.decisions.recording import Continued, PastDecision, record
+from graphcb.decisions.warm_start import check_fits
 from graphcb.graphs import FeedbackGraph, bandit
 from graphcb.imports.foreign import LogFormat, format_of, read_foreign
 from graphcb.imports.record import ForeignDecision
+from graphcb.imports.table import DecisionColumns, DecisionTable
 from graphcb.problems import Problem, Recorded
 from graphcb.streams import BadRows, Source
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What was found in a file, and what became of it."""
+    """What was found in a file, and what became of it.
 
-    format: LogFormat
+    `said` has sentences on what was learned if the log is continued, and `warnings` on cells
+    that were read otherwise than they stand there.
+    """
+
+    format: str
     n_decisions: int
     n_without_outcome: int
     n_without_choice: int  # left out
@@ -32,6 +40,8 @@ class ImportReport:
     all_probabilities: bool
     has_times: bool
     problem: Problem
+    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -64,53 +74,142 @@ class _Found:
             self.smallest, self.largest = min(self.smallest, value), max(self.largest, value)
 
 
+@dataclass(frozen=True)
+class _File:
+    """A file of decisions, whatever its format."""
+
+    name: str
+    format: str
+    place: str
+    has_rewards: bool
+    read: Callable[[BadRows], Iterator[ForeignDecision]]
+    table: DecisionTable | None = None
+
+    @property
+    def sign(self) -> float:
+        return -1.0 if self.has_rewards else 1.0
+
+
 def import_log(
     path: str | os.PathLike[str],
     log: str | os.PathLike[str],
     *,
-    format: LogFormat | None = None,
+    format: str | None = None,
     n_actions: int | None = None,
+    columns: DecisionColumns | None = None,
+    delimiter: str | None = None,
     value_range: tuple[float, float] | None = None,
     skip_odd: bool = False,
+    problem: Problem | None = None,
+    agent: Agent | None = None,
 ) -> ImportReport:
-    """Turn a file of Vowpal Wabbit or DSJSON into a new decision log, all or nothing.
+    """Turn a file of decisions into a new decision log, all or nothing.
 
-    The log can be read, exported and evaluated, but not continued: no agent of graphcb made its
-    decisions. DSJSON has rewards, which are minus the costs; the other formats have losses. Their
-    range is 0 to 1, or what is found if that is wider, unless `value_range` gives it. Each
-    decision shows the outcome of the chosen action alone. Where the file has only the
-    probability of that action, the rest is spread evenly over the others: estimates that need no
-    other probability stay right, and doubly robust ones are left out.
+    The file is Vowpal Wabbit's text or DSJSON; or a table in CSV, Parquet or JSON lines, if
+    `columns` say what is in it. DSJSON has rewards, which are minus the costs; a table has what
+    its columns say; the others have losses. Their range is 0 to 1, or what is found if that is
+    wider, unless `value_range` gives it. Each decision shows the outcome of the chosen action
+    alone. Where the file has only the probability of that action, the rest is spread evenly over
+    the others: estimates that need no other probability stay right, and doubly robust ones are
+    left out.
 
-    The file is read twice. Decisions without a chosen action are left out, as are odd lines with
-    `skip_odd`; without it, the first one is an error.
+    No agent of graphcb made these decisions, so the log can be read, exported and evaluated, but
+    decides nothing. With a `problem` it is continued: its second version is a learner, or the
+    `agent`, that has learned from the imported outcomes, and `graphcb.Policy(log)` goes on. The
+    actions of the problem must include those of the file, and its range the values.
+
+    The file is read at least twice. Decisions without a chosen action are left out, as are odd
+    lines with `skip_odd`; without it, the first one is an error.
     """
-    source = Source(os.fspath(path), format="vw")
-    kind = format_of(source) if format is None else format
-    bad = BadRows(source.name, skip=skip_odd)
-    sign = -1.0 if kind == "dsjson" else 1.0
+    file = _open(path, format, n_actions, columns, delimiter)
+    bad = BadRows(file.name, place=file.place, skip=skip_odd)
     found = _Found()
-    for one in read_foreign(path, format=kind, n_actions=n_actions, bad=bad):
-        found.count(one, None if one.cost is None else sign * one.cost)
+    for one in file.read(bad):
+        found.count(one, None if one.cost is None else file.sign * one.cost)
     if found.n_decisions == 0:
-        raise ValueError(f"{source.name}: must have decisions with a chosen action, got none")
-    low, high = value_range or (found.smallest, max(found.largest, 1.0))
-    problem = Problem(
-        found.names if found.has_fixed_actions and found.names else "each round",
-        feedback="rewards" if kind == "dsjson" else "losses",
-        range=as_range("value_range", (low, high)),
+        raise ValueError(f"{file.name}: must have decisions with a chosen action, got none")
+    imported = _problem(file, found, value_range, problem)
+    encoder = None
+    if problem is not None:
+        _check_continued(file, found, imported, problem)
+        encoder = Encoder(problem.features)
+    recorded = Recorded(imported, source=Path(path).name, all_probabilities=found.all_probabilities)
+    warnings = () if file.table is None else tuple(file.table.report.warnings())
+    again = file.read(BadRows("", place=file.place, skip=skip_odd))
+    changed = record(
+        os.fspath(log),
+        recorded,
+        _past(again, file, imported, encoder),
+        None if problem is None else Continued(problem, agent, f"continues {recorded.source}"),
     )
-    agent = Recorded(problem, source=Path(path).name, all_probabilities=found.all_probabilities)
-    again = read_foreign(path, format=kind, n_actions=n_actions, bad=BadRows("", skip=skip_odd))
-    record(os.fspath(log), agent, _past(again, problem, sign))
     return ImportReport(
-        kind, found.n_decisions, found.n_without_outcome, found.n_without_choice, bad.count,
-        tuple(bad.shown), found.all_probabilities, found.has_times, problem,
+        file.format, found.n_decisions, found.n_without_outcome, found.n_without_choice, bad.count,
+        tuple(bad.shown), found.all_probabilities, found.has_times, imported,
+        () if changed is None else changed.said, warnings,
     )  # fmt: skip
 
 
+def _open(
+    path: str | os.PathLike[str],
+    format: str | None,
+    n_actions: int | None,
+    columns: DecisionColumns | None,
+    delimiter: str | None,
+) -> _File:
+    if columns is not None:
+        source = Source(os.fspath(path), format=format, delimiter=delimiter)
+        with source.explained():
+            table = DecisionTable(source, columns)
+        has_rewards = columns.reward is not None
+        return _File(source.name, source.format, source.place, has_rewards, table.read, table)
+    source = Source(os.fspath(path), format="vw")
+    kind: Any = format_of(source) if format is None else format
+    given: LogFormat = kind  # checked by who reads it
+    read = partial(_read_foreign, path, given, n_actions)
+    return _File(source.name, kind, source.place, kind == "dsjson", read)
+
+
+def _read_foreign(
+    path: str | os.PathLike[str], format: LogFormat, n_actions: int | None, bad: BadRows
+) -> Iterator[ForeignDecision]:
+    return read_foreign(path, format=format, n_actions=n_actions, bad=bad)
+
+
+def _problem(
+    file: _File, found: _Found, value_range: tuple[float, float] | None, continued: Problem | None
+) -> Problem:
+    """What is known of the decisions that were imported."""
+    usual = found.smallest, max(found.largest, 1.0)
+    given = value_range or (usual if continued is None else continued.range)
+    return Problem(
+        found.names if found.has_fixed_actions and found.names else "each round",
+        feedback="rewards" if file.has_rewards else "losses",
+        range=as_range("value_range", given),
+        features=None if file.table is None else file.table.kinds() or None,
+    )
+
+
+def _check_continued(file: _File, found: _Found, imported: Problem, problem: Problem) -> None:
+    """Refuse a problem that does not fit, before anything is written."""
+    check_fits(imported, problem)
+    low, high = problem.range
+    for value in (found.smallest, found.largest):
+        if not low <= value <= high and value != 0.0:
+            raise ValueError(
+                f"`problem` must have a range with all {imported.feedback} of {file.name}, got "
+                f"{low:g} to {high:g}, where the file has {value:g}"
+            )
+    if file.table is not None:
+        for name, kind in (problem.features or {}).items():
+            if name not in file.table.features and not kind.endswith("?"):
+                raise ValueError(
+                    f"`problem` must have features of {file.name} ({listed(file.table.features)}), "
+                    f"or with ?, got {name!r}"
+                )
+
+
 def _past(
-    decisions: Iterator[ForeignDecision], problem: Problem, sign: float
+    decisions: Iterator[ForeignDecision], file: _File, problem: Problem, encoder: Encoder | None
 ) -> Iterator[PastDecision]:
     now = time.time()
     for one in decisions:
@@ -119,8 +218,11 @@ def _past(
         made_at = now if one.made_at is None else one.made_at
         losses = None
         if one.cost is not None:
-            value = problem.check_values([sign * one.cost + 0.0], [list(one.actions)[one.chosen]])
+            name = list(one.actions)[one.chosen]
+            value = problem.check_values([file.sign * one.cost + 0.0], [name])
             losses = {one.chosen: float(value[0])}
+            if encoder is not None:
+                _check_context(encoder, one, file)
         yield PastDecision(
             made_at,
             one.context,
@@ -131,6 +233,15 @@ def _past(
             losses,
             made_at,
         )
+
+
+def _check_context(encoder: Encoder, one: ForeignDecision, file: _File) -> None:
+    try:
+        encoder.encode(one.context)
+    except (ValueError, TypeError) as reason:
+        raise ValueError(
+            f"{file.name}, {file.place} {one.line}: the problem's features do not fit: {reason}"
+        ) from None
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""The agent of a log that another program wrote: it says so, and refuses to go on."""
+"""The agent of decisions that another program made: it says so, and decides nothing."""
 
 from typing import Any, NoReturn
 
@@ -31,20 +31,16 @@ class Recorded:
 
     def act(self, context: Any, graph: Any = None, actions: Any = None) -> NoReturn:
         """Refuses: nobody here knows how the decisions were made."""
-        raise ValueError(self._refusal())
+        raise ValueError(
+            f"the decisions of this log were imported from {self.source or 'another program'} "
+            "and not made by graphcb, which cannot decide as they were; continue the log with a "
+            "problem: graphcb log promote LOG problem.toml, or Policy.change(problem)"
+        )
 
-    def learn(self, context: Any, actions: Any, values: Any) -> NoReturn:
-        """Refuses, too."""
-        raise ValueError(self._refusal())
+    def learn(self, context: Any, actions: Any, values: Any) -> None:
+        """Learns nothing: what continues the log learns from what is in it."""
 
     @property
     def oracle(self) -> Learner | None:
         """An untrained learner for doubly robust estimates, which need all probabilities."""
         return Learner(self.problem) if self.all_probabilities else None
-
-    def _refusal(self) -> str:
-        return (
-            f"the decisions of this log were imported from {self.source or 'another program'} "
-            "and not made by graphcb: the log can be read, exported, verified and evaluated, "
-            "but neither replayed nor continued; start a new one with graphcb.Policy"
-        )

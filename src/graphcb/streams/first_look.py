@@ -93,7 +93,7 @@ def _few_features(source: Source) -> list[Any]:
 
 
 def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
-    names, inside = _names(source)
+    names, inside = names_in(source)
     hints = file_hints(source, names)
     advice = "".join(f"; {hint}" for hint in hints)
     given = [bool(options.label), bool(options.losses), bool(options.rewards)]
@@ -108,10 +108,11 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
         raise ValueError("`--classes` is for --label; with --losses each column is an action")
     kind = "losses" if options.losses else "rewards" if options.rewards else "label"
     asked = options.losses or options.rewards or (options.label or "",)
-    target = _matching(kind, asked, names, advice)
-    edges = _matching("edges", () if options.edges is None else (options.edges,), names, advice)
-    categorical = _matching("categorical", options.categorical, names, advice)
-    features = _matching("features", options.features, names, advice)
+    target = matching_columns(kind, asked, names, advice)
+    wanted = () if options.edges is None else (options.edges,)
+    edges = matching_columns("edges", wanted, names, advice)
+    categorical = matching_columns("categorical", options.categorical, names, advice)
+    features = matching_columns("features", options.features, names, advice)
     if not features:
         features = tuple(n for n in inside or names if n not in (*target, *edges))
     shown = [name for name in features if name in (*target, *edges)]
@@ -121,7 +122,7 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     if unused:
         raise ValueError(f"`--categorical` must name features, got {unused[0]!r}")
     targets = _targets(source, options, target)
-    report = _report(source, features, categorical)
+    report = report_of(source, features, categorical)
     report.hints += hints + label_hints(targets, options.label)
     kinds = {name: _declared(column) for name, column in report.columns.items()}
     columns = Columns(
@@ -134,14 +135,14 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     return TableExamples(columns, targets, bits=options.bits, kinds=kinds, report=report)
 
 
-def _names(source: Source) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+def names_in(source: Source) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """All columns, and those that are features if the file says so."""
     if source.format == "jsonl":
         return json_lines.names_in(source)
     return column_names(source), None
 
 
-def _matching(
+def matching_columns(
     option: str, asked: Sequence[str], names: Sequence[str], advice: str
 ) -> tuple[str, ...]:
     """The columns of these names or patterns, or inside an object of this name in JSON."""
@@ -158,7 +159,7 @@ def _matching(
     return tuple(found)
 
 
-def _report(source: Source, features: Sequence[str], categorical: Sequence[str]) -> Report:
+def report_of(source: Source, features: Sequence[str], categorical: Sequence[str]) -> Report:
     """What the first rows hold."""
     report = Report(source.name, source.place)
     batches = read_batches(source, features, FIRST_LOOK, numbers=set(features), first_look=True)

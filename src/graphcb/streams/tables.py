@@ -64,25 +64,32 @@ def read_batches(
     n_rows: int,
     *,
     numbers: Collection[str] = (),
+    lists: Collection[str] = (),
     first_look: bool = False,
 ) -> Iterator[ColumnBatch]:
     """The columns of about `n_rows` rows at a time.
 
     Cells of CSV are text, except in the columns named in `numbers` if all of them in a batch are
     numbers. Parquet and JSON know the types of their cells and ignore `numbers`; Parquet can
-    always be read again and ignores `first_look`.
+    always be read again and ignores `first_look`. Only columns named in `lists` may hold lists
+    in Parquet.
     """
-    batches = _batches(source, columns, n_rows, numbers, first_look)
+    batches = _batches(source, columns, n_rows, numbers, lists, first_look)
     if source.shuffle_seed is None or first_look:
         return batches
     return _shuffle(list(batches), n_rows, source.shuffle_seed)
 
 
 def _batches(
-    source: Source, columns: Sequence[str], n_rows: int, numbers: Collection[str], first_look: bool
+    source: Source,
+    columns: Sequence[str],
+    n_rows: int,
+    numbers: Collection[str],
+    lists: Collection[str],
+    first_look: bool,
 ) -> Iterator[ColumnBatch]:
     if source.format == "parquet":
-        return _read_parquet(source, columns, n_rows)
+        return _read_parquet(source, columns, n_rows, lists)
     if source.format == "jsonl":
         return (
             ColumnBatch(tuple(json_lines.as_cells(rows, name) for name in columns), lines, broken)
@@ -196,14 +203,39 @@ def _csv_reader(lines: Iterator[str], source: Source) -> Any:
     return csv.reader(lines, delimiter=source.delimiter, strict=True)
 
 
-def _read_parquet(source: Source, columns: Sequence[str], n_rows: int) -> Iterator[ColumnBatch]:
+def _read_parquet(
+    source: Source, columns: Sequence[str], n_rows: int, lists: Collection[str]
+) -> Iterator[ColumnBatch]:
     done = 0
     with _open_parquet(source) as file:
-        for batch in file.iter_batches(batch_size=n_rows, columns=list(dict.fromkeys(columns))):
+        for batch in _parquet_batches(source, file, columns, n_rows):
             lines = range(done + 1, done + 1 + batch.num_rows)
             done += batch.num_rows
-            cells = tuple(_parquet_cells(batch.column(name), name) for name in columns)
+            cells = tuple(
+                batch.column(name).to_pylist()
+                if name in lists and _holds_lists(batch.column(name))
+                else _parquet_cells(batch.column(name), name)
+                for name in columns
+            )
             yield ColumnBatch(cells, lines, {})
+
+
+def _parquet_batches(
+    source: Source, file: Any, columns: Sequence[str], n_rows: int
+) -> Iterator[Any]:
+    """Batches of a file; damage in its middle, which opening does not see, is explained."""
+    from pyarrow import ArrowInvalid
+
+    try:
+        yield from file.iter_batches(batch_size=n_rows, columns=list(dict.fromkeys(columns)))
+    except (ArrowInvalid, OSError) as reason:
+        raise ValueError(f"{source.name}: must be a whole Parquet file: {reason}") from None
+
+
+def _holds_lists(column: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
 
 
 def _open_parquet(source: Source) -> Any:
