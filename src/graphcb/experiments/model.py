@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.experiments.knowing import Knowing
 from graphcb.experiments.progressive import PlayedRows, Player, Sums, Tally
 from graphcb.files import FileError
 from graphcb.loaded import Array, contents, rebuild
 from graphcb.problems import Learner
 from graphcb.problems.guarded import guarded
+from graphcb.problems.knowing import Knowing
 from graphcb.streams import (
     Columns,
     Examples,

@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphcb.checks import as_number, as_one_of
+from graphcb.checks import as_number, as_numbers, as_one_of
 from graphcb.contexts.values import as_given, features_of
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems.guardrails import Actions, check_feature, in_order
 from graphcb.problems.names import as_name
 from graphcb.problems.units import Flags, Floats, InUnits
+
+Indices = NDArray[np.intp]
 
 Known = dict[str, float | str]
 
@@ -44,10 +47,25 @@ class Knows(InUnits):
         places = [place for place, name in enumerate(names) if name in known]
         return graph.with_revealed(places) if places else graph
 
-    def check_agrees(self, values: Floats, known: Floats | None, names: Sequence[str]) -> Flags:
+    def completed(
+        self, context: Any, names: Sequence[str], places: Indices, values: Any
+    ) -> tuple[Indices, Floats]:
+        """What feedback brought, by places in a round, with all that is known of the round.
+
+        What it says of known ones has to agree. There is nothing to learn if it says no more.
+        """
+        brought, known = as_numbers(self.feedback, values), self.known_in(context, names)
+        if known is None:
+            return places, brought
+        if not self.check_agrees(brought, known[places], [names[i] for i in places]).any():
+            return places[:0], brought[:0]
+        known[places] = brought
+        whole = np.flatnonzero(~np.isnan(known))
+        return whole, known[whole]
+
+    def check_agrees(self, values: Floats, known: Floats, names: Sequence[str]) -> Flags:
         """Which values feedback had to tell; those that are known have to agree with that."""
         low, high = self.range
-        known = np.full(len(names), np.nan) if known is None else known
         is_new: Flags = np.isnan(known)
         wrong = np.flatnonzero(~is_new & ~(np.abs(values - known) <= AGREES * (high - low)))
         if wrong.size:

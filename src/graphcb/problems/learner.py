@@ -112,7 +112,7 @@ class Learner:
         names = self._names(actions)
         graph = self.problem.graph_for(names, graph)
         given = self._guardrails(context, names)
-        known = self._known_losses(context, names)
+        known = None if self.problem.known is None else self._known_losses(context, names)
         if known is not None:
             graph, given = self.problem.with_known(graph, names), {**given, "known": known}
         inner = self._inner(actions, names, self._described(context, actions, names))
@@ -159,12 +159,9 @@ class Learner:
         if self.problem.known is None or self.problem.has_fixed_actions:
             return revealed, values
         names = self._names(played.actions)
-        known = self.problem.known_in(played.context, names)
-        if known is None or not len(revealed):
-            return revealed, values
-        known[indices_of(list(revealed), list(names))] = values
-        places = np.flatnonzero(~np.isnan(known))
-        return pick(played.actions, places), known[places]
+        places = indices_of(list(revealed), names)
+        places, values = self.problem.completed(played.context, names, places, values)
+        return pick(played.actions, places), values
 
     def learn_round(
         self, played: Played, revealed: Any, values: Any, *, shown: FeedbackGraph | None = None
@@ -199,6 +196,8 @@ class Learner:
         inner = self._inner(actions, names, self._described(context, actions, names))
         losses = self._oracle().predict(self.encoder.encode(context), inner)
         values = self.problem.as_values(np.clip(losses, 0.0, 1.0))
+        if self.problem.known is None:
+            return values
         known = self.problem.known_in(context, names)
         return values if known is None else np.where(np.isnan(known), values, known)
 
@@ -305,7 +304,7 @@ class Learner:
         context = self.encoder.encode(played.context)
         called = None if self.problem.has_fixed_actions else names
         inside = played._replace(context=context, actions=inner, names=called)
-        known = self._known_losses(played.context, names)
+        known = None if self.problem.known is None else self._known_losses(played.context, names)
         if known is None:
             return inside
         return knowing_round(inside, known, self.problem.with_known(played.graph, names))
@@ -352,17 +351,12 @@ class Learner:
         self, context: Any, actions: Any, names: tuple[str, ...], values: Floats
     ) -> tuple[Any, Floats]:
         """What to learn of a feedback: with all that is known, or nothing if it is all known."""
-        problem = self.problem
-        is_new = problem.check_agrees(values, problem.known_in(context, names), names)
-        if not is_new.any():
-            nothing = np.zeros(0, dtype=np.intp)
-            return ({} if isinstance(actions, Mapping) else nothing), values[:0]
-        known = problem.known_in(context, problem.actions) if problem.has_fixed_actions else None
-        if known is None:
-            return actions, values
-        known[[problem.index(name) for name in names]] = values
-        places = np.flatnonzero(~np.isnan(known))
-        return places, known[places]
+        if not isinstance(self.problem.actions, tuple):
+            places = np.arange(len(names))
+            places, values = self.problem.completed(context, names, places, values)
+            return pick(actions, places), values
+        places = np.array([self.problem.index(name) for name in names], dtype=np.intp)
+        return self.problem.completed(context, self.problem.actions, places, values)
 
     def _known_losses(self, context: Any, names: tuple[str, ...]) -> Floats | None:
         """The losses of a round that need no feedback, NaN for all others, if there are any."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.graphs import FeedbackGraph
-from graphcb.problems import Problem
+from graphcb.problems.problem import Problem
 from graphcb.rounds import Entered, Played, hook, knowing_round
 
 
@@ -21,8 +21,8 @@ class Knowing:
         self.agent, self.problem = agent, problem
         self.names = tuple(problem.actions)
         known = problem.known_in(None, self.names)
-        self.values = np.full(len(self.names), np.nan) if known is None else known
-        self.losses = problem.as_losses(self.values)
+        none = np.full(len(self.names), np.nan)
+        self.losses = problem.as_losses(none if known is None else known)
 
     def enter(self, context: Any, graph: FeedbackGraph, actions: Any) -> Entered:
         """The round with the graph in which every action reveals what is known."""
@@ -37,14 +37,9 @@ class Knowing:
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Learn what was revealed, with all that is known; these have to agree."""
-        values, names = self.problem.as_values(losses), [self.names[action] for action in actions]
-        is_new = self.problem.check_agrees(values, self.values[actions], names)
-        whole = np.full(len(self.names), np.nan)
-        if is_new.any():
-            whole = self.losses.copy()
-            whole[actions] = losses
-        places = np.flatnonzero(~np.isnan(whole))
-        self.agent.learn(context, places, whole[places])
+        values = self.problem.as_values(np.asarray(losses))
+        places, values = self.problem.completed(None, self.names, np.asarray(actions), values)
+        self.agent.learn(context, places, self.problem.as_losses(values))
 
     def _on_feedback(
         self, inner: Callable[..., None], played: Played, indices: Any, losses: Any
