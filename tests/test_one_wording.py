@@ -81,6 +81,13 @@ CASES = {
         {"baseline": {"action": "approve", "mode": "shadow"}},
         {"baseline": "approve is always played; what the learner would have played is worked out"},
     ),
+    "explore": (
+        {"explore": 0.01},
+        {
+            "explore": "up to 0.01 of every decision's probability goes to outcomes that are "
+            "seldom seen"
+        },
+    ),
     "defaults": (
         {"defaults": {"waiting": 86400, "loss": 0.5, "keep_days": 30}},
         {

@@ -11,6 +11,9 @@ The table is checked first: a constructor never allocates more than the file hol
 What a table cannot say, such as that two parts fit together, is for a method `check_loaded`, which
 is called before the constructor is. A class without a table is rebuilt attribute by attribute,
 and then has to check all of them in `check_loaded`.
+
+An argument that a class got later, named in its `added`, is in a file only if it is not at its
+default: files of before are read, and those that do not use it are the same bytes.
 """
 
 from collections.abc import Callable
@@ -155,12 +158,17 @@ def contents(thing: Any) -> dict[str, Any]:
     """What a file holds of an object that is rebuilt."""
     kind: Any = type(thing)
     names = dict.fromkeys((*_parameters(kind), *kind.learned))
-    return {name: getattr(thing, name) for name in names}
+    found = {name: getattr(thing, name) for name in names}
+    for name, default in _added(kind).items():
+        if found[name] == default:
+            del found[name]
+    return found
 
 
 def rebuild(kind: Any, attributes: dict[str, Any]) -> Any:
     """The object with these `contents`, checked."""
     parameters = _parameters(kind)
+    attributes = {**_added(kind), **attributes}
     if attributes.keys() != {*parameters, *kind.learned}:
         raise ValueError(f"a {kind.__name__} with the attributes {sorted(map(str, attributes))}")
     claimed = object.__new__(kind)
@@ -197,6 +205,13 @@ def _arguments(thing: Any) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _parameters(kind: Any) -> tuple[str, ...]:
     return tuple(signature(kind).parameters)
+
+
+@lru_cache(maxsize=256)
+def _added(kind: Any) -> dict[str, Any]:
+    """The arguments that came later, at their defaults."""
+    parameters = signature(kind).parameters
+    return {name: parameters[name].default for name in getattr(kind, "added", ())}
 
 
 def _kind(value: Any) -> str:

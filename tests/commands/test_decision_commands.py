@@ -1,5 +1,6 @@
 """`graphcb replay`, `graphcb log export` and `graphcb evaluate`, as one calls them."""
 
+import json
 import re
 import sqlite3
 from contextlib import closing
@@ -234,3 +235,80 @@ def test_evaluate_a_shadow_whose_baseline_shows_nothing(tmp_path, capsys):
     assert code == 0
     assert "not known: 50.0% of this policy's play is on actions whose loss could not" in out
     assert "gain on what was played: cannot be estimated from what was revealed" in out
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """A log of half and half, where action 1 is better by 0.5."""
+    path = tmp_path / "judged.db"
+    rng = np.random.default_rng(0)
+    with Policy(path, graphcb.Uniform(), seed=0, durability="process-kill") as policy:
+        for _ in range(200):
+            made = policy.decide(None, graphs.bandit(2))
+            loss = 0.75 * rng.random() * (1.0 - 0.8 * made.action)
+            policy.feedback(made.decision_id, {made.action: loss})
+    return path
+
+
+def test_evaluate_compares_policies_side_by_side(judged, tmp_path, capsys):
+    table, picture = tmp_path / "e.csv", tmp_path / "e.png"
+    policies = ["--policy", "constant:0", "--policy", "constant:1", "--policy", "uniform"]
+    code, out, _ = run(capsys, "evaluate", judged, *policies, "--csv", table, "--plot", picture)
+    assert code == 0
+    assert "gain of constant:1 on constant:0: 0." in out
+    assert "gain of uniform on constant:0: 0." in out
+    lines = table.read_text().splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("policy,estimate,best,mean,standard_error,bias,normal_lower")
+    assert lines[2].startswith("constant:1,with the graph,")
+    assert picture.stat().st_size > 1000
+    # a table that graphcb wrote may be written again, any other may not
+    assert run(capsys, "evaluate", judged, *policies, "--csv", table)[0] == 0
+    table.write_text("mine\n")
+    code, _, err = run(capsys, "evaluate", judged, *policies, "--csv", table)
+    assert code == 2
+    assert "no table of estimates that graphcb wrote" in err
+
+
+def test_evaluate_shows_every_estimate_and_marks_the_best(judged, capsys):
+    code, out, _ = run(capsys, "evaluate", judged, "--policy", "constant:1", "--all")
+    assert code == 0
+    names = ("with the graph", "clipped", "plain", "inverse propensity", "log smoothing")
+    assert [name for name in names if name.split()[0] not in out] == []  # cells may be broken
+    assert out.count("best)") == 1
+    code, out, _ = run(
+        capsys, "evaluate", judged, "--policy", "constant:1", "--json", "--estimator", "best"
+    )
+    found = json.loads(out)
+    assert [one["best"] for one in found["estimates"]] == [True]
+    assert found["policies"]["constant:1"]["best"] == found["estimates"][0]["estimate"]
+    assert found["estimates"][0]["normal_lower"] < found["estimates"][0]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--estimator", "median"], "`--estimator` must be best, with the graph, clipped"),
+        (["--estimator", "best", "--all"], "`--estimator` must not be given with --all"),
+        (["--plot", "e.gif"], "`--plot` must end in"),
+    ],
+)
+def test_evaluate_refuses_what_it_cannot_show(judged, capsys, arguments, text):
+    code, _, err = run(capsys, "evaluate", judged, "--policy", "constant:1", *arguments)
+    assert code == 2
+    assert text in err
+
+
+def test_a_guess_is_shown_when_it_is_asked_for(tmp_path, capsys):
+    path = tmp_path / "g.db"
+    problem = graphcb.Problem(["a", "b"])
+    with Policy(path, problem=problem, seed=0, durability="process-kill") as policy:
+        for _ in range(60):
+            made = policy.decide({"x": 1.0})
+            policy.feedback(made.decision_id, {made.action: 0.2 if made.action == "a" else 0.9})
+    asked = ("evaluate", path, "--policy", "constant:b")
+    _, out, _ = run(capsys, *asked)
+    assert "constant:b: not known" in out
+    assert "a guess" not in out
+    assert "a guess, by what the oracle predicts" in run(capsys, *asked, "--guess")[1]
+    assert json.loads(run(capsys, *asked, "--json")[1])["policies"]["constant:b"]["guess"] is None

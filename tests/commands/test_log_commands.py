@@ -33,7 +33,7 @@ def test_summary_without_rich_is_plain_text(log, capsys, monkeypatch):
     monkeypatch.setattr(tables, "missing", lambda package: package == "rich")
     assert main(["log", "summary", str(log)]) == 0
     out = capsys.readouterr().out
-    assert "with feedback      15 (50.0%)" in out
+    assert "with feedback       15 (50.0%)" in out
     assert "│" not in out
 
 

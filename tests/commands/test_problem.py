@@ -37,7 +37,11 @@ def test_five_answers_become_a_file(ask):
         range=(-50.0, 20.0),
         features={"amount": "number", "land": "category?"},
         name="fraud review",
+        explore=0.01,
     )
+    text = Path("problem.toml").read_text()
+    assert "# Up to this share of every decision's probability goes to outcomes" in text
+    assert "\nexplore = 0.01\n" in text
     for number in "12345":
         assert f"\n{number}. " in out
     assert "written: problem.toml" in out
@@ -47,7 +51,7 @@ def test_five_answers_become_a_file(ask):
 
 def test_empty_answers_take_the_defaults(ask):
     assert ask("\na,b\n\n\n\n", "mine.toml")[0] == 0
-    assert Problem.read("mine.toml") == Problem(["a", "b"])
+    assert Problem.read("mine.toml") == Problem(["a", "b"], explore=0.01)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +70,12 @@ def test_empty_answers_take_the_defaults(ask):
 def test_what_is_revealed(ask, tmp_path, answer, reveals):
     (tmp_path / "graph.csv").write_text("1,0\n0,0.5\n")
     assert ask(f"\na,b\n{answer}\n\n\n")[0] == 0
-    assert Problem.read("problem.toml") == Problem(["a", "b"], reveals=reveals)
+    assert Problem.read("problem.toml") == Problem(["a", "b"], reveals=reveals, explore=0.01)
 
 
 def test_actions_of_each_round(ask):
     assert ask("\neach round\n\nrewards\n\n")[0] == 0
-    assert Problem.read("problem.toml") == Problem("each round", feedback="rewards")
+    assert Problem.read("problem.toml") == Problem("each round", feedback="rewards", explore=0.01)
 
 
 def test_the_columns_of_a_file_are_the_features(ask, tmp_path):

@@ -15,13 +15,22 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
-from graphcb import DecisionLog
+from graphcb import DecisionLog, Policy, Problem
 from graphcb.cli import main
+from graphcb.commands.serve import _say_what_is_lost
 from graphcb.decisions import verify
+from graphcb.problems.wording import lost_without_explore
 from graphcb.service.keys import Keys
 
 GONE = (OSError, http.client.HTTPException)
-PROBLEM = '[problem]\nactions = ["approve", "review"]\n\n[reveals]\nfamily = "bandit"\n'
+PROBLEM = """\
+[problem]
+actions = ["approve", "review"]
+explore = 0.01
+
+[reveals]
+family = "bandit"
+"""
 
 
 @pytest.fixture
@@ -101,6 +110,15 @@ def test_what_was_answered_is_in_the_log_however_it_ends(problem, tmp_path, sent
         rows = {row.decision_id: row for row in log}
     assert set(decided) <= set(rows)
     assert all(rows[name].feedback is not None for name in learned)
+
+
+@pytest.mark.parametrize("explore", [0.0, 0.01])
+def test_what_is_lost_without_explore_is_said_once(explore, tmp_path, capsys):
+    problem = Problem(["approve", "review"], explore=explore)
+    with Policy(tmp_path / "log.db", problem=problem) as policy:
+        _say_what_is_lost(policy)
+    said = capsys.readouterr().out
+    assert said == ("" if explore else f"graphcb: {lost_without_explore(problem)}\n")
 
 
 @pytest.mark.slow

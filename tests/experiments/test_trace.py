@@ -248,6 +248,12 @@ def test_whatever_has_no_kernel_goes_through_the_loop(make_agent, environment):
     agree(make_agent, environment, n_compiled=0)
 
 
+@pytest.mark.parametrize("kind", [SquareCBG, SquareCB, Greedy, EpsilonGreedy])
+def test_agents_with_explore_go_through_the_loop(kind):
+    gamma = {} if kind in (Greedy, EpsilonGreedy) else {"gamma": 5.0}
+    agree(lambda: kind(LogisticOGD(3, 60), explore=0.1, **gamma), table(3), n_compiled=0)
+
+
 @pytest.mark.parametrize(
     "make_agent",
     [

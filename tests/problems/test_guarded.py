@@ -172,6 +172,62 @@ def test_an_agent_may_have_limits_of_its_own_by_column():
     assert learner.act({"x": 1.0}, None, ["review", "approve"])[1] <= 0.1
 
 
+EXPLORING = Problem(ACTIONS, reveals={"all": ["review"]}, explore=0.02)
+
+
+def test_what_a_problem_explores_its_agent_does():
+    learner = Learner(EXPLORING)
+    for _ in range(40):
+        learner.learn({"x": 1.0}, ACTIONS, [0.0, 0.9, 0.9])
+    review = ACTIONS.index("review")
+    assert Learner(EXPLORING).agent.explore == 0.02
+    assert learner.act({"x": 1.0})[review] == pytest.approx(0.02)
+    assert learner.greedy().act({"x": 1.0})[review] == 0.0
+    assert Learner(EXPLORING, learner.agent).agent is learner.agent
+
+
+def test_what_is_explored_is_inside_a_baseline_and_a_shadow_is_untouched():
+    shadow = dataclasses.replace(EXPLORING, baseline={"action": "call", "mode": "shadow"})
+    assert Learner(shadow).agent.agent.explore == 0.02
+    np.testing.assert_array_equal(Learner(shadow).act({"x": 1.0}), [0.0, 1.0, 0.0])
+    proven = Learner(dataclasses.replace(EXPLORING, baseline={"action": "call", "loss": 0.5}))
+    np.testing.assert_array_equal(proven.act({"x": 1.0}), [0.0, 1.0, 0.0])  # nothing is proven
+    for _ in range(40):
+        proven.learn({"x": 1.0}, ACTIONS, [0.0, 0.9, 0.9])
+    proven.agent.proven = 1e6
+    assert proven.act({"x": 1.0})[ACTIONS.index("review")] == pytest.approx(0.02)
+
+
+def test_a_graph_that_is_learned_is_explored_as_it_is_predicted():
+    learner = Learner(Problem(ACTIONS, reveals="unknown", explore=0.1))
+    assert learner.agent.explorer.explore == 0.1
+    assert learner.act({"x": 1.0}).max() == 1.0  # any action may reveal any other
+    for _ in range(40):
+        for loss, name in enumerate(ACTIONS):
+            learner.learn({"x": 1.0}, [name], [loss / 2], played=name)
+    assert (learner.act({"x": 1.0}) > 0.01).all()
+
+
+def test_saved_without_explore_a_learner_is_what_it_was_before():
+    assert b'"explore"' not in to_bytes(Learner(Problem(ACTIONS)))
+    again = from_bytes(to_bytes(Learner(EXPLORING)), where="a file")
+    assert (again.problem.explore, again.agent.explore) == (0.02, 0.02)
+    learner = Learner(EXPLORING)
+    learner.agent = copy.copy(learner.agent)
+    del learner.agent.explore
+    with pytest.raises(FileError, match="`agent` must be one that a Learner keeps as it is"):
+        from_bytes(to_bytes(learner), where="a file")
+
+
+def test_agents_that_cannot_explore_as_the_problem_says():
+    with pytest.raises(TypeError, match=r"`agent` must take explore, as .*, got Uniform; use Inf"):
+        Learner(EXPLORING, Uniform())
+    with pytest.raises(ValueError, match="`agent` must have no explore of its own but that of the"):
+        Learner(EXPLORING, InformationDirected(explore=0.1))
+    own = Learner(Problem(ACTIONS), InformationDirected(explore=0.1))
+    assert own.act({"x": 1.0}).min() == pytest.approx(0.1 / 3)
+
+
 def test_a_learner_of_a_learners_agent_is_the_same():
     one = Learner(LIMITED)
     assert Learner(LIMITED, one.agent).agent is one.agent

@@ -130,6 +130,18 @@ def test_a_problem_is_a_value():
         problem.name = "other"
 
 
+def test_explore_is_a_key_of_the_problem():
+    problem = Problem(["a", "b"], explore=0.01)
+    assert problem.to_toml().startswith(
+        '[problem]\nactions = ["a", "b"]\nfeedback = "losses"\nexpl'
+    )
+    assert Problem.from_toml(problem.to_toml()) == problem != Problem(["a", "b"])
+    assert Problem(["a", "b"], explore=0) == Problem(["a", "b"])
+    assert "explore" not in Problem(["a", "b"]).to_toml()
+    assert eval(repr(problem), {"Problem": Problem}) == problem
+    assert problem.differences(Problem(["a", "b"])) == ["explore: 0.01, not 0.0"]
+
+
 def test_differences_are_named():
     assert fraud().differences(fraud()) == []
     assert Problem(["a"], range=(-0.0, 1.0)).differences(Problem(["a"])) == []

@@ -47,6 +47,7 @@ def test_a_new_limit_graph_or_baseline_keeps_the_model():
         {"reveals": "full_information"},
         {"baseline": {"action": "b"}},
         {"budgets": [Budget("spent", {"a": 1.0}, 0.5)]},
+        {"explore": 0.01},
     ):
         following, said = succeed(learner, Problem(["a", "b"], features=NUMBERS, **given))
         np.testing.assert_array_equal(following.predict(ROWS[0]), learner.predict(ROWS[0]))

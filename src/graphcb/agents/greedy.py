@@ -24,7 +24,7 @@ class Greedy(Predicts):
 
     The oracle is a `DefaultOracle` if left out. With `limits`, it plays the distribution with the
     smallest expected prediction that obeys. With `budgets`, predictions include what actions cost,
-    at prices that keep to the budgets.
+    at prices that keep to the budgets. `explore` as in `SquareCBG`.
 
     >>> from graphcb import graphs, oracles
     >>> agent = Greedy(oracles.LinearOGD(3, 1))
@@ -38,8 +38,9 @@ class Greedy(Predicts):
         *,
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(oracle, limits, budgets)
+        super().__init__(oracle, limits, budgets, explore)
 
     def _choose(self, opened: OpenRound) -> Floats:
         if opened.box is None:
@@ -52,7 +53,8 @@ class EpsilonGreedy(Predicts):
 
     With `limits`, "plays an action" becomes "plays it as often as the limits allow, and what is
     left on the next best predictions". So the probabilities are a mixture of distributions that
-    obey, and obey themselves. `oracle` and `budgets` as in `Greedy`.
+    obey, and obey themselves. `oracle`, `budgets` and `explore` as in
+    `Greedy`.
 
     >>> from graphcb import graphs, oracles
     >>> agent = EpsilonGreedy(oracles.LinearOGD(4, 1), epsilon=0.2)
@@ -70,10 +72,11 @@ class EpsilonGreedy(Predicts):
         epsilon: float = 0.1,
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        explore: float = 0.0,
     ) -> None:
         if not 0.0 <= epsilon <= 1.0:
             raise ValueError(f"`epsilon` must be a probability in [0, 1], got {epsilon}")
-        super().__init__(oracle, limits, budgets)
+        super().__init__(oracle, limits, budgets, explore)
         self.epsilon = epsilon
 
     def _choose(self, opened: OpenRound) -> Floats:

@@ -21,7 +21,8 @@ class InformationDirected(Predicts):
     squared regret per unit of information is smallest (`exploration.information_directed`).
 
     `oracle` has a method `forecast`, as `DefaultOracle` and `OnlineRidge` have. If it is left out,
-    it is a `DefaultOracle`, for losses between 0 and 1. `limits` and `budgets` as in `SquareCBG`.
+    it is a `DefaultOracle`, for losses between 0 and 1. `limits`, `budgets` and `explore` as
+    in `SquareCBG`.
 
     >>> from graphcb import graphs
     >>> agent = InformationDirected()
@@ -38,8 +39,9 @@ class InformationDirected(Predicts):
         *,
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(oracle, limits, budgets)
+        super().__init__(oracle, limits, budgets, explore)
         self._check_forecasts()
 
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
@@ -64,7 +66,8 @@ class InformationDirected(Predicts):
         """How any graph is explored; with limits and budgets, what they cost, as in `SquareCBG`."""
         require_observable(as_graph(graph), "to learn from it")
         how = "information-directed: the smallest squared regret per unit of information"
-        return how if self.rules is None else f"{how}; {self.rules.cost(graph, names)}"
+        cost = "" if self.rules is None else f"; {self.rules.cost(graph, names)}"
+        return f"{how}{cost}{self._cost_of_exploring(graph)}"
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""

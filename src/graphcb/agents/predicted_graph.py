@@ -87,6 +87,15 @@ class OnPredictedGraph(Obeys):
         self.explorer.rules = rules
 
     @property
+    def explore(self) -> float:
+        """The share of the probability that shows what is seldom seen, on the predicted graph."""
+        return self.explorer.explore
+
+    @explore.setter
+    def explore(self, share: float) -> None:
+        self.explorer.explore = share
+
+    @property
     def loss_oracle(self) -> Oracle | None:
         """What predicts the losses; None before the first round if none was given."""
         return self.explorer.oracle

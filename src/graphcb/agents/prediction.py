@@ -19,6 +19,7 @@ from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows, Limits
+from graphcb.exploration.seldom_seen import as_share, cost_of_exploring, see_more
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
 from graphcb.loaded import check_counts, check_kind
@@ -45,9 +46,14 @@ class OpenRound(NamedTuple):
 
 
 class Obeys:
-    """What every agent that takes `limits` and `budgets` has: they, and the hooks they need."""
+    """What every agent that takes `limits` and `budgets` has: they, and the hooks they need.
+
+    With `explore`, a share of the probability, such an agent makes sure that what is seldom seen
+    is seen at times (`exploration.seldom_seen`), within the limits.
+    """
 
     rules: Rules | None = None  # set where there are any
+    explore: float = 0.0  # set where it is not 0
 
     @property
     def limits(self) -> Limits | None:
@@ -113,9 +119,15 @@ class Predicts(Obeys, ABC):
     """
 
     def __init__(
-        self, oracle: Oracle | None, limits: Limits | None, budgets: Sequence[Budget]
+        self,
+        oracle: Oracle | None,
+        limits: Limits | None,
+        budgets: Sequence[Budget],
+        explore: float,
     ) -> None:
         self.rules = Rules.of(limits, budgets)
+        if as_share(explore) > 0.0:
+            self.explore = as_share(explore)
         self.oracle: Oracle | None = None if oracle is None else as_oracle(oracle)
         self.makes_oracle = oracle is None
         self.n_rounds = 0
@@ -140,7 +152,8 @@ class Predicts(Obeys, ABC):
             oracle, columns = with_room(oracle, n_actions, actions)
         predicted, *sureness = self._predict(oracle, context, graph, columns)
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
-        probabilities = self._choose(OpenRound(graph, losses, box, sureness))
+        opened = OpenRound(graph, losses, box, sureness)
+        probabilities = self._seeing_more(self._choose(opened), opened)
         self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
         self.n_rounds += 1
         return probabilities
@@ -159,6 +172,7 @@ class Predicts(Obeys, ABC):
         """Raise an error unless the attributes fit together, as those of a file may not."""
         check_kind(self, "makes_oracle", bool)
         check_kind(self, "rules", Rules, type(None))
+        as_share(self.explore)
         check_counts(self, n_rounds=0)
         if self.oracle is not None or not self.makes_oracle:
             as_oracle(self.oracle)
@@ -170,6 +184,19 @@ class Predicts(Obeys, ABC):
 
     def _described(self, **settings: Any) -> str:
         return describe(self, oracle=None if self.makes_oracle else self.oracle, **settings)
+
+    def _seeing_more(self, probabilities: Floats, opened: OpenRound) -> Floats:
+        """The probabilities, with the share that goes to outcomes that are seldom seen."""
+        if self.explore == 0.0:
+            return probabilities
+        return see_more(probabilities, opened.losses, opened.graph, self.explore, opened.box)
+
+    def _cost_of_exploring(self, graph: FeedbackGraph) -> str:
+        """What follows on how a graph is explored; nothing without `explore`."""
+        if self.explore == 0.0:
+            return ""
+        is_limited = self.rules is not None
+        return f"; {cost_of_exploring(graph, self.explore, is_limited=is_limited)}"
 
     @abstractmethod
     def _choose(self, opened: OpenRound) -> Floats:

@@ -24,8 +24,9 @@ class Scheduled(Predicts):
         gamma: float | Schedule,
         limits: Limits | None,
         budgets: Sequence[Budget],
+        explore: float,
     ) -> None:
-        super().__init__(oracle, limits, budgets)
+        super().__init__(oracle, limits, budgets, explore)
         self.schedule = copy.deepcopy(as_schedule(gamma))
 
     def check_loaded(self) -> None:

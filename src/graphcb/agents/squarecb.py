@@ -28,7 +28,8 @@ class SquareCB(Scheduled):
     not compute. The agent keeps a copy of the schedule; its `gamma` is that of the last round.
     With `limits`, which inverse gap weighting does not know, it plays the distribution that
     obeys and has the smallest DEC under bandit feedback (`solve_dec`). With `budgets`,
-    predictions include what actions cost, at prices that keep to the budgets.
+    predictions include what actions cost, at prices that keep to the budgets. `explore` as in
+    `SquareCBG`.
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCB(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
@@ -43,9 +44,10 @@ class SquareCB(Scheduled):
         gamma: float | Schedule | None = None,
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        explore: float = 0.0,
     ) -> None:
         usual = SquareRoot(32.0, "n_actions")
-        super().__init__(oracle, usual if gamma is None else gamma, limits, budgets)
+        super().__init__(oracle, usual if gamma is None else gamma, limits, budgets, explore)
         self._check_schedule()
 
     def _choose(self, opened: OpenRound) -> Floats:

@@ -60,6 +60,10 @@ class SquareCBG(Scheduled):
     learned and keep to the budgets (`agents.pacing`); regret and certificate are then of losses
     with these prices. What was played is paid for in `on_draw`, which whoever draws calls.
 
+    With `explore`, such as 0.01, up to this share of the probability goes to actions that show
+    what is seldom seen, so that other policies can be judged on the log. No more is moved than it
+    takes, and only within limits (`exploration.seldom_seen`).
+
     The graph may differ from round to round. `explain(graph)` says how it is explored and why,
     what the limits cost, and the prices and balances of budgets.
 
@@ -82,8 +86,9 @@ class SquareCBG(Scheduled):
         certify: bool = False,
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(oracle, Automatic() if gamma is None else gamma, limits, budgets)
+        super().__init__(oracle, Automatic() if gamma is None else gamma, limits, budgets, explore)
         self.method: Method = cast(Method, as_one_of("method", method, METHODS))
         if method == "closed-form" and self.rules is not None:
             raise ValueError(
@@ -121,8 +126,8 @@ class SquareCBG(Scheduled):
         if how.startswith("refused"):
             return how
         if self.rules is None:
-            return f"SquareCB.G by {how}"
-        cost = self.rules.cost(graph, names)
+            return f"SquareCB.G by {how}{self._cost_of_exploring(graph)}"
+        cost = f"{self.rules.cost(graph, names)}{self._cost_of_exploring(graph)}"
         return f"SquareCB.G by convex program: closed forms know no limits; {cost}"
 
     def closed_form(self, graph: FeedbackGraph) -> ClosedForm | None:
@@ -166,7 +171,9 @@ class SquareCBG(Scheduled):
         gamma = as_gamma(_gamma_of(schedule, self.n_rounds + 1, graph))
         probabilities, value = self._explore(opened, gamma)
         if self.certificate is not None:
-            self.certificate = self.certificate.after(value, gamma, restarts=self._restarts)
+            played = self._seeing_more(probabilities, opened)
+            worst = value if played is probabilities else dec(played, opened.losses, graph, gamma)
+            self.certificate = self.certificate.after(worst, gamma, restarts=self._restarts)
         self.epoch = schedule.epoch
         if opened.box is not None and value == math.inf:  # limits keep something from being seen
             value = learnable_dec(probabilities, opened.losses, graph, gamma)

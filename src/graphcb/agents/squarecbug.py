@@ -17,9 +17,9 @@ from graphcb.oracles import Oracle, as_oracle
 class SquareCBUG(OnPredictedGraph):
     """SquareCB.UG (Zhang, Zhang, Luo and Mineiro, 2024): SquareCB.G on a predicted graph.
 
-    `loss_oracle`, `gamma`, `method`, `limits` and `budgets` are those of the `SquareCBG` that
-    explores the predicted graph, in `explorer`; without `gamma` its schedule is `Automatic()`. All
-    else is as in `OnPredictedGraph`.
+    `loss_oracle`, `gamma`, `method`, `limits`, `budgets` and `explore` are those of the `SquareCBG`
+    that explores the predicted graph, in `explorer`; without `gamma` its schedule is
+    `Automatic()`. All else is as in `OnPredictedGraph`.
 
     The paper's bounds hold for graph oracles that minimise log loss, as all of ours do unless
     they are told otherwise.
@@ -44,6 +44,7 @@ class SquareCBUG(OnPredictedGraph):
         method: Method = "auto",
         limits: Limits | None = None,
         budgets: Sequence[Budget] = (),
+        explore: float = 0.0,
         learns_from: Literal["revealed", "certain"] = "revealed",
     ) -> None:
         if loss_oracle is not None:
@@ -54,7 +55,12 @@ class SquareCBUG(OnPredictedGraph):
                 "pass it as graph_oracle=..."
             )
         explorer = SquareCBG(
-            loss_oracle, gamma=gamma, method=method, limits=limits, budgets=budgets
+            loss_oracle,
+            gamma=gamma,
+            method=method,
+            limits=limits,
+            budgets=budgets,
+            explore=explore,
         )
         super().__init__(explorer, graph_oracle, learns_from=learns_from)
 

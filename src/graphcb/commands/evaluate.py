@@ -1,17 +1,33 @@
 """`graphcb evaluate`: the loss of a policy, estimated from the decision log of another."""
 
 import argparse
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from graphcb.commands.command import Commands
+from graphcb.commands.outputs import log_files
 from graphcb.commands.ranges import add_loss_range
-from graphcb.commands.tables import print_table
+from graphcb.commands.shown import (
+    Line,
+    add_output_options,
+    as_json,
+    check_options,
+    chosen,
+    interval_text,
+    print_json,
+    show_table,
+    write_outputs,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from graphcb.decisions import DecisionLog, Versions
-    from graphcb.evaluation import Estimate, Evaluation, Interval
+    from graphcb.evaluation import Evaluation, Interval, Target
     from graphcb.oracles import Oracle
     from graphcb.problems import Problem
+
+USUAL = ("with the graph", "doubly robust", "plain")  # shown if nothing is said
 
 
 def add_to(commands: Commands) -> None:
@@ -24,12 +40,14 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--policy",
         required=True,
+        action="append",
         metavar="POLICY",
         help="uniform, logged (the policy that wrote the log), constant:ACTION (a name, or another "
         "identifier, as in feedback), MODEL.npz (an agent written by graphcb.save, as it is), "
         "greedy:MODEL.npz (the action that looks best to it), PROBLEM.toml (a new learner for "
         "another problem, which learns along the log) or shadow (the agent behind the baseline of "
-        "this log, compared with what was played)",
+        "this log, compared with what was played). Give it several times to compare the others "
+        "with the first",
     )
     parser.add_argument(
         "--after",
@@ -49,20 +67,52 @@ def add_to(commands: Commands) -> None:
         metavar="SHARE",
         help="how often the intervals are right (default: %(default)g)",
     )
+    parser.add_argument(
+        "--guess",
+        action="store_true",
+        help="where the log cannot tell, show what the oracle makes of it: a guess, without an "
+        "interval",
+    )
+    add_output_options(parser)
     parser.set_defaults(command=_evaluate)
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog, Versions
-    from graphcb.evaluation import Target, candidate, evaluate, logged, shadow, weighing_graphs
-    from graphcb.evaluation.targets import read_target
-    from graphcb.problems import Problem
-
-    target: Target | None
-    if options.policy.endswith(".toml"):
-        target = candidate(Problem.read(options.policy))
+    check_options(options, log_files(options.log))
+    found, problem, is_imported = _judge(options)
+    unit = "loss" if problem is None else problem.unit
+    lines = [
+        Line(policy, name, estimate, name == one.best)
+        for policy, one in found.items()
+        for name, estimate in one.estimates.items()
+    ]
+    lines = chosen(lines, options, USUAL[:1] if len(found) > 1 else USUAL)
+    if options.json:
+        print_json(_as_json(found, lines, unit, options))
     else:
-        target = None if options.policy == "shadow" else read_target(options.policy)
+        for policy in found:
+            if len(found) == 1 or options.all:
+                mine = [line for line in lines if line.policy == policy]
+                show_table(_title(policy, unit), mine, options)
+        if len(found) > 1 and not options.all:
+            show_table(_title("policies", unit), lines, options)
+        for policy, one in found.items():
+            _print_about(policy if len(found) > 1 else "", one, options, unit, is_imported)
+            if one.difference is not None or policy == "shadow":
+                other = "what was played" if policy == "shadow" else next(iter(found))
+                _print_gain(policy, other, one, options, unit)
+    write_outputs(lines, options, unit=unit, title=Path(options.log).name)
+
+
+def _judge(
+    options: argparse.Namespace,
+) -> "tuple[dict[str, Evaluation], Problem | None, bool]":
+    """What the log says about each policy; all but the first are compared with it."""
+    from graphcb.decisions import DecisionLog, Versions
+    from graphcb.evaluation import evaluate, logged, shadow, weighing_graphs
+
+    targets = {text: _target(text) for text in options.policy}
+    found = {}
     with DecisionLog(options.log) as log:
         versions, is_imported = log.versions, log.is_imported
         if options.version is not None:
@@ -73,24 +123,33 @@ def _evaluate(options: argparse.Namespace) -> None:
             raise ValueError(
                 f"`--loss-range` must not be given: the log's problem says {low:g} to {high:g}"
             )
-        chosen = {version.number for version in versions}
-        found = evaluate(
-            (row for row in log if row.position > options.after and row.version in chosen),
-            target or shadow(log),
-            against=None if target else logged,
-            oracle=_untrained_oracle(log, versions),
-            graphs=None if log.informed else weighing_graphs(log),
-            loss_range=options.loss_range or known,
-            confidence=options.confidence,
-        )
-    _print(found, options, problem)
-    if options.policy == "shadow":
-        _print_gain(found, options, problem)
-    if found.doubly_robust is None and found.unseen_share == 0.0:
-        lacks = "the agent of this log has no oracle that graphcb can read"
-        if is_imported:
-            lacks = "this log was imported without the probabilities of all actions"
-        print(f"doubly robust: {lacks}")
+        numbers = {version.number for version in versions}
+        for text, target in targets.items():
+            first = next(iter(targets))
+            against: Target | None = logged if target is None else None
+            if text != first:
+                against = _target(first) or shadow(log)
+            found[text] = evaluate(
+                (row for row in log if row.position > options.after and row.version in numbers),
+                target or shadow(log),
+                against=against,
+                oracle=_untrained_oracle(log, versions),
+                graphs=None if log.informed else weighing_graphs(log),
+                loss_range=options.loss_range or known,
+                confidence=options.confidence,
+            )
+    return found, problem, is_imported
+
+
+def _target(text: str) -> "Target | None":
+    """A policy from its text; None for a shadow, which needs the log."""
+    from graphcb.evaluation import candidate
+    from graphcb.evaluation.targets import read_target
+    from graphcb.problems import Problem
+
+    if text == "shadow":
+        return None
+    return candidate(Problem.read(text)) if text.endswith(".toml") else read_target(text)
 
 
 def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | None":
@@ -129,57 +188,102 @@ def _oracle_for_all(versions: "Versions") -> "Oracle | None":
     )
 
 
-def _print(found: "Evaluation", options: argparse.Namespace, problem: "Problem | None") -> None:
-    unit = "loss" if problem is None else problem.unit
-    better = " (larger is better)" if unit == "reward" else ""
-    sure = f"{100 * options.confidence:g} %"
-    print_table(
-        f"mean {unit} of {options.policy}{better}",
-        [
-            ("with the graph", *_cells(found.graph)),
-            ("doubly robust", *_cells(found.doubly_robust)),
-            ("plain", *_cells(found.plain)),
-        ],
-        ("estimate", "mean", "std. error", f"normal {sure}", f"anytime-valid {sure}"),
-    )
+def _title(policy: str, unit: str) -> str:
+    return f"mean {unit} of {policy}" + (" (larger is better)" if unit == "reward" else "")
+
+
+def _print_about(
+    policy: str, found: "Evaluation", options: argparse.Namespace, unit: str, is_imported: bool
+) -> None:
+    """What the estimates rest on, and what the log cannot tell."""
+    start = f"{policy}: " if policy else ""
     silent = f", {found.n_silent:,} that reveal nothing beside these" if found.n_silent else ""
     print(
-        f"{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
+        f"{start}{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
         f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
         f"{silent}"
     )
+    for text in _sentences(found, options, unit):
+        print(start + text)
+    if found.doubly_robust is None and found.unseen_share == 0.0:
+        lacks = "the agent of this log has no oracle that graphcb can read"
+        if is_imported:
+            lacks = "this log was imported without the probabilities of all actions"
+        print(f"{start}doubly robust: {lacks}")
+
+
+def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "Iterator[str]":
+    sure = f"{100 * options.confidence:g} %"
+    if not found.answers_alike:
+        yield (
+            "feedback is missing more often for some actions than for others: decisions that "
+            "count stand for those of the same action that do not, and no interval is anytime-valid"
+        )
     if found.weights == "learned":
-        print(
+        yield (
             "reveal probabilities were learned, not known: the estimates with the graph and doubly "
             "robust are as good as these; their intervals leave out the error in them, and none is "
             "anytime-valid"
         )
     elif found.weights == "certain":
-        print(
+        yield (
             "reveal probabilities are those of what is always revealed; what a hidden price "
             f"reveals by chance depends on the {unit}, and was left out"
         )
     if found.unseen_share > 0.0:
-        print(
+        yield (
             f"not known: {found.unseen_share:.1%} of this policy's play is on actions whose {unit} "
             "could not have been revealed"
         )
         if found.bounds is not None:
-            print(f"anytime-valid {sure}, whatever these are: {_interval(found.bounds)}")
-        if found.guess is not None:
-            print(f"a guess, by what the oracle predicts of them: {found.guess:.4f}")
+            yield f"anytime-valid {sure}, whatever these are: {interval_text(found.bounds)}"
+        if found.guess is not None and options.guess:
+            yield f"a guess, by what the oracle predicts of them: {found.guess:.4f}"
     elif found.plain is None:
-        print(f"plain: {_why_not_plain(found, unit)}")
+        yield f"plain: {_why_not_plain(found, unit)}"
+    yield from found.warnings
+
+
+def _as_json(
+    found: "Mapping[str, Evaluation]", lines: "list[Line]", unit: str, options: argparse.Namespace
+) -> dict[str, Any]:
+    about = {
+        policy: {
+            "n_decisions": one.n_decisions,
+            "n_used": one.n_used,
+            "n_without_feedback": one.n_without_feedback,
+            "n_incomplete": one.n_incomplete,
+            "unseen_share": one.unseen_share,
+            "bounds": one.bounds,
+            "guess": one.guess if options.guess else None,
+            "effective_size": one.spread.effective_size,
+            "largest_weight": one.spread.largest,
+            "top_share": one.spread.top_share,
+            "best": one.best,
+            "difference": None
+            if one.difference is None
+            else as_json([Line(policy, "difference", one.difference)])[0],
+            "notes": list(_sentences(one, options, unit)),
+        }
+        for policy, one in found.items()
+    }
+    return {
+        "unit": unit,
+        "confidence": options.confidence,
+        "estimates": as_json(lines),
+        "policies": about,
+    }
 
 
 def _print_gain(
-    found: "Evaluation", options: argparse.Namespace, problem: "Problem | None"
+    policy: str, other: str, found: "Evaluation", options: argparse.Namespace, unit: str
 ) -> None:
-    """What the shadow would have gained on what was played, per decision."""
+    """What a policy would have gained on another one, per decision."""
+    start = "gain on" if policy == "shadow" else f"gain of {policy} on"
     if found.difference is None:
-        print("gain on what was played: cannot be estimated from what was revealed")
+        print(f"{start} {other}: cannot be estimated from what was revealed")
         return
-    sign = 1.0 if problem is not None and problem.unit == "reward" else -1.0
+    sign = 1.0 if unit == "reward" else -1.0
     sure = f"{100 * options.confidence:g} %"
     intervals = {"normal": found.difference.normal, "anytime-valid": found.difference.anytime}
     text = "; ".join(
@@ -187,7 +291,7 @@ def _print_gain(
         for kind, interval in intervals.items()
         if interval is not None
     )
-    print(f"gain on what was played: {sign * found.difference.value:.4f} per decision ({text})")
+    print(f"{start} {other}: {sign * found.difference.value:.4f} per decision ({text})")
 
 
 def _gained(interval: "Interval", sign: float) -> str:
@@ -207,18 +311,3 @@ def _why_not_plain(found: "Evaluation", unit: str) -> str:
         parts.append(f"{unplayed:.1%} of this policy's play is on actions that the logged policy "
                      "never played")  # fmt: skip
     return "; ".join(parts)
-
-
-def _cells(estimate: "Estimate | None") -> tuple[str, str, str, str]:
-    if estimate is None:
-        return "-", "-", "-", "-"
-    return (
-        f"{estimate.value:.4f}",
-        f"{estimate.standard_error:.4f}",
-        _interval(estimate.normal),
-        _interval(estimate.anytime),
-    )
-
-
-def _interval(interval: "Interval | None") -> str:
-    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from graphcb.agents import Rules
+from graphcb.exploration.seldom_seen import cost_of_exploring
 from graphcb.problems import Learner, Problem
 from graphcb.problems.guarded import innermost, proven_gain
 from graphcb.problems.wording import left_in_words, spent_in_words
@@ -12,13 +13,17 @@ Facts = list[tuple[str, str]]
 MOST_TO_SOLVE = 500  # actions
 
 
-def cost_of_limits(problem: Problem) -> Facts:
-    """What limits cost on the graph of the problem, and what cannot be learned within them."""
-    rules = Rules.of(problem.limits)
-    if rules is None or len(problem.actions) > MOST_TO_SOLVE:
-        return []
-    cost = rules.cost(problem.graph, names=problem.actions)
-    return [("cost of the limits", cost.removeprefix("limits: "))]
+def cost_of_rules(problem: Problem) -> Facts:
+    """What limits and `explore` cost on the problem's graph, and what cannot be learned."""
+    rules, facts = Rules.of(problem.limits), list[tuple[str, str]]()
+    if rules is not None and len(problem.actions) <= MOST_TO_SOLVE:
+        cost = rules.cost(problem.graph, names=problem.actions)
+        facts.append(("cost of the limits", cost.removeprefix("limits: ")))
+    if problem.explore:
+        is_limited = rules is not None or bool(problem.budgets)
+        cost = cost_of_exploring(problem.graph, problem.explore, is_limited=is_limited)
+        facts.append(("cost of exploring", cost.removeprefix("explore: ")))
+    return facts
 
 
 def run_facts(learner: Learner) -> Facts:

@@ -9,7 +9,7 @@ import numpy as np
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.command import Commands
-from graphcb.commands.guardrail_facts import cost_of_limits
+from graphcb.commands.guardrail_facts import cost_of_rules
 from graphcb.commands.outputs import Output, add_force, check_outputs
 from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
@@ -71,7 +71,7 @@ def _inspect(options: argparse.Namespace) -> None:
         facts = [] if problem is None else problem_facts(problem)
         if graph is not None:
             facts += _facts(graph, options.time_limit, names)
-            facts += [] if problem is None else cost_of_limits(problem)
+            facts += [] if problem is None else cost_of_rules(problem)
         print_table(name, facts)
         if graph is None:
             known = problem is None or problem.informed

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
+from graphcb.commands.shown import interval_text
 from graphcb.commands.tables import print_table
 
 if TYPE_CHECKING:
-    from graphcb.estimates.intervals import Interval
     from graphcb.evaluation.summary import LogSummary
 
 SHOWN = 20  # actions
@@ -80,8 +80,11 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
         rows.append((f"mean {found.unit}", why))
     else:
         rows.append((f"mean {found.unit}", _value(found.mean)))
-        rows.append((f"normal {sure}", _interval(found.interval)))
+        rows.append((f"normal {sure}", interval_text(found.interval)))
+    if found.anytime is not None:
+        rows.append((f"anytime-valid {sure}", interval_text(found.anytime)))
     print_table(f"log {Path(options.log).name}", rows)
+    print("\n".join(found.warnings), end="\n" if found.warnings else "")
     if found.weights == "learned":
         print("reveal probabilities were learned, not known: means are as good as these")
     elif found.weights == "certain":
@@ -94,7 +97,7 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
                 _time(window.begins_at)[5:-3],
                 f"{window.feedback_share:.1%}",
                 _value(window.mean),
-                _interval(window.interval),
+                interval_text(window.interval),
             )
             for window in windows
         ],
@@ -139,10 +142,6 @@ def _time(seconds: float) -> str:
 
 def _value(mean: float | None) -> str:
     return "-" if mean is None else f"{mean:.4f}"
-
-
-def _interval(interval: "Interval | None") -> str:
-    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
 
 
 def _delays(delays: tuple[float, ...] | None) -> str:

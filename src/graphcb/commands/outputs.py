@@ -15,6 +15,7 @@ from typing import NamedTuple
 from graphcb.commands.packages import missing, need
 
 PREDICTIONS = "line,action,probability"  # how the header of such a file starts
+ESTIMATES = "policy,estimate,best,mean"  # the same of `graphcb evaluate --csv`
 PICTURES = (".png", ".svg", ".pdf")
 LOG_FILES = ("wal", "shm", "journal")  # which SQLite keeps beside a database
 _MARKS = (b"Software\0graphcb", b"<dc:title>graphcb</dc:title>", b"/Creator (graphcb)")
@@ -137,6 +138,10 @@ def _is_table(path: Path) -> bool:
     return names[-2:] in (["round", "mean_loss"], ["mean_loss", "ratio"])
 
 
+def _is_estimates(path: Path) -> bool:
+    return _first_line(path).startswith(ESTIMATES)
+
+
 def _is_store(path: Path) -> bool:
     return _first_line(path).startswith('{"run": ')
 
@@ -175,6 +180,7 @@ _CHECKS: dict[str, Callable[[Path], bool]] = {
     "table of results": _is_table,
     "store of runs": _is_store,
     "report": _is_report,
+    "table of estimates": _is_estimates,
     "picture": _is_picture,
     "export of a log": _is_export,
 }

@@ -11,7 +11,12 @@ from graphcb.files import atomic_write
 
 Answer = TypeVar("Answer")
 
-
+EXPLORE = 0.01
+LINE = f"explore = {EXPLORE}\n"
+COMMENTED = f"""\
+# Up to this share of every decision's probability goes to outcomes that are seldom seen, so that
+# other policies can be judged on the log (graphcb evaluate). Without it, few of them can be.
+{LINE}"""
 ANSWERS = """\
 # If feedback may not come, write answers = "learned" under [reveals]: how often it does is learned.
 """
@@ -76,7 +81,13 @@ def _new(options: argparse.Namespace) -> None:
         _feature_question(found, options.data), lambda text: _read_features(text, found)
     )
     problem = Problem(
-        actions, reveals=reveals, feedback=feedback, range=bounds, features=features, name=name
+        actions,
+        reveals=reveals,
+        feedback=feedback,
+        range=bounds,
+        features=features,
+        name=name,
+        explore=EXPLORE,
     )
     with atomic_write(options.file, text=True) as file:
         comments = guardrails_to_fill_in(problem.actions)
@@ -84,7 +95,7 @@ def _new(options: argparse.Namespace) -> None:
             comments = comments.partition("#\n# [baseline]")[0]
         elif problem.has_fixed_actions and not problem.reveals.each_round:
             comments = f"{ANSWERS}\n{comments}"
-        file.write(f"{problem.to_toml()}\n{comments}")
+        file.write(f"{problem.to_toml().replace(LINE, COMMENTED)}\n{comments}")
     print(f"\nwritten: {options.file}\n\n{problem.to_toml()}")
     print("limits, budgets and a baseline stand in the file as comments, to be filled in")
     print(f"next: graphcb inspect {options.file}")

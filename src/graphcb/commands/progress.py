@@ -13,7 +13,7 @@ from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
-from graphcb.commands.guardrail_facts import cost_of_limits, run_facts, run_results
+from graphcb.commands.guardrail_facts import cost_of_rules, run_facts, run_results
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
@@ -172,9 +172,9 @@ def _facts(model: Model) -> Iterator[str]:
     if graph is not None and isinstance(learns, InformationDirected | SquareCBG):
         how = learns.explain(graph)
         # What rules add to it is in columns; the facts say it in names.
-        has_rules = problem.limits is not None or problem.budgets
+        has_rules = problem.limits is not None or problem.budgets or problem.explore
         yield how.partition("; ")[0] if has_rules else how
-        facts += cost_of_limits(problem)
+        facts += cost_of_rules(problem)
     for name, text in facts:
         yield f"{name}: {text}"
 

@@ -184,6 +184,7 @@ def _serve_problem(
 
         def greet() -> None:
             print(greeting, flush=True)
+            _say_what_is_lost(policy)
             begin(address_of(socket))
 
         run(new_server(service), socket, greet)
@@ -264,6 +265,17 @@ def _greeting(address: str, policy: Any) -> str:
     log = without_password(policy.location)
     does = "learning" if isinstance(policy, Trainer) else "deciding"
     return f"graphcb: {does} at {address}, log {log} with {policy.n_events:,} events"
+
+
+def _say_what_is_lost(policy: Any) -> None:
+    """Say once, by the process that learns, what cannot be found out from the log."""
+    from graphcb.decisions import Decider
+    from graphcb.problems.wording import lost_without_explore
+
+    if policy.problem is not None and not isinstance(policy, Decider):
+        lost = lost_without_explore(policy.problem)
+        if lost is not None:
+            print(f"graphcb: {lost}", flush=True)
 
 
 def _add_key(options: argparse.Namespace) -> None:

@@ -12,8 +12,8 @@ SLACK = 1e-6  # of what a budget spends ahead of its allowance
 class Standing(NamedTuple):
     """A guardrail: its name, what it says, how it stands, and whether it is held.
 
-    `held` is None if what was seen of the log does not tell. Defaults promise nothing that could
-    be broken: theirs is None, and `stands` is empty.
+    `held` is None if what was seen of the log does not tell. Defaults and `explore` promise nothing
+    that could be broken: theirs is None, and `stands` is empty.
     """
 
     name: str
@@ -29,7 +29,10 @@ def standings(
 
     `keeps_up` says whether a conservative learner keeps up with the baseline, if that is known.
     """
-    states: dict[str, tuple[str, bool | None]] = {"defaults": ("", None)}
+    states: dict[str, tuple[str, bool | None]] = {
+        "explore": ("", None),
+        "defaults": ("", None),
+    }
     if kept.n_broken is not None:
         states["limits"] = _limits(kept.n_broken, kept.n_checked), kept.n_broken == 0
     for budget in kept.budgets:

@@ -32,7 +32,8 @@ def _edges(summary: LogSummary) -> list[int]:
 
 
 def _draw_value(axes: Axes, summary: LogSummary) -> None:
-    middles, means, below, above = [], [], [], []
+    """Means with their intervals; a hollow mark is a mean whose interval was withheld."""
+    middles, means, below, above, hollow = [], [], [], [], []
     for window in summary.windows:
         if window.mean is None:
             continue
@@ -41,9 +42,11 @@ def _draw_value(axes: Axes, summary: LogSummary) -> None:
         low, high = window.interval or (window.mean, window.mean)
         below.append(window.mean - low)
         above.append(high - window.mean)
+        hollow.append("white" if window.interval is None else COLOURS[0])
     axes.errorbar(
-        middles, means, yerr=np.array([below, above]), fmt="o-", color=COLOURS[0], capsize=3
+        middles, means, yerr=np.array([below, above]), fmt="-", color=COLOURS[0], capsize=3
     )
+    axes.scatter(middles, means, c=hollow, edgecolors=COLOURS[0], zorder=3)
     axes.set_ylabel(f"mean {summary.unit}")
 
 

@@ -23,7 +23,7 @@ from graphcb.problems.units import Floats
 
 def guarded(agent: Any, problem: Problem) -> Any:
     """The agent with the limits, budgets and baseline of the problem; itself if it has them."""
-    inner = _with_rules(innermost(agent), problem)
+    inner = _with_explore(_with_rules(innermost(agent), problem), problem)
     whole = around(agent, inner)
     if problem.baseline is None:
         return whole
@@ -122,6 +122,25 @@ def _with_rules(agent: Any, problem: Problem) -> Any:
         )
     agent = copy.copy(agent)
     agent.rules = rules
+    return agent
+
+
+def _with_explore(agent: Any, problem: Problem) -> Any:
+    if problem.explore in (0.0, getattr(agent, "explore", None)):
+        return agent
+    if not hasattr(agent, "explore"):
+        raise TypeError(
+            f"`agent` must take explore, as the problem has explore = {problem.explore:g}, got "
+            f"{type(agent).__name__}; use InformationDirected, SquareCBG, SquareCB, Greedy or "
+            "EpsilonGreedy"
+        )
+    if agent.explore:
+        raise ValueError(
+            f"`agent` must have no explore of its own but that of the problem, "
+            f"{problem.explore:g}, got {agent.explore:g}; write it there"
+        )
+    agent = copy.copy(agent)
+    agent.explore = problem.explore
     return agent
 
 

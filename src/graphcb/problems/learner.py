@@ -47,8 +47,8 @@ class Learner:
     a mapping or a row. To be saved, `features` must be an object of a class of your own with
     `__call__`, which is named on load; a plain function cannot be.
 
-    The agent keeps the problem's limits and budgets, and has its baseline around it. An agent
-    may have rules of its own, by column, where the problem has none.
+    The agent keeps the problem's limits, budgets and `explore`, and has its baseline around it. An
+    agent may have rules of its own, by column, where the problem has none.
 
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> learner = Learner(problem)
@@ -203,7 +203,7 @@ class Learner:
     def greedy(self) -> "Learner":
         """A learner that knows the same and always plays the action that looks best.
 
-        It keeps the limits and budgets, but plays no baseline.
+        It keeps the limits and budgets, but plays no baseline and explores nothing.
         """
         twin = copy.copy(self)
         best: Any = Greedy(self._oracle())

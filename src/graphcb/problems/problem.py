@@ -11,6 +11,7 @@ from graphcb.agents import Budget
 from graphcb.checks import as_action, as_one_of, as_range, listed
 from graphcb.describing import describe
 from graphcb.exploration import Limits
+from graphcb.exploration.seldom_seen import as_share
 from graphcb.files import FileError, atomic_write
 from graphcb.graph_oracles.sides import as_kind, certain_graph
 from graphcb.graphs import FeedbackGraph, as_graph
@@ -48,7 +49,9 @@ class Problem(InUnits):
     per round) as in `agents.Conservative`; with mode "shadow", the rule alone is played.
     `defaults` are {"waiting": seconds, "loss": number} (or "reward"): what a decision gets if no
     feedback has come after this time (`Policy.fill_in`), and {"keep_days": number}, after which
-    decisions may be removed.
+    decisions may be removed. `explore` is a share of every decision's probability, such as 0.01:
+    up to so much of it goes to outcomes that are seldom seen, so that other policies can be
+    judged on the log (`graphcb evaluate`).
 
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> problem.graph
@@ -72,7 +75,9 @@ class Problem(InUnits):
     budgets: tuple[Budget, ...] = ()
     baseline: Baseline | None = None
     defaults: Defaults | None = None
+    explore: float = 0.0
     learned = Learned(reveals=Instance(Reveals))
+    added = ("explore",)
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class Problem(InUnits):
         budgets: Sequence[Budget] | Mapping[str, Mapping[str, Any]] = (),
         baseline: str | Mapping[str, Any] | Baseline | None = None,
         defaults: Mapping[str, float] | Defaults | None = None,
+        explore: float = 0.0,
     ) -> None:
         names = read_actions(actions)
         low, high = as_range("range", range)
@@ -100,6 +106,7 @@ class Problem(InUnits):
             "name": as_name("name", name) if name != "" else name,
             "limits": read_limits(limits, names),
             "budgets": read_budgets(budgets, names, kinds),
+            "explore": as_share(explore),
         }
         for key, value in content.items():
             object.__setattr__(self, key, value)
@@ -161,6 +168,8 @@ class Problem(InUnits):
         plain["feedback"] = self.feedback
         if self.range != (0.0, 1.0):
             plain["range"] = self.range
+        if self.explore:
+            plain["explore"] = self.explore
         tables: dict[str | tuple[str, ...], Mapping[str, Any]] = {
             "problem": plain,
             "reveals": self.reveals.as_table(),

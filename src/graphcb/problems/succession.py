@@ -20,9 +20,9 @@ def succeed(
 
     What was learned is kept if feedback, range and features are the same: of actions that stay,
     while new ones start as unknown as all did, and of actions that come with each round. It is
-    kept too if the graph, limits, budgets or baseline change. Otherwise, or with another `agent`,
-    learning starts anew. A budget that stays the same goes on with what was spent, and a
-    baseline with what was proven. The learner that is given does not change.
+    kept too if the graph, limits, budgets, baseline or `explore` change. Otherwise, or with
+    another `agent`, learning starts anew. A budget that stays the same goes on with what was
+    spent, and a baseline with what was proven. The learner that is given does not change.
 
     >>> learner = Learner(Problem(["a", "b"]))
     >>> learner.learn({"age": 30.0}, ["a", "b"], [0.0, 1.0])
@@ -76,6 +76,8 @@ def _kept(learner: Learner, problem: Problem) -> tuple[Learner, list[str]]:
     inner: Any = copy.deepcopy(innermost(learner.agent))
     if learner.problem.limits is not None or learner.problem.budgets:
         explorer_of(inner).rules = None  # those of the new problem follow
+    if learner.problem.explore:
+        del explorer_of(inner).explore
     sentences = ["what was learned is kept"]
     old, new = learner.problem.actions, problem.actions
     if isinstance(old, tuple) and isinstance(new, tuple) and learner.action_encoder is None:

@@ -8,7 +8,7 @@ from graphcb.checks import listed
 
 # The tables of a file and their keys; None: any key.
 TABLES: dict[str, tuple[str, ...] | None] = {
-    "problem": ("name", "actions", "feedback", "range"),
+    "problem": ("name", "actions", "feedback", "range", "explore"),
     "reveals": ("family", "file", "each_round", "all", "own", "edges", "unknown", "answers"),
     "features": None,
     "limits": ("floors", "caps", "linear"),

@@ -1,7 +1,9 @@
-"""Limits, budgets, the baseline and the defaults of a problem in words, for all who show them."""
+"""The rules of a problem in words, from its limits to its defaults, for all who show them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from graphcb.agents import Budget
 from graphcb.checks import listed
@@ -19,7 +21,7 @@ class Guardrail(NamedTuple):
 
 
 def guardrails_in_words(problem: Problem) -> list[Guardrail]:
-    """The limits, each budget, the baseline and the defaults, as far as the problem has them.
+    """The limits, each budget, the baseline, what is explored and the defaults, if there are any.
 
     >>> reviews = {"costs": {"review": 1}, "at_most": 5, "per": 100}
     >>> problem = Problem(["approve", "review"], budgets={"reviews": reviews}, baseline="approve")
@@ -35,9 +37,37 @@ def guardrails_in_words(problem: Problem) -> list[Guardrail]:
         found.append(Guardrail(f"budget {budget.name}", _budget(budget)))
     if problem.baseline is not None:
         found.append(Guardrail("baseline", _baseline(problem.baseline, problem)))
+    if problem.explore:
+        found.append(Guardrail("explore", _explore(problem.explore)))
     if problem.defaults is not None:
         found.append(Guardrail("defaults", _defaults(problem.defaults, problem.unit)))
     return found
+
+
+def lost_without_explore(problem: Problem) -> str | None:
+    """What cannot be found out from the log of a problem without `explore`; None if all can be.
+
+    >>> lost_without_explore(Problem(["a", "b"], reveals="full-information"))
+    >>> lost_without_explore(Problem(["a", "b"], explore=0.01))
+    """
+    rule = problem.baseline
+    if problem.explore or (rule is not None and rule.is_shadow) or _always_seen(problem):
+        return None
+    return (
+        "the problem has no explore: where the learner is certain it plays one action alone, so "
+        "that few other policies can be judged on the log; write explore = 0.01 under [problem]"
+    )
+
+
+def _always_seen(problem: Problem) -> bool:
+    """Whether every outcome has a chance in every decision, by the graph or by floors."""
+    if not isinstance(problem.actions, tuple) or problem.reveals.each_round or not problem.informed:
+        return False
+    box = None if problem.limits is None else problem.limits.on(problem.actions)
+    floors = np.zeros(problem.graph.n_actions) if box is None else box.lower
+    by_floors = problem.graph.structure.reveal_probabilities(floors) > 0.0
+    by_all = problem.graph.structure.in_degrees() == floors.size
+    return bool((by_floors | by_all).all())
 
 
 def spent_in_words(spent: float, rate: float | None, per: str | float) -> str:
@@ -119,6 +149,10 @@ def _shows_itself(problem: Problem, action: str) -> bool:
         return True
     place = problem.index(action)
     return bool(problem.graph.row(place)[place] > 0.0)
+
+
+def _explore(share: float) -> str:
+    return f"up to {share:g} of every decision's probability goes to outcomes that are seldom seen"
 
 
 def _defaults(defaults: Defaults, unit: str) -> str:

@@ -51,9 +51,9 @@ BLIND = {  # agents that never look at the graph
 def has_kernel(agent: Agent) -> TypeGuard[Compiled]:
     """Whether the agent is of a class with compiled loops, and its gammas are known in advance.
 
-    A derived class may do something else, and kernels know no limits.
+    A derived class may do something else, and kernels know no limits and no `explore`.
     """
-    if getattr(agent, "rules", None) is not None:
+    if getattr(agent, "rules", None) is not None or getattr(agent, "explore", 0.0) != 0.0:
         return False
     if type(agent) in (Greedy, EpsilonGreedy):
         return True
