@@ -245,14 +245,15 @@ def _write_manifest(folder: Path, log: DecisionLog, event: int) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One export at a time; the lock ends with the process."""
-    number = os.open(folder, os.O_RDONLY) if fcntl is not None else -1
+    if os.name != "posix":
+        yield
+        return
+    number = os.open(folder, os.O_RDONLY)
     try:
-        if fcntl is not None:
-            try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise LogError(f"{folder}: another process is exporting to this folder") from None
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LogError(f"{folder}: another process is exporting to this folder") from None
         yield
     finally:
-        if number >= 0:
-            os.close(number)
+        os.close(number)
