@@ -47,7 +47,8 @@ class LoggedDecision(NamedTuple):
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
     be, and says nothing of how likely it was. `version` is the number of the version that made
     it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
-    was for this decision, if a decider made it.
+    was for this decision, if a decider made it. `waiting` is after how many seconds without
+    feedback it gets a default, if its problem says so.
     """
 
     position: int
@@ -65,6 +66,7 @@ class LoggedDecision(NamedTuple):
     informed: bool = True
     version: int = 1
     snapshot: int | None = None
+    waiting: float | None = None
 
 
 class DecisionLog:
@@ -187,6 +189,7 @@ class DecisionLog:
             version.informed,
             version.number,
             row.snapshot,
+            _waiting(version.problem),
         )
 
     def close(self) -> None:
@@ -198,6 +201,10 @@ class DecisionLog:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _waiting(problem: Problem | None) -> float | None:
+    return None if problem is None or problem.defaults is None else problem.defaults.waiting
 
 
 def _logged_feedback(
