@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, while the writer continues."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of
 from graphcb.decisions.versions import Version, Versions
+from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds.identifiers import Identifier, identifier_at, pick
@@ -47,7 +48,9 @@ class LoggedDecision(NamedTuple):
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
     be, and says nothing of how likely it was. `version` is the number of the version that made
     it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
-    was for this decision, if a decider made it.
+    was for this decision, if a decider made it. `waiting` is after how many seconds without
+    feedback it gets a default, if its problem says so. `known` are losses or rewards that its
+    problem knows without feedback, by index, None if there are none; `feedback` is without them.
     """
 
     position: int
@@ -65,6 +68,8 @@ class LoggedDecision(NamedTuple):
     informed: bool = True
     version: int = 1
     snapshot: int | None = None
+    waiting: float | None = None
+    known: Mapping[int, float] | None = None
 
 
 class DecisionLog:
@@ -144,10 +149,21 @@ class DecisionLog:
 
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
-        until, versions = records.read_end(self.storage), self.versions
-        removed = self.start.position
-        for decision, parts in records.read_pairs(self.storage, until, removed):
+        return self.between(0, records.read_end(self.storage))
+
+    def between(self, after: int, until: int) -> Iterator[LoggedDecision]:
+        """The decisions between two events, with their feedback up to the second."""
+        versions, removed = self.versions, self.start.position
+        for decision, parts in records.read_pairs(self.storage, until, removed, after):
             yield self.read_row(decision, parts, versions.of(decision))
+
+    def at(self, positions: Sequence[int], until: int) -> Iterator[LoggedDecision]:
+        """The decisions at some positions that are there, with their feedback up to an event."""
+        versions = self.versions
+        parts = records.read_parts(self.storage, positions)
+        for decision in records.read_decisions(self.storage, positions):
+            seen = [part for part in parts.get(decision.position, ()) if part.position <= until]
+            yield self.read_row(decision, seen, versions.of(decision))
 
     def refresh(self) -> None:
         """Look again how the log began: a policy may have removed old decisions."""
@@ -176,6 +192,8 @@ class DecisionLog:
             version.informed,
             version.number,
             row.snapshot,
+            _waiting(version.problem),
+            _known(version.problem, context, actions, f"{location}: event {row.position}"),
         )
 
     def close(self) -> None:
@@ -189,10 +207,28 @@ class DecisionLog:
         self.close()
 
 
+def _waiting(problem: Problem | None) -> float | None:
+    return None if problem is None or problem.defaults is None else problem.defaults.waiting
+
+
+def _known(
+    problem: Problem | None, context: Any, actions: Any, where: str
+) -> Mapping[int, float] | None:
+    """What the problem of a decision knows without feedback, by index."""
+    if problem is None or problem.known is None:
+        return None
+    try:
+        values = problem.known_in(context, problem.names_of(actions))
+    except (ValueError, TypeError) as reason:
+        raise FileError(f"{where}: {reason}") from None
+    if values is None:
+        return None
+    return {place: value for place, value in enumerate(values.tolist()) if value == value}
+
+
 def _logged_feedback(
     rows: list[FeedbackRow], actions: Any, graph: FeedbackGraph, location: str
 ) -> LoggedFeedback:
-    known = merge(rows, graph, location)
     parts = []
     for row in rows:
         indices, losses = read_part(row, graph, location)
@@ -202,6 +238,7 @@ def _logged_feedback(
         parts.append(part._replace(is_default=row.source is not None))
     if len(parts) == 1:
         return parts[0]._replace(parts=(parts[0],))
+    known = merge(rows, graph, location)
     ordered = sorted(known)
     indices = np.array(ordered, dtype=WHOLE)
     losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)
