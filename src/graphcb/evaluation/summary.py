@@ -289,7 +289,7 @@ class _Weighing:
         graph = None if row.informed or self.predicted is None else self.predicted(row)
         self.answering.add(row, graph)
         if row.informed:
-            return row
+            return weighed(row, None)
         if row.version in self.certain:
             if self.weights == "known":
                 self.weights = "certain"
