@@ -62,6 +62,13 @@ def test_an_object_with_an_arrow_stream():
     assert evaluate_table(Frame(), **ASKED).to_dict() == EXPECTED
 
 
+def test_texts_as_views():
+    """As polars hands them over."""
+    kinds = [pa.string_view() if kind == pa.string() else kind for kind in TABLE.schema.types]
+    views = TABLE.cast(pa.schema(list(zip(TABLE.schema.names, kinds, strict=True))))
+    assert evaluate_table(views, **ASKED).to_dict() == EXPECTED
+
+
 def test_actions_are_the_same_as_numbers_and_as_texts():
     columns = {"p": [0.5] * 4, "r": [1, 0, 0, 1]}
     asked = {"action": "item", "probability": "p", "reward": "r", "policy": "constant:14"}

@@ -131,7 +131,7 @@ def _sampled_types(kind: Kind, path: str) -> dict[str, Any]:
 
 
 def _from_frame(frame: Any) -> Table:
-    table = _as_arrow(frame)
+    table = _without_views(_as_arrow(frame))
     if table.num_rows == 0:
         raise ValueError("the table must have rows, got an empty one")
     twice = [name for name in table.column_names if table.column_names.count(name) > 1]
@@ -171,6 +171,21 @@ def _as_arrow(frame: Any) -> Any:
         "`table` must be a path, a frame of pandas, polars or pyarrow, or a dict of columns; "
         f"got {type(frame).__name__}"
     )
+
+
+def _without_views(table: Any) -> Any:
+    """Texts as pyarrow can work with them: polars hands them over as views."""
+    import pyarrow as pa
+
+    def plain(kind: Any) -> Any:
+        if pa.types.is_dictionary(kind):
+            return pa.dictionary(kind.index_type, plain(kind.value_type))
+        return pa.string() if str(kind) == "string_view" else kind
+
+    names, kinds = table.schema.names, [plain(kind) for kind in table.schema.types]
+    if kinds == table.schema.types:
+        return table
+    return table.cast(pa.schema(list(zip(names, kinds, strict=True))))
 
 
 def _common(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
