@@ -65,9 +65,9 @@ def streams(*, quick: bool) -> Iterator[Stream]:
     seeds, n = (1, 200) if quick else (10, 10**9)
     shows_all = graphs.apple_tasting(2, revealing_action=1)
     readme = payments(1000, fraud=50.0, review=2.0, least=0.0, risky=0.5)
-    yield Stream("payments, README", *(x[:n] for x in readme), shows_all, 1, 3 * seeds)
+    yield Stream("payments, README", readme[0][:n], readme[1][:n], shows_all, 1, 3 * seeds)
     tutorial = payments(1500, fraud=20.0, review=1.0, least=20.0, risky=0.6)
-    yield Stream("payments, tutorial", *(x[:n] for x in tutorial), shows_all, 1, 3 * seeds)
+    yield Stream("payments, tutorial", tutorial[0][:n], tutorial[1][:n], shows_all, 1, 3 * seeds)
     digits = load_digits()
     dear = np.column_stack((digits.losses, np.full(len(digits.losses), 0.3)))[:n]
     yield Stream("digits, review 0.3", digits.contexts[:n], dear,
@@ -92,10 +92,10 @@ def mean_loss(stream: Stream, way: str, seed: int) -> float:
     if WAYS[way] is not None:
         known = {names[stream.known]: float(stream.losses[0, stream.known])}
         agent = Knowing(agent, Problem(names, reveals=stream.graph, known=known))
-        prediction._with_known = WAYS[way]
+        vars(prediction)["_with_known"] = WAYS[way]
     environment = KnownLosses(stream.contexts, stream.losses, stream.graph)
     *_, last = run(agent, environment, seed=seed)
-    prediction._with_known = STATED
+    vars(prediction)["_with_known"] = STATED
     return float(last.mean_loss)
 
 
