@@ -1,6 +1,6 @@
 """Run one of our own studies; it writes, keeps and resumes runs as `graphcb reproduce` does.
 
-make study-bakeoff                      # or limits, unknown-graphs, auctions
+make study-bakeoff                      # or limits, unknown-graphs, auctions, coverage
 make study-limits OPTIONS="--quick"     # a small version on data that needs no download
 python benchmarks/study.py mine.toml    # a bake-off of your own
 """
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from studies.bakeoff import results as bakeoff
 from studies.bakeoff.study import read as read_bakeoff
+from studies.coverage import results as coverage
+from studies.coverage.study import read as read_coverage
 from studies.limits import results as limits
 from studies.limits.study import read as read_limits
 from studies.results import run_study
@@ -20,7 +22,7 @@ from graphcb.checks import as_one_of
 from graphcb.commands.panels import reproduce_panels
 from graphcb.commands.reproduce import add_run_options, as_asked, need_packages
 
-NAMES = ("bakeoff", "limits", *unknown_graphs.NAMES)
+NAMES = ("bakeoff", "limits", "coverage", *unknown_graphs.NAMES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,6 +48,8 @@ def run(name: str, options: argparse.Namespace) -> None:
         run_study(read_bakeoff(), bakeoff.results, bakeoff.FIGURES, options)
     elif name == "limits":
         run_study(read_limits(), limits.results, limits.FIGURES, options)
+    elif name == "coverage":
+        run_study(read_coverage(), coverage.results, coverage.FIGURES, options)
     else:
         reproduce_panels([as_asked(unknown_graphs.read(name), options)], options)
 

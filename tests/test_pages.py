@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from studies.coverage.claiming import false_claims
+from studies.coverage.programs import PROGRAMS
 
 import graphcb
 import graphcb.cli
+from graphcb.evaluation import evaluate, logged
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -35,6 +38,9 @@ BLOCK = re.compile(
 NOT_RUN = ("pip install", "python -m venv", "make", "git", "docker", "GRAPHCB_DATA=")
 # In tests/service/test_page.py and test_containers.py.
 NOT_RUN += ("graphcb serve", "curl", "ID=", "KEY=")
+
+# Their logs are of other programs, or hold two decisions: there is no truth to compare with.
+NO_SIMULATION = ("other-systems",)
 
 
 class Block(NamedTuple):
@@ -103,6 +109,28 @@ def test_a_page_runs_as_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     run_page(page)
+    for program in PROGRAMS.values():  # what is said of its log is true, or is not said
+        if ROOT / program.page == page:
+            assert false_claims(tmp_path / program.log, program.means, program.rule) == []
+    if page.stem in NO_SIMULATION:
+        for path in tmp_path.glob("*.db"):
+            assert_within_range(path)
+
+
+def assert_within_range(path: Path) -> None:
+    with graphcb.DecisionLog(path) as log:
+        low, high = log.versions.range
+        for estimate in evaluate(log, logged).estimates.values():
+            for interval in (estimate.normal, estimate.bernstein, estimate.anytime):
+                assert interval is None or low <= interval.lower <= interval.upper <= high
+
+
+def test_every_page_that_judges_a_log_is_compared_with_the_truth():
+    compared = {ROOT / program.page for program in PROGRAMS.values()}
+    for page in PAGES:
+        code = "\n".join(block.text for block in blocks_of(page) if block.language != "text")
+        judges = re.search(r"log summary|\bevaluate\b", code) is not None
+        assert judges <= (page in compared or page.stem in NO_SIMULATION), page
 
 
 def test_what_the_table_of_graphs_says_makes_a_problem():

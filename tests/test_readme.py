@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from studies.coverage.claiming import false_claims
+from studies.coverage.programs import PROGRAMS
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 (PROGRAM,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
@@ -26,6 +29,8 @@ def test_the_program_runs_as_printed_and_prints_what_is_said(tmp_path):
         env=os.environ,
     )
     assert f"It prints `{done.stdout.strip()}`" in README
+    payments = PROGRAMS["README, payments"]
+    assert false_claims(tmp_path / payments.log, payments.means, payments.rule) == []
 
 
 def test_the_make_commands_exist():

@@ -87,7 +87,7 @@ def run_study(
     for name, figure in found.figures.items():
         for kind in PICTURES:
             save(figure, Path(f"{path}{name}{kind}"))
-    _print(found)
+    print_rows(found.shown, found.lines)
     named = ", ".join(f"{path}{name}.png" for name in found.figures)
     print(f"figures: {named}, .pdf   report: .md   tables: .csv, -table.csv   runs: .jsonl")
     work = sum(curve.seconds.total for curve in curves)
@@ -125,15 +125,16 @@ def _write_table(rows: Rows, path: Path) -> None:
         writer.writerows(rows.body)
 
 
-def _print(found: Results) -> None:
+def print_rows(tables: Iterable[Rows], lines: Iterable[str] = ()) -> None:
+    """Print tables, and lines below them."""
     console = Console()
     console.width = max(console.width, WIDTH)
-    for title, head, body in found.shown:
+    for title, head, body in tables:
         table = Table(title=title, title_justify="left")
         for column in head:
             table.add_column(column)
         for row in body:
             table.add_row(*row)
         console.print(table)
-    for line in found.lines:
+    for line in lines:
         console.print(line, markup=False)

@@ -1,0 +1,1 @@
+"""How often 95 % intervals hold the truth, over many logs of many kinds."""
