@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, while the writer continues."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of
 from graphcb.decisions.versions import Version, Versions
+from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds.identifiers import Identifier, identifier_at, pick
@@ -47,7 +48,9 @@ class LoggedDecision(NamedTuple):
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
     be, and says nothing of how likely it was. `version` is the number of the version that made
     it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
-    was for this decision, if a decider made it.
+    was for this decision, if a decider made it. `waiting` is after how many seconds without
+    feedback it gets a default, if its problem says so. `known` are losses or rewards that its
+    problem knows without feedback, by index, None if there are none; `feedback` is without them.
     """
 
     position: int
@@ -65,6 +68,8 @@ class LoggedDecision(NamedTuple):
     informed: bool = True
     version: int = 1
     snapshot: int | None = None
+    waiting: float | None = None
+    known: Mapping[int, float] | None = None
 
 
 class DecisionLog:
@@ -187,6 +192,8 @@ class DecisionLog:
             version.informed,
             version.number,
             row.snapshot,
+            _waiting(version.problem),
+            _known(version.problem, context, actions, f"{location}: event {row.position}"),
         )
 
     def close(self) -> None:
@@ -198,6 +205,25 @@ class DecisionLog:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _waiting(problem: Problem | None) -> float | None:
+    return None if problem is None or problem.defaults is None else problem.defaults.waiting
+
+
+def _known(
+    problem: Problem | None, context: Any, actions: Any, where: str
+) -> Mapping[int, float] | None:
+    """What the problem of a decision knows without feedback, by index."""
+    if problem is None or problem.known is None:
+        return None
+    try:
+        values = problem.known_in(context, problem.names_of(actions))
+    except (ValueError, TypeError) as reason:
+        raise FileError(f"{where}: {reason}") from None
+    if values is None:
+        return None
+    return {place: value for place, value in enumerate(values.tolist()) if value == value}
 
 
 def _logged_feedback(

@@ -14,6 +14,7 @@ from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
+from graphcb.evaluation.defaulting import own_alone
 from graphcb.evaluation.estimating import Estimating, Scale
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
@@ -57,7 +58,8 @@ class LogSummary:
     same in words, and the defaults of the problem. `answers` says how much feedback came.
     `weights` says where the reveal probabilities of means come from, as in `Evaluation`; where
     they are learned and the log cannot be replayed, there are no means. `n_by_default` decisions
-    have the default after waiting, which counts in the means but not as feedback.
+    have the default after waiting, which counts in the means but not as feedback. Another program
+    made `n_imported` of the decisions.
     """
 
     unit: str
@@ -79,6 +81,7 @@ class LogSummary:
     unseen_share: float = 0.0
     warnings: tuple[str, ...] = ()
     anytime: Interval | None = None
+    n_imported: int = 0
 
     @property
     def answer_rate(self) -> float | None:
@@ -103,8 +106,9 @@ class LogSummary:
             del plain["kept"]
         if not self.guardrails:
             del plain["guardrails"]
-        if not self.n_by_default:
-            del plain["n_by_default"]
+        for name in ("n_by_default", "n_imported"):
+            if not plain[name]:
+                del plain[name]
         for part in (plain, *plain["windows"]):
             for key in ("interval", "anytime"):
                 if part.get(key) is not None:
@@ -148,9 +152,10 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         while position < end and (row := next(rows, None)) is not None:
             part.add(row)
             keeping.add(row)
-            judged = weighing.of(row)
+            own = own_alone(row)
+            judged = weighing.of(own)
             if judged is not None and row.version not in unlike:
-                estimating.add(row, judged)
+                estimating.add(own, judged)
             position += 1
         parts.append(part)
     begins = [1, *(end + 1 for end in ends)]
@@ -188,6 +193,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         whole.unseen_share,
         whole.warnings,
         whole.anytime,
+        log.n_imported,
     )
 
 
@@ -283,7 +289,7 @@ class _Weighing:
         graph = None if row.informed or self.predicted is None else self.predicted(row)
         self.answering.add(row, graph)
         if row.informed:
-            return row
+            return weighed(row, None)
         if row.version in self.certain:
             if self.weights == "known":
                 self.weights = "certain"
