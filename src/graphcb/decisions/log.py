@@ -232,12 +232,13 @@ def _logged_feedback(
     parts = []
     for row in rows:
         indices, losses = read_part(row, graph, location)
+        revealed, is_default = pick(actions, indices), row.source is not None
         part = LoggedFeedback(
-            row.position, row.received_at, pick(actions, indices), indices, losses
+            row.position, row.received_at, revealed, indices, losses, (), is_default
         )
-        parts.append(part._replace(is_default=row.source is not None))
+        parts.append(part)
     if len(parts) == 1:
-        return parts[0]._replace(parts=(parts[0],))
+        return LoggedFeedback(*parts[0][:5], (parts[0],), parts[0].is_default)
     known = merge(rows, graph, location)
     ordered = sorted(known)
     indices = np.array(ordered, dtype=WHOLE)
