@@ -92,6 +92,7 @@ PARTS = (
         quick=("--logs", "20", "--decisions", "100"),
     ),
     Part("explore", "Logs that can be judged", "explore.py"),
+    Part("tables", "Tables of any size", "tables.py"),
     Part("baseline", "Never worse than the baseline", "baseline.py"),
     Part("foundation", "The foundation", "foundation.py"),
 )  # fmt: skip
