@@ -90,6 +90,7 @@ PARTS = (
         "evaluation", "Judging a policy on a log", "evaluation.py",
         quick=("--logs", "20", "--decisions", "100"),
     ),
+    Part("covering", "95 % intervals that hold the truth", "covering.py", draws=True),
     Part("explore", "Logs that can be judged", "explore.py"),
     Part("baseline", "Never worse than the baseline", "baseline.py"),
     Part("foundation", "The foundation", "foundation.py"),
