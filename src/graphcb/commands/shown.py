@@ -35,8 +35,8 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--estimator",
         metavar="NAME",
-        help="show one estimate: its name as --all lists it, or best, the one with the narrowest "
-        "interval",
+        help="show one estimate: its name as --all lists it, or best, the one to prefer by how the "
+        "weight is spread and what the oracle explains",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the estimates to a table")

@@ -27,7 +27,7 @@ from graphcb.estimates.terms import Floats
 
 # Effective sizes that a normal interval needs; chosen by `make study-coverage` (note 0015).
 LEAST_SIZE = 10.0
-LEAST_FOR_IPS = 20.0
+LEAST_FOR_MEANS = 30.0  # of estimates that are not self-normalised
 MOST_OFF = 3.0  # standard errors of the mean weight
 # Where the range is not known:
 LEAST_WITHOUT_RANGE = 30.0
@@ -68,7 +68,7 @@ def _found(moments: Moments, target: int, asked: Asked) -> Found:
     warnings = weights.warnings()
     if why is not None:
         warnings.append(_REASONS[why])
-    return Found(found, best_of(found), weights, tuple(warnings), cut, why)
+    return Found(found, "self-normalised", weights, tuple(warnings), cut, why)
 
 
 _REASONS = {
@@ -78,16 +78,6 @@ _REASONS = {
     "skewed": "a few decisions make most of the error: without a range, no interval would hold",
     "equal": "all values that were seen are equal: without a range, no interval would hold",
 }
-
-
-def best_of(found: dict[str, Estimate]) -> str | None:
-    """The one with the narrowest normal interval, bias included; else the first."""
-    widths = {
-        name: one.normal.upper - one.normal.lower
-        for name, one in found.items()
-        if one.normal is not None
-    }
-    return min(widths, key=widths.__getitem__) if widths else next(iter(found), None)
 
 
 class Errors(NamedTuple):
@@ -142,7 +132,7 @@ def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estima
     if n < 2:
         return Estimate(mean, math.inf, None, None)
     error = math.sqrt(max(0.0, square - n * mean * mean) / (n * (n - 1)))
-    enough = why is None and weights.effective_size >= LEAST_FOR_IPS
+    enough = why is None and weights.effective_size >= LEAST_FOR_MEANS
     normal = normal_around(mean, error, weights.effective_size, asked) if enough else None
     return Estimate(mean, error, normal, None)
 
@@ -151,39 +141,42 @@ def mean_of(terms: Floats, found: Found, asked: Asked, bias: float = 0.0) -> Est
     """The mean of terms that need no normalising, such as those around a prediction."""
     n, mean = terms.size, float(terms.mean())
     error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-    normal = None
-    if found.why is None and n > 1:
-        normal = normal_around(mean, error, found.weights.effective_size, asked, bias)
+    size, normal = found.weights.effective_size, None
+    if found.why is None and n > 1 and size >= LEAST_FOR_MEANS:
+        normal = normal_around(mean, error, size, asked, bias)
     return Estimate(mean, error, normal, None, None, bias)
 
 
 def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, float]:
-    """The cut that gives the narrowest interval, the bias included.
+    """Weights are cut where standard error and bias together are to be smallest.
 
-    If part of the weight may not have been seen, it counts as lost.
+    The cut is chosen by the weights alone, for values at the ends of the range and a bias of half
+    of its bound: chosen by the values that were seen, it would favour the luckiest. If part of the
+    weight may not have been seen, it counts as lost.
     """
-    total = float(sums.w.sum())
+    whole = float(sums.w.sum())
     if weights.effective_size < 5.0 * LEAST_SIZE or weights.off > MOST_OFF:
-        total = max(total, float(weights.n))
+        whole = max(whole, float(weights.n))
     low, high = asked.value_range or (0.0, 1.0)
-    best, best_cut, narrowest = None, math.inf, math.inf
+    z = NormalDist().inv_cdf(0.5 + 0.5 * asked.confidence)
     used = int(np.flatnonzero(sums.number)[-1])
-    for size in range(used + 1):
+    best, best_width = used, math.inf
+    for size in range(used, -1, -1):
         cut = sums.cut(size) if size < used else sums
-        left, mean, squares, _ = errors_of(cut)
-        error = _standard_error(cut, squares)
-        bias = max(0.0, 1.0 - left / total) * max(mean - low, high - mean)
-        effective = float(left**2 / cut.ww.sum()) if size < used else weights.effective_size
-        normal = None
-        if effective >= LEAST_SIZE:
-            normal = normal_around(mean, error, effective, asked, bias)
-        width = math.inf if normal is None else normal.upper - normal.lower
-        if best is None or width < narrowest:
-            best, narrowest = Estimate(mean, error, normal, None, None, bias), width
-            best_cut = 2.0**size if size < used else math.inf
-    if best is None:
-        raise ValueError("`sums` must have decisions with a weight, got none")
-    return best, best_cut
+        left = float(cut.w.sum())
+        lost = max(0.0, 1.0 - left / whole)
+        width = 0.5 * (z * math.sqrt(float(cut.ww.sum())) / left + lost)
+        if width < best_width:
+            best, best_width = size, width
+    cut = sums.cut(best) if best < used else sums
+    left, mean, squares, _ = errors_of(cut)
+    error = _standard_error(cut, squares)
+    bias = max(0.0, 1.0 - left / whole) * max(mean - low, high - mean)
+    effective = float(left**2 / cut.ww.sum()) if best < used else weights.effective_size
+    normal = None
+    if effective >= LEAST_SIZE:
+        normal = normal_around(mean, error, effective, asked, bias)
+    return Estimate(mean, error, normal, None, None, bias), 2.0**best if best < used else math.inf
 
 
 def normal_around(

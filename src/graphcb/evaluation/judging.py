@@ -22,15 +22,16 @@ class Evaluation:
     `estimates` has every estimate by its name: "with the graph", which `log summary` and the page
     of the service show as well, also as `graph`; "plain" and "inverse propensity", which use the
     loss of the played action alone; "doubly robust" and "switch", which use what an oracle
-    predicts; "clipped", whose weights are cut, and "log smoothing". `best` names the one with the
-    narrowest interval. An estimate is left out, or its interval None, if the log does not support
-    it: if part of what the policy plays, `unseen_share`, is on actions whose loss could not have
-    been revealed, there is none, and only `bounds` hold, which count this share at both ends of
-    the range; `guess` is what the oracle makes of it. `spread` says how many decisions carry the
-    weight, and `warnings` what speaks against the estimates. `plain_unseen_share` is the share on
-    actions that could not have been played and shown their own loss, and `silent_share` the part
-    of it on actions that never show their own loss. `difference` is by how much the mean loss is
-    larger than that of the policy it was compared with.
+    predicts; "clipped", whose weights are cut, and "log smoothing". `best` names the one to
+    prefer, whether or not the target was lucky. An estimate is left out, or its interval None, if
+    the log does not support it: if part of what the policy plays, `unseen_share`, is on actions
+    whose loss could not have been revealed, there is none, and only `bounds` hold, which count
+    this share at both ends of the range; `guess` is what the oracle makes of it. `spread` says how
+    many decisions carry the weight, and `warnings` what speaks against the estimates.
+    `plain_unseen_share` is the share on actions that could not have been played and shown their
+    own loss, and `silent_share` the part of it on actions that never show their own loss.
+    `difference` is by how much the mean loss is larger than that of the policy it was compared
+    with.
 
     `Settling` says which decisions count. `n_silent` reveal nothing and are left out with one
     whose feedback is missing, or wait for the next one. If feedback is missing more often for
@@ -166,7 +167,7 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
         unseen,
         float(mine.plain_unseen.mean()),
         every,
-        best_name(every),
+        best_name(every, rounds.explained),
         found[0].weights,
         float(mine.silent.mean()),
         estimating.difference(moments, *terms) if compared else None,

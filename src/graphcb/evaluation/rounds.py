@@ -52,7 +52,8 @@ class RoundTerms(NamedTuple):
     have been played and revealed, `silent` is the part on actions that never reveal their own
     loss. Where probabilities were learned, all actions that do not always reveal it count as
     silent: plain terms never have learned weights. `mass` is what the target plays in all, and
-    `expected` what the square of its weight was to be, before anything was drawn. `robust` are
+    `expected` and `plain_expected` what the square of its weight was to be, before anything was
+    drawn. `robust` are
     terms around an oracle's prediction `predicted`, `robust_below` and `robust_above` those for
     intervals, 0 without an oracle.
     """
@@ -68,6 +69,7 @@ class RoundTerms(NamedTuple):
     silent: Floats
     mass: Floats
     expected: Floats
+    plain_expected: Floats
     predicted: Floats
     robust: Floats
     robust_below: Floats
@@ -106,6 +108,7 @@ class Rounds:
         self._rounds: list[LoggedRound] = []
         self._parts: list[Floats] = []
         self._groups: list[int] = []
+        self._squares = np.zeros(2)  # of errors of guesses and of predictions
 
     def add(self, settled_row: SettledRow) -> None:
         """One decision that is settled, with the graph by which it is weighed."""
@@ -118,12 +121,16 @@ class Rounds:
             losses[row.feedback.action_indices] = self._scaled(row.feedback.losses, row.decision_id)
         names = tuple(map(str, range(n_actions) if row.actions is None else row.actions))
         settled = Settled(row.graph, names, row.probabilities, revealed, losses, group)
+        guess, predicted = self._guesses.add(settled), self._predict_then_learn(row)
+        if predicted is not None:
+            errors = np.stack([guess, predicted])[:, revealed] - losses[revealed]
+            self._squares += (errors**2).sum(axis=1)
         self._rounds.append(
             LoggedRound(
                 settled,
                 row.action_index,
-                self._guesses.add(settled),
-                self._predict_then_learn(row),
+                guess,
+                predicted,
                 self._targets_of(row),
                 row.informed,
             )
@@ -139,6 +146,12 @@ class Rounds:
         self._work_out()
         together = np.concatenate(self._parts, axis=-1)
         return [RoundTerms(*one) for one in together]
+
+    @property
+    def explained(self) -> float:
+        """The share of the squared errors of each action's mean that the oracle takes away."""
+        of_means, of_oracle = self._squares.tolist()
+        return 1.0 - of_oracle / of_means if of_means > 0.0 else 0.0
 
     @property
     def groups(self) -> NDArray[np.int64]:
@@ -224,6 +237,7 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
                 np.where(own > 0.0, 0.0, target).sum(axis=1),
                 target.sum(axis=1),
                 _expected_squares(graph, p, target, target * weight),
+                np.divide(target**2, alone, out=np.zeros(p.shape), where=alone > 0.0).sum(axis=1),
                 *robust,
             ]
         )
