@@ -91,6 +91,7 @@ PARTS = (
         quick=("--logs", "20", "--decisions", "100"),
     ),
     Part("covering", "95 % intervals that hold the truth", "covering.py", draws=True),
+    Part("ground-truth", "Real policies on each other's logs", "ground_truth.py", draws=True),
     Part("explore", "Logs that can be judged", "explore.py"),
     Part("baseline", "Never worse than the baseline", "baseline.py"),
     Part("foundation", "The foundation", "foundation.py"),

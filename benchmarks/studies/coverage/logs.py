@@ -36,14 +36,6 @@ class Log(NamedTuple):
             for row, come in zip(self.rows[:n], self.come[:n], strict=True)
         ]
 
-    def mean_of_settled(self, n: int) -> float:
-        """What the policy loses on average where feedback had come, or none will, by then."""
-        has_come = [
-            any(one.at <= n for one in come) or not row.graph.row(row.action_index).any()
-            for row, come in zip(self.rows[:n], self.come[:n], strict=True)
-        ]
-        return float(self.expected[:n][has_come].mean()) if any(has_come) else float("nan")
-
 
 def new_log(
     world: World, settings: Mapping[str, Any], n_decisions: int, rng: np.random.Generator
