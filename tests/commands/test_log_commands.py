@@ -119,3 +119,62 @@ def test_a_run_on_costs_of_all_actions_is_not(tmp_path, capsys):
     (tmp_path / "costs.vw").write_text("1:0.5 2:0.1 | x\n1:0.2 2:0.9 | y\n" * 5)
     assert main(["run", str(tmp_path / "costs.vw")]) == 0
     assert "average loss" in capsys.readouterr().out
+
+
+def test_import_of_a_table_and_what_continues_it(tmp_path, capsys):
+    file, log, problem = tmp_path / "shop.csv", tmp_path / "log.db", tmp_path / "problem.toml"
+    file.write_text("item,p,click,age\na,0.5,1,30\nb,0.5,0,40\na,0.5,,50\n")
+    problem.write_text('[problem]\nactions = ["a", "b", "c"]\nfeedback = "rewards"\n')
+    asked = ["log", "import", str(file), str(log), "--action", "item", "--reward", "click"]
+    assert main(asked) != 0
+    assert "`--probability` must name the column" in capsys.readouterr().err
+    asked += ["--probability", "p"]
+    assert main([*asked, "--continue", str(problem)]) == 0
+    out = capsys.readouterr().out
+    for text in (
+        "3 decisions of the format csv",
+        "actions: a, b\n",
+        "rewards between 0 and 1",
+        "features: age (number)",
+        "1 decisions have no outcome",
+        f"continued with {problem}:\n- learned from 2 imported decisions\n- 1 imported decisions",
+    ):
+        assert text in out
+    assert main(["log", "verify", str(log)]) == 0
+    assert "3 imported decisions are not made again, and every other" in capsys.readouterr().out
+    assert main(["replay", str(log)]) == 0
+    text = "3 were imported and are not made again; every other decision is the same"
+    assert text in capsys.readouterr().out
+    assert main(["log", "versions", str(log)]) == 0
+    assert "continues" in capsys.readouterr().out
+
+
+def test_options_of_tables_without_a_table(tmp_path, capsys):
+    (tmp_path / "log.vw").write_text(CB)
+    asked = ["log", "import", str(tmp_path / "log.vw"), str(tmp_path / "log.db")]
+    assert main([*asked, "--reward", "x"]) != 0
+    assert "`--reward` is for a table" in capsys.readouterr().err
+    assert main([*asked, "--actions", "a,b"]) != 0
+    assert "`--actions` must be the number of actions of a cb file" in capsys.readouterr().err
+
+
+def test_an_imported_log_is_promoted(tmp_path, capsys):
+    file, log, problem = tmp_path / "log.vw", tmp_path / "log.db", tmp_path / "problem.toml"
+    file.write_text(CB)
+    problem.write_text('[problem]\nactions = ["1", "2", "3"]\n')
+    assert main(["log", "import", str(file), str(log)]) == 0
+    assert main(["log", "promote", str(log), str(problem)]) == 0
+    assert "- learned from 3 imported decisions" in capsys.readouterr().out
+    assert main(["log", "promote", str(log), str(problem)]) != 0
+    assert "must differ from the problem that the log has" in capsys.readouterr().err
+
+
+def test_export_to_a_folder(log, tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(SystemExit):
+        main(["log", "export", str(log)])
+    assert "one of the arguments --parquet --folder is required" in capsys.readouterr().err
+    for text in (" new decisions, and new feedback for 0 earlier ones, in 1 files", "0 new"):
+        assert main(["log", "export", str(log), "--folder", str(tmp_path / "out")]) == 0
+        assert text in capsys.readouterr().out
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 1

@@ -66,7 +66,7 @@ def test_a_failed_export_leaves_what_was_there(tmp_path, monkeypatch):
     with Policy(tmp_path / "a.db", graphcb.Uniform(), seed=0) as policy:
         policy.decide([0.5], graphs.bandit(2))
     (tmp_path / "a.parquet").write_text("before")
-    monkeypatch.setattr(export, "_as_row", lambda row: 1 / 0)
+    monkeypatch.setattr(export, "_context_json", lambda context: 1 / 0)
     with DecisionLog(tmp_path / "a.db") as log, pytest.raises(ZeroDivisionError):
         export_parquet(log, tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").read_text() == "before"
@@ -106,3 +106,48 @@ def test_actions_with_features(tmp_path):
     assert json.loads(row["actions_json"]) == items
     assert json.loads(row["feedback_actions_json"]) == [decision.action]
     assert row["feedback_losses"] == [0.5]
+
+
+def test_the_own_outcome_and_declared_features_have_columns(tmp_path):
+    features = {"amount": "number?", "country": "category", "note": "text?", "tags": "category?"}
+    problem = graphcb.Problem(
+        ["approve", "review"], reveals={"all": ["review"], "own": False}, features=features
+    )
+    context = {"amount": 12, "country": "DE", "tags": ["new", "old"], "more": 3}
+    with Policy(tmp_path / "a.db", graphcb.Uniform(), problem=problem, seed=0) as policy:
+        made = [policy.decide(context) for _ in range(6)]
+        shown = next(d for d in made if d.action == "review")
+        silent = next(d for d in made if d.action == "approve")
+        policy.feedback(shown.decision_id, {"approve": 0.25, "review": 1.0})
+        policy.feedback(silent.decision_id, {})
+    with DecisionLog(tmp_path / "a.db") as log:
+        export_parquet(log, tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    rows = {row["decision_id"]: row for row in table.to_pylist()}
+    assert rows[shown.decision_id]["loss"] == 1.0
+    assert rows[silent.decision_id]["loss"] is None
+    assert "reward" not in table.column_names
+    first = rows[made[0].decision_id]
+    assert (first["context.amount"], first["context.country"]) == (12.0, "DE")
+    assert (first["context.note"], first["context.tags"]) == (None, '["new", "old"]')
+    assert first["version"] == 1
+    assert first["feedback_is_default"] in (None, False)
+
+
+def test_losses_and_rewards_of_two_versions(tmp_path):
+    first = graphcb.Problem(["a", "b"], features={"x": "number"})
+    second = graphcb.Problem(["a", "b"], feedback="rewards", features={"x": "text", "y": "number"})
+    with Policy(tmp_path / "a.db", problem=first, seed=0) as policy:
+        one = policy.decide({"x": 1.5})
+        policy.feedback(one.decision_id, {one.action: 0.25})
+        policy.change(second)
+        two = policy.decide({"x": "many", "y": 2.0})
+        policy.feedback(two.decision_id, {two.action: 0.75})
+    with DecisionLog(tmp_path / "a.db") as log:
+        export_parquet(log, tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [(row["loss"], row["reward"]) for row in table] == [(0.25, None), (None, 0.75)]
+    assert [row["feedback_losses"] for row in table] == [[0.25], None]
+    assert [row["feedback_rewards"] for row in table] == [None, [0.75]]
+    assert [(row["context.x"], row["context.y"]) for row in table] == [("1.5", None), ("many", 2.0)]
+    assert [row["version"] for row in table] == [1, 2]

@@ -2,8 +2,11 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphcb
+from graphcb.decisions.export import export_parquet
 from graphcb.imports import DecisionColumns, DecisionTable, import_log
 from graphcb.problems import Problem
 from graphcb.streams import BadRows, Source
@@ -236,3 +239,41 @@ def test_an_imported_table_is_a_log(tmp_path):
     assert first.feedback.losses.tolist() == [1.0]
     assert first.probabilities.tolist() == [0.5, 0.5]
     assert third.feedback is None
+
+
+WORDS = st.text(st.sampled_from("xyzé, "), min_size=1, max_size=5).filter(str.strip).map(str.strip)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "item": st.sampled_from(["a", "b", "c"]),
+            "p": st.floats(0.01, 1.0),
+            "click": st.none() | st.floats(0.0, 1.0),
+            "when": st.integers(0, 2_000_000_000_000_000),
+            "age": st.none() | st.floats(-1e6, 1e6),
+            "city": st.none() | WORDS,
+        }
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=ROWS)
+def test_import_then_export_gives_back_the_columns(tmp_path_factory, rows):
+    pq = pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path_factory.mktemp("table")
+    named = [row | {"when": row["when"] / 1e6} for row in rows]
+    path = write(folder, "\n".join(map(json.dumps, named)), "a.jsonl")
+    columns = DecisionColumns("item", "p", reward="click", time="when")
+    import_log(path, folder / "a.db", columns=columns)
+    with graphcb.DecisionLog(folder / "a.db") as log:
+        export_parquet(log, folder / "a.parquet")
+    found = pq.read_table(folder / "a.parquet").to_pylist()
+    for row, given_row in zip(found, named, strict=True):
+        assert row["action"] == given_row["item"]
+        assert row["probability"] == (given_row["p"] if len({r["item"] for r in rows}) > 1 else 1.0)
+        assert row["reward"] == given_row["click"]
+        assert row["made_at"].timestamp() == pytest.approx(given_row["when"], abs=2e-6)
+        assert row["context.age"] == given_row["age"]
+        assert row["context.city"] == given_row["city"]

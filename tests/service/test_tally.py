@@ -70,7 +70,7 @@ def test_feedback_after_the_default_is_counted_and_settles_nothing_twice(tmp_pat
     assert len(watched(tmp_path / "log.db", CLICKS)._by_default) <= 3
 
 
-def test_a_default_for_a_part_waits_for_the_rest(tmp_path):
+def test_of_a_decision_with_a_default_its_own_loss_counts_alone(tmp_path):
     """Playing "look" shows two losses, of which the default is one."""
     problem = Problem(
         ["skip", "look"], reveals={"all": ["look"]}, defaults={"waiting": 5.0, "loss": 1.0}
@@ -81,12 +81,13 @@ def test_a_default_for_a_part_waits_for_the_rest(tmp_path):
             made = policy.decide({"x": 1.0})
         policy.fill_in(time.time() + 60.0)
         tally = watched(tmp_path / "log.db", problem)
-        assert (tally.n_by_default, tally.n_open, tally.judge.n) == (1, 1, 0)
+        assert (tally.n_by_default, tally.n_open, tally.judge.n) == (1, 0, 1)
         policy.feedback(made.decision_id, {"skip": 0.0, "look": 0.5})
     tally = watched(tmp_path / "log.db", problem)
     assert (tally.n_by_default, tally.n_answered, tally.n_open) == (0, 1, 0)
-    assert tally.n_replaced == 0  # what came is what is judged
+    assert tally.n_replaced == 1
     assert tally.judge.constant("look").mean == pytest.approx(0.5)
+    assert tally.judge.constant("skip").mean is None  # known only if feedback came
 
 
 def auction(path):

@@ -197,11 +197,12 @@ def _print_about(
 ) -> None:
     """What the estimates rest on, and what the log cannot tell."""
     start = f"{policy}: " if policy else ""
+    young = f", {found.n_young:,} younger than the waiting time" if found.n_young else ""
     silent = f", {found.n_silent:,} that reveal nothing beside these" if found.n_silent else ""
     print(
         f"{start}{found.n_used:,} of {found.n_decisions:,} decisions; left out: "
         f"{found.n_without_feedback:,} without feedback, {found.n_incomplete:,} with part of it"
-        f"{silent}"
+        f"{young}{silent}"
     )
     for text in _sentences(found, options, unit):
         print(start + text)
@@ -253,6 +254,7 @@ def _as_json(
             "n_used": one.n_used,
             "n_without_feedback": one.n_without_feedback,
             "n_incomplete": one.n_incomplete,
+            "n_young": one.n_young,
             "unseen_share": one.unseen_share,
             "bounds": one.bounds,
             "guess": one.guess if options.guess else None,

@@ -19,10 +19,15 @@ def add_to(commands: Commands) -> None:
         "log", help="sum up, export, import, verify, back up or change a decision log"
     )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    export = actions.add_parser("export", help="write all decisions and feedbacks to one file")
+    export = actions.add_parser("export", help="write decisions and feedbacks as Parquet")
     export.add_argument("log", metavar="LOG", help=LOG)
-    export.add_argument(
-        "--parquet", type=Path, required=True, metavar="FILE", help="the file to write"
+    where = export.add_mutually_exclusive_group(required=True)
+    where.add_argument("--parquet", type=Path, metavar="FILE", help="all of them, into one file")
+    where.add_argument(
+        "--folder",
+        type=Path,
+        metavar="FOLDER",
+        help="what is new since the last time, into a folder of files by day",
     )
     add_force(export)
     export.set_defaults(command=_export)
@@ -47,6 +52,9 @@ def _export(options: argparse.Namespace) -> None:
     from graphcb.decisions import DecisionLog
     from graphcb.decisions.export import export_parquet
 
+    if options.folder is not None:
+        _export_folder(options)
+        return
     need("pyarrow", "`--parquet`")
     check_outputs(
         asked(options, {"parquet": "export of a log"}),
@@ -56,6 +64,24 @@ def _export(options: argparse.Namespace) -> None:
     with DecisionLog(options.log) as log:
         count = export_parquet(log, options.parquet)
     print(f"{count:,} decisions: {options.parquet}")
+
+
+def _export_folder(options: argparse.Namespace) -> None:
+    from graphcb.decisions import DecisionLog
+    from graphcb.decisions.export_folder import export_folder
+
+    need("pyarrow", "`--folder`")
+    with DecisionLog(options.log) as log:
+        found = export_folder(log, options.folder)
+    print(
+        f"{found.n_new:,} new decisions, and new feedback for {found.n_updated:,} earlier ones, in "
+        f"{found.n_files:,} files: {options.folder} (up to event {found.position:,})"
+    )
+    if found.removed:
+        print(
+            f"old decisions were removed from the log before this export: some of those up to "
+            f"event {found.removed:,}, or their last feedback, are not in the folder"
+        )
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, while the writer continues."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +47,8 @@ class LoggedDecision(NamedTuple):
     False, nobody knew what would be revealed: `graph` only has an edge wherever something could
     be, and says nothing of how likely it was. `version` is the number of the version that made
     it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
-    was for this decision, if a decider made it.
+    was for this decision, if a decider made it. `waiting` is after how many seconds without
+    feedback it gets a default, if its problem says so.
     """
 
     position: int
@@ -65,6 +66,7 @@ class LoggedDecision(NamedTuple):
     informed: bool = True
     version: int = 1
     snapshot: int | None = None
+    waiting: float | None = None
 
 
 class DecisionLog:
@@ -144,10 +146,21 @@ class DecisionLog:
 
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
-        until, versions = records.read_end(self.storage), self.versions
-        removed = self.start.position
-        for decision, parts in records.read_pairs(self.storage, until, removed):
+        return self.between(0, records.read_end(self.storage))
+
+    def between(self, after: int, until: int) -> Iterator[LoggedDecision]:
+        """The decisions between two events, with their feedback up to the second."""
+        versions, removed = self.versions, self.start.position
+        for decision, parts in records.read_pairs(self.storage, until, removed, after):
             yield self.read_row(decision, parts, versions.of(decision))
+
+    def at(self, positions: Sequence[int], until: int) -> Iterator[LoggedDecision]:
+        """The decisions at some positions that are there, with their feedback up to an event."""
+        versions = self.versions
+        parts = records.read_parts(self.storage, positions)
+        for decision in records.read_decisions(self.storage, positions):
+            seen = [part for part in parts.get(decision.position, ()) if part.position <= until]
+            yield self.read_row(decision, seen, versions.of(decision))
 
     def refresh(self) -> None:
         """Look again how the log began: a policy may have removed old decisions."""
@@ -176,6 +189,7 @@ class DecisionLog:
             version.informed,
             version.number,
             row.snapshot,
+            _waiting(version.problem),
         )
 
     def close(self) -> None:
@@ -189,10 +203,13 @@ class DecisionLog:
         self.close()
 
 
+def _waiting(problem: Problem | None) -> float | None:
+    return None if problem is None or problem.defaults is None else problem.defaults.waiting
+
+
 def _logged_feedback(
     rows: list[FeedbackRow], actions: Any, graph: FeedbackGraph, location: str
 ) -> LoggedFeedback:
-    known = merge(rows, graph, location)
     parts = []
     for row in rows:
         indices, losses = read_part(row, graph, location)
@@ -202,6 +219,7 @@ def _logged_feedback(
         parts.append(part._replace(is_default=row.source is not None))
     if len(parts) == 1:
         return parts[0]._replace(parts=(parts[0],))
+    known = merge(rows, graph, location)
     ordered = sorted(known)
     indices = np.array(ordered, dtype=WHOLE)
     losses = np.array([known[index].loss for index in ordered], dtype=FLOAT)

@@ -155,11 +155,11 @@ def count(storage: Storage, kind: type[Any], until: int) -> int:
     return int(storage.execute(sql, (until,))[0][0])
 
 
-def count_parts(storage: Storage, until: int) -> PartCounts:
-    """How many feedbacks each decision has, by the table and not by an index."""
+def count_parts(storage: Storage, until: int, after: int = 0) -> PartCounts:
+    """How many of the feedbacks after an event each decision has, by the table and no index."""
     counts = PartCounts()
     sql = f"SELECT decision, checksum FROM graphcb_feedbacks {_BETWEEN}"
-    for begin in range(0, until, 100 * PAGE):
+    for begin in range(after, until, 100 * PAGE):
         for decision, _ in storage.execute(sql, (begin, min(begin + 100 * PAGE, until))):
             if not isinstance(decision, int) or not 0 < decision <= until:
                 raise FileError(f"{storage.location}: damaged: a feedback for event {decision}")
@@ -211,16 +211,17 @@ def read_events(storage: Storage, after: int, until: int, removed: int = 0) -> I
 
 
 def read_pairs(
-    storage: Storage, until: int, removed: int = 0
+    storage: Storage, until: int, removed: int = 0, after: int = 0
 ) -> Iterator[tuple[DecisionRow, list[FeedbackRow]]]:
-    """Each decision with the feedbacks that came within the first `until` events.
+    """Each decision `after` an event with the feedbacks that came within the first `until` events.
 
-    An index finds them: there must be as many as in the table. At the end, every event must have
-    been met exactly once; of the first `removed` events, some may be gone.
+    An index finds them: there must be as many as in the table. At the end, every event after that
+    one must have been met exactly once; of the first `removed` events, some may be gone.
     """
-    begin, met, counts = 0, bytearray(until + 1), count_parts(storage, until)
-    for position in _version_positions(storage, until):
-        _meet(storage, position, met)
+    begin, met, counts = after, _Met(storage, after, until), count_parts(storage, until, after)
+    for position in (*_version_positions(storage, until), *_late(storage, after, until)):
+        if position > after:
+            met.add(position)
     page = f"WHERE position > ? AND position <= ? ORDER BY position LIMIT {PAGE}"
     of_group = "WHERE decision > ? AND decision <= ? AND position <= ?"
     while sizes := _sizes(storage, DecisionRow, page, (begin, until)):
@@ -230,19 +231,26 @@ def read_pairs(
             begin, end = group[0] - 1, group[-1]
             parts: dict[int, list[FeedbackRow]] = {}
             for part in _in_order(select(storage, FeedbackRow, of_group, begin, end, until)):
-                _meet(storage, part.position, met)
+                met.add(part.position)
                 parts.setdefault(part.decision, []).append(part)
             for decision in select(
                 storage, DecisionRow, _BETWEEN + " ORDER BY position", begin, end
             ):
-                _meet(storage, decision.position, met)
+                met.add(decision.position)
                 found = parts.get(decision.position, [])
                 check_count(storage, decision.position, counts, found)
                 yield decision, found
         begin = max(sizes)
-    missing = met.find(0, removed + 1)
-    if missing > 0:
-        raise _missing(storage, missing)
+    met.check_all(removed)
+
+
+def late_feedback(storage: Storage, after: int, until: int, decided: int) -> list[int]:
+    """Decisions up to the event `decided` that have feedback between two events, in order."""
+    sql = (
+        "SELECT DISTINCT decision FROM graphcb_feedbacks WHERE position > ? AND position <= ? AND "
+        "decision <= ?"
+    )
+    return sorted(decision for (decision,) in storage.execute(sql, (after, until, decided)))
 
 
 def _version_positions(storage: Storage, until: int) -> list[int]:
@@ -255,10 +263,31 @@ def _in_order(rows: list[FeedbackRow]) -> list[FeedbackRow]:
     return sorted(rows, key=lambda row: row.position)
 
 
-def _meet(storage: Storage, position: int, met: bytearray) -> None:
-    if not 0 < position < len(met) or met[position]:
-        raise _twice(storage, position)
-    met[position] = 1
+def _late(storage: Storage, after: int, until: int) -> list[int]:
+    """Feedbacks after an event for decisions that are not."""
+    if after == 0:
+        return []
+    sql = f"SELECT position FROM graphcb_feedbacks {_BETWEEN} AND decision <= ?"
+    return [position for (position,) in storage.execute(sql, (after, until, after))]
+
+
+class _Met:
+    """Which events after one were met; none may be twice."""
+
+    def __init__(self, storage: Storage, after: int, until: int) -> None:
+        self._storage, self._after, self._met = storage, after, bytearray(until - after + 1)
+
+    def add(self, position: int) -> None:
+        place = position - self._after
+        if not 0 < place < len(self._met) or self._met[place]:
+            raise _twice(self._storage, position)
+        self._met[place] = 1
+
+    def check_all(self, removed: int) -> None:
+        """Refuse a gap; some of the first `removed` events may be gone."""
+        missing = self._met.find(0, max(removed - self._after, 0) + 1)
+        if missing > 0:
+            raise _missing(self._storage, self._after + missing)
 
 
 def _sizes(storage: Storage, kind: type[Any], where: str, values: Sequence[int]) -> dict[int, int]:

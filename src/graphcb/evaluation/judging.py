@@ -7,6 +7,7 @@ from graphcb.checks import as_range
 from graphcb.decisions import DecisionLog, LoggedDecision
 from graphcb.estimates.estimate import Estimate, Spread
 from graphcb.estimates.intervals import Interval, check_confidence
+from graphcb.evaluation.defaulting import own_alone
 from graphcb.evaluation.estimating import Estimating, Scale, best_name
 from graphcb.evaluation.rounds import Rounds
 from graphcb.evaluation.settling import Settling
@@ -34,7 +35,8 @@ class Evaluation:
     with.
 
     `Settling` says which decisions count. `n_silent` reveal nothing and are left out with one
-    whose feedback is missing, or wait for the next one. If feedback is missing more often for
+    whose feedback is missing, or wait for the next one. `n_young` have not waited long enough for
+    a default. If feedback is missing more often for
     some actions than for others, `answers_alike` is False: decisions that count stand for those
     that do not, and no interval is anytime-valid.
 
@@ -60,6 +62,7 @@ class Evaluation:
     guess: float | None = None
     warnings: tuple[str, ...] = ()
     answers_alike: bool = True
+    n_young: int = 0
 
     @property
     def graph(self) -> Estimate | None:
@@ -79,7 +82,8 @@ class Evaluation:
     @property
     def n_used(self) -> int:
         """The number of decisions that the estimates are based on."""
-        return self.n_decisions - self.n_without_feedback - self.n_incomplete - self.n_silent
+        left_out = self.n_without_feedback + self.n_incomplete + self.n_young
+        return self.n_decisions - left_out - self.n_silent
 
 
 def evaluate(
@@ -128,7 +132,8 @@ def evaluate(
     if graphs is None and isinstance(rows, DecisionLog) and not rows.informed:
         graphs = weighing_graphs(rows)
     weights: Weights = "known"
-    for given in rows:
+    for logged_row in rows:
+        given = own_alone(logged_row)
         row = weighed(given, graphs)
         if weights != "learned":
             weights = weights_of(given, row)
@@ -138,7 +143,8 @@ def evaluate(
         raise ValueError(
             f"the log must have decisions with complete feedback, got {settling.n} decisions, "
             f"{settling.n_without_feedback} of them without feedback, {settling.n_incomplete} "
-            f"with part of it and {settling.n_silent} that reveal nothing"
+            f"with part of it, {settling.n_young} whose waiting time is not over and "
+            f"{settling.n_silent} that reveal nothing"
         )
     return _judged(rounds, settling, weights, confidence)
 
@@ -177,4 +183,5 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
         guess,
         found[0].warnings if unseen == 0.0 else (),
         answers.are_alike,
+        settling.n_young,
     )

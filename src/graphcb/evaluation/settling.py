@@ -1,11 +1,13 @@
 """Which decisions of a log count in an estimate, with which losses, and for how many."""
 
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
 
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.estimates.terms import Flags, Floats
+from graphcb.evaluation.defaulting import Clock
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import pick
 
@@ -40,14 +42,17 @@ class Answers:
         self._made, self._used = np.zeros((2, MOST_GROUPS + 1))
         self._due, self._answered = np.zeros((2, MOST_GROUPS + 1))
 
-    def made(self, name: str, *, is_silent: bool) -> int:
-        """One more decision; its group."""
+    def group_of(self, name: str) -> int:
+        """The group of an action."""
         group = self._groups.get(name, MOST_GROUPS)
         if group == MOST_GROUPS and len(self._groups) < MOST_GROUPS:
             group = self._groups[name] = len(self._groups)
+        return group
+
+    def made(self, group: int, *, is_silent: bool) -> None:
+        """One more decision of a group."""
         self._made[group] += 1.0
         self._due[group] += not is_silent
-        return group
 
     def used(self, group: int, *, is_silent: bool) -> None:
         """A decision of a group counts."""
@@ -107,12 +112,17 @@ class Settling:
     at once, decisions that wait for feedback would be missing more often than it, and every
     interval would lean to what reveals nothing. `answers` counts how many of each action are
     missing.
+
+    Where a default takes the place of feedback, a decision counts once its waiting time is over:
+    before, those whose feedback has come are not like the others. `n_young` are younger.
     """
 
     def __init__(self) -> None:
         self.n = self.n_used = self.n_without_feedback = self.n_incomplete = 0
         self.answers = Answers()
         self._silent: list[SettledRow] = []
+        self._young: deque[tuple[LoggedDecision, LoggedDecision]] = deque()
+        self._clock = Clock()
 
     def add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
         """The decisions that are settled by now.
@@ -120,8 +130,20 @@ class Settling:
         `weighed` is the decision with the graph by which it is weighed.
         """
         self.n += 1
+        self._clock.decision(given)
+        self._young.append((given, weighed))
+        found = []
+        while self._young and self._is_due(self._young[0][0]):
+            found += self._add(*self._young.popleft())
+        return found
+
+    def _is_due(self, row: LoggedDecision) -> bool:
+        return row.waiting is None or self._clock.has_reached(row.made_at + row.waiting)
+
+    def _add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
         is_silent = not given.graph.row(given.action_index).any()
-        group = self.answers.made(str(given.action), is_silent=is_silent)
+        group = self.answers.group_of(str(given.action))
+        self.answers.made(group, is_silent=is_silent)
         if is_silent:
             self._silent.append(SettledRow(weighed, group))
             return self._settled([]) if len(self._silent) > MOST_SILENT else []
@@ -139,7 +161,13 @@ class Settling:
     @property
     def n_silent(self) -> int:
         """Decisions that reveal nothing and wait for another one, or are left out with it."""
-        return self.n - self.n_used - self.n_without_feedback - self.n_incomplete
+        left_out = self.n_without_feedback + self.n_incomplete + self.n_young
+        return self.n - self.n_used - left_out
+
+    @property
+    def n_young(self) -> int:
+        """Decisions whose waiting time is not over."""
+        return len(self._young)
 
     def _settled(self, last: list[SettledRow]) -> list[SettledRow]:
         for one in self._silent:

@@ -14,6 +14,7 @@ from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
+from graphcb.evaluation.defaulting import own_alone
 from graphcb.evaluation.estimating import Estimating, Scale
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
@@ -148,9 +149,10 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         while position < end and (row := next(rows, None)) is not None:
             part.add(row)
             keeping.add(row)
-            judged = weighing.of(row)
+            own = own_alone(row)
+            judged = weighing.of(own)
             if judged is not None and row.version not in unlike:
-                estimating.add(row, judged)
+                estimating.add(own, judged)
             position += 1
         parts.append(part)
     begins = [1, *(end + 1 for end in ends)]

@@ -1,7 +1,8 @@
 """Decisions and feedback of a log, counted one by one: what was played and what was revealed."""
 
+import heapq
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
+from graphcb.evaluation.defaulting import Clock, own_alone
 from graphcb.evaluation.keeping import Keeping
 from graphcb.evaluation.settling import MOST_SILENT, Answers, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
@@ -67,6 +69,14 @@ class ByDefault(NamedTuple):
 
     made_at: float
     settled: Settled
+
+
+class Made(NamedTuple):
+    """A decision, and when it has waited long enough for a default."""
+
+    due: float
+    group: int
+    is_silent: bool
 
 
 class VersionResult(NamedTuple):
@@ -128,6 +138,11 @@ class LiveTally:
         self._by_default: dict[int, ByDefault] = {}
         self._cells = 0
         self._silent: list[Settled] = []
+        # those that are complete, by when they have waited long enough for a default
+        self._young: list[tuple[float, int, Open]] = []
+        self._made: deque[Made] = deque()
+        self._waiting = None if problem.defaults is None else problem.defaults.waiting
+        self._clock = Clock()
         self._settled: list[Settled] = []
         low, high = problem.range
         self._low, self._width = low, high - low
@@ -152,8 +167,9 @@ class LiveTally:
         policy = self.judge.policy() if self.has_estimates else None
         return VersionResult(self.n, self.judge.n, policy, self.is_whole)
 
-    def decided(self, row: LoggedDecision) -> None:
+    def decided(self, made: LoggedDecision) -> None:
         """Count a decision."""
+        row = own_alone(made)
         p, known = row.probabilities, row.graph
         names = tuple(map(str, self.problem.actions if row.actions is None else row.actions))
         if names == self._names:
@@ -165,12 +181,14 @@ class LiveTally:
         self.played[names[row.action_index]] += 1
         self.played = _most_common(self.played)
         self._into_window(names[row.action_index], explored)
-        self.keeping.add(row)
+        self.keeping.add(made)
         certain = None if row.informed else self.problem.certain_graph_for(names)
         graph = known if certain is None else certain
         nothing, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
         is_silent = not known.row(row.action_index).any()
-        group = self._answers.made(names[row.action_index], is_silent=is_silent)
+        group = self._answers.group_of(names[row.action_index])
+        self._made.append(Made(row.made_at + (self._waiting or 0.0), group, is_silent))
+        self._heard(row.made_at)
         if not is_silent:
             self.n_expected += 1
             shown = graph.row(row.action_index)
@@ -200,6 +218,7 @@ class LiveTally:
         if is_default:
             if one is None:
                 return
+            self._clock.default(one.made_at + (self._waiting or 0.0))
             self._note_default(decision, one)
         elif decision in self._by_default:
             late = self._by_default.pop(decision)
@@ -219,6 +238,19 @@ class LiveTally:
         if one.is_complete or not self.has_estimates:
             del self._open[decision]
             self._cells -= one.n_cells
+            due = one.made_at if self._waiting is None else one.made_at + self._waiting
+            heapq.heappush(self._young, (due, decision, one))
+        self._heard(received_at)
+
+    def _heard(self, at: float) -> None:
+        """Settle what is complete and has waited long enough, as `Settling` does."""
+        reached = self._clock.has_reached
+        self._clock.event(at)
+        while self._made and (reached(self._made[0].due) or len(self._made) > MOST_OPEN):
+            one_made = self._made.popleft()
+            self._answers.made(one_made.group, is_silent=one_made.is_silent)
+        while self._young and (reached(self._young[0][0]) or len(self._young) > MOST_OPEN):
+            one = heapq.heappop(self._young)[2]
             self._settle(one.silent)
             self._settled.append(one.own)
             self._answers.used(one.group, is_silent=False)
