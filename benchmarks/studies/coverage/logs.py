@@ -9,7 +9,7 @@ from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.rounds import action_at
 from studies.coverage.worlds import CONTEXTS, N_KINDS, Floats, World, new_agent
 
-NEVER = 2**62
+WAITING = 20  # decisions until a default takes the place of feedback
 
 
 class Come(NamedTuple):
@@ -48,6 +48,8 @@ def new_log(
     losses = (rng.random((n_decisions, n_actions)) < world.means[kinds]).astype(np.float64)
     rows, come, expected = [], [], np.zeros(n_decisions)
     waiting: dict[int, list[int]] = {}
+    form = settings.get("feedback", "at once")
+    seconds = float(WAITING) if form == "defaults" else None
     for t, kind in enumerate(kinds.tolist()):
         context = CONTEXTS[kind]
         p = world.logging[kind] if agent is None else agent.act(context, world.graph)
@@ -55,13 +57,12 @@ def new_log(
         rows.append(
             LoggedDecision(
                 t + 1, f"d{t}", float(t), context, world.graph, None, action, action, p, None, 0,
-                None,
+                None, waiting=seconds,
             )
         )  # fmt: skip
         expected[t] = p @ world.means[kind]
         shown = world.graph.draw_revealed(action, rng)
-        parts = _feedback(settings.get("feedback", "at once"), t, n_decisions, action, shown,
-                          losses[t], rng)  # fmt: skip
+        parts = _feedback(form, t, n_decisions, action, shown, losses[t], rng)
         come.append(parts)
         if agent is not None:
             for one in parts:
@@ -95,8 +96,8 @@ def _feedback(
             return []
     elif form == "defaults" and losses[action] == 1.0:
         # A loss of 1 is nothing that anybody reports: it is the default after waiting.
-        default = _part(at + 20, np.array([action]), losses)._replace(is_default=True)
-        return [Come(at + 20, default)]
+        default = _part(t + WAITING, np.array([action]), losses)._replace(is_default=True)
+        return [Come(t + WAITING, default)]
     return [Come(at, _part(at, shown, losses))]
 
 
