@@ -75,6 +75,7 @@ PARTS = (
         "warm-start", "Learning from other programs' decisions", "warm_start.py",
         quick=("--rounds", "30", "--seeds", "2"),
     ),
+    Part("export", "A table into a log, and a log into Parquet", "export.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
     Part("hops", "The way of a decision through the files", "hops.py"),
     Part("service", "The decision service", "service/rates.py"),

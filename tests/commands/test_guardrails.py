@@ -208,3 +208,36 @@ def test_the_summary_of_a_log_without_is_as_before(folder, capsys):
         policy.feedback(policy.decide({}).decision_id, {})
     assert "kept" not in json.loads(call(capsys, "log", "summary", "log.db", "--json")[1])
     assert "what must hold" not in call(capsys, "log", "summary", "log.db")[1]
+
+
+KNOWN = TOML.partition("[limits]")[0] + "[known]\nreview = 0.2\n"
+
+
+def test_what_is_known_is_shown_and_used_by_inspect_and_run(folder, capsys):
+    (folder / "problem.toml").write_text(KNOWN)
+    words = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
+    assert "known the loss of review is 0.2; needs no feedback" in words
+    assert "review reveals everything" in words
+    assert "call reveals call" in words  # what feedback shows
+    code, out, _ = call(capsys, "run", "data.csv", "--problem", "problem.toml", "--seed", "1")
+    assert code == 0
+    assert "known: the loss of review is 0.2; needs no feedback" in out
+    (folder / "problem.toml").write_text(KNOWN.replace("0.2", "0.3"))
+    code, _, err = call(capsys, "run", "data.csv", "--problem", "problem.toml", "--seed", "1")
+    assert code != 0
+    assert "`losses` must agree with what the problem knows: action 'review' has loss 0.3" in err
+
+
+def test_columns_have_no_features_that_say_what_is_known(folder, capsys):
+    (folder / "problem.toml").write_text(KNOWN.replace("0.2", '"amount"'))
+    code, _, err = call(capsys, "run", "data.csv", "--problem", "problem.toml")
+    assert code != 0
+    assert "what is known of 'review' must be a number to be run on the columns of a file" in err
+
+
+def test_what_nobody_reveals_may_be_inspected_if_it_is_known(folder, capsys):
+    text = '[problem]\nactions = ["a", "b"]\n[reveals]\nedges = [["a", "a"]]\n[known]\nb = 0.5\n'
+    (folder / "problem.toml").write_text(text)
+    code, out, _ = call(capsys, "inspect", "problem.toml", "--no-picture")
+    assert code == 0
+    assert "b reveals nothing" in flat(out)

@@ -147,6 +147,17 @@ def test_import_of_a_table_and_what_continues_it(tmp_path, capsys):
     assert text in capsys.readouterr().out
     assert main(["log", "versions", str(log)]) == 0
     assert "continues" in capsys.readouterr().out
+    with graphcb.Policy(log) as policy:
+        made = policy.decide({"age": 30})
+        policy.feedback(made.decision_id, {made.action: 1.0})
+    assert main(["log", "summary", str(log)]) == 0
+    assert "of these imported" in capsys.readouterr().out
+    assert main(["evaluate", str(log), "--policy", "logged"]) == 0
+    out = capsys.readouterr().out
+    assert "3 of the decisions were imported from shop.csv; --version 1 uses these alone" in out
+    assert "doubly robust: this log was imported without the probabilities of all" in out
+    assert main(["evaluate", str(log), "--policy", "logged", "--version", "2"]) == 0
+    assert "imported" not in capsys.readouterr().out
 
 
 def test_options_of_tables_without_a_table(tmp_path, capsys):

@@ -159,6 +159,7 @@ def test_the_comments_become_guardrails_once_their_marks_are_taken_away(ask, act
     assert full.limits.caps == {last: 0.5}
     assert full.budgets[0].costs == {last: 1.0}
     assert (full.baseline.action, full.baseline.mode) == (first, "conservative")
+    assert full.known == {last: 0.0}
 
 
 def test_comments_say_what_else_a_problem_may_have(ask):

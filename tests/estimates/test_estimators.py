@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphcb.estimates.comparing import Apart, apart, difference
 from graphcb.estimates.estimate import Asked
-from graphcb.estimates.estimators import estimates, quantile
+from graphcb.estimates.estimators import ADDED, estimates, quantile
 from graphcb.estimates.intervals import LowerEnds
 from graphcb.estimates.moments import Moments
 
@@ -103,7 +103,7 @@ def test_a_rarely_seen_action_does_not_look_perfect():
 
 
 def test_equal_and_rare_values_are_not_taken_for_all():
-    """Two values at each end of the range stand for those that were not seen."""
+    """Three values at each end of the range stand for those that were not seen."""
     one = found([np.ones(100)], [np.full(100, 0.25)])[1][0].estimate
     assert one.value == 0.25
     assert one.normal.lower < 0.24
@@ -113,14 +113,15 @@ def test_equal_and_rare_values_are_not_taken_for_all():
     assert found([np.ones(1000)], [seldom])[1][0].estimate.normal.upper > 0.007
 
 
-def test_the_normal_interval_of_a_share_is_that_of_agresti_and_coull():
+def test_the_normal_interval_of_a_share_is_that_of_agresti_and_coull_with_three_values():
     v = np.repeat([0.0, 1.0], [90, 10])
     normal = found([np.ones(100)], [v])[1][0].estimates["self-normalised"].normal
     z = 1.959963984540054
-    n = 100 + z * z
-    middle = (10 + 0.5 * z * z) / n
+    n = 100 + 2.0 * ADDED * z * z
+    middle = (10 + ADDED * z * z) / n
     wide = z * math.sqrt(middle * (1.0 - middle) / n)
     assert normal == pytest.approx((middle - wide, middle + wide), abs=1e-3)
+    assert round(ADDED * z * z, 2) == 3.0
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,13 @@ def test_without_a_range_equal_and_skewed_values_have_no_interval(values, text):
     one = found([np.ones(100)], [values], Asked())[1][0]
     assert one.estimate.interval is None
     assert text in one.warnings[-1]
+
+
+def test_one_decision_has_no_interval_but_the_range():
+    one = found([np.ones(1)], [np.array([0.5])])[1][0].estimate
+    assert one.standard_error == math.inf
+    assert one.normal is None
+    assert one.interval == (0.0, 1.0)
 
 
 def test_without_a_range_the_interval_is_students():

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.estimates.intervals import confidence_sequence, normal_interval, standard_error
+from graphcb.estimates.estimate import Asked
+from graphcb.estimates.estimators import estimates
+from graphcb.estimates.intervals import confidence_sequence
+from graphcb.estimates.moments import Moments
 from graphcb.estimates.terms import doubly_robust_terms, graph_terms, plain_terms
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
@@ -155,14 +158,10 @@ def test_the_sequence_with_terms_that_may_be_negative():
     assert lower[:, -1].mean() > 0.05
 
 
-def test_one_decision_has_no_error_to_speak_of():
-    assert standard_error(np.array([0.5])) == np.inf
-
-
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
 def test_confidence_is_a_probability(confidence):
     text = "`confidence` must lie between 0 and 1, such as 0.95"
     with pytest.raises(ValueError, match=text):
-        normal_interval(np.ones(3), confidence)
+        estimates(Moments(1), Asked((0.0, 1.0), confidence))
     with pytest.raises(ValueError, match=text):
         confidence_sequence(np.ones(3), np.ones(3), confidence=confidence)

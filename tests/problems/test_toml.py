@@ -155,7 +155,7 @@ START = '[problem]\nactions = ["a", "b"]\n'
         ('[problem]\nactions = ["a", "a"]\n', "`actions` must be distinct, got 'a' twice"),
         (
             START + "[reveals]\nedges = [['a', 'b']]\n",
-            "but nothing reveals 'a'; set own = true, add an action to all, or add an edge that en",
+            "but nothing reveals 'a'; set own = true, add an action to all, add an edge that en",
         ),
         (START + "range = [1, 0]\n", r"`range` must be \(low, high\) with low < high"),
         (START + "[features]\nage = 3\n", "`features.age` must be one of number, number"),

@@ -142,3 +142,28 @@ def test_where_chances_are_learned_nothing_is_judged(tmp_path, reveals):
     assert (tally.n_expected, tally.n_answered, tally.n_open) == (50, 40, 10)
     assert tally.judge.n == 0
     assert tally.result().policy is None
+
+
+def test_what_is_known_needs_no_feedback_and_is_its_own_mean(tmp_path):
+    problem = Problem(
+        ["approve", "review"],
+        reveals={"all": ["review"]},
+        feedback="rewards",
+        range=(-50.0, 1.0),
+        known={"review": -2.0},
+        limits={"floors": {"review": 0.2}},
+    )
+    with Policy(tmp_path / "log.db", problem=problem, seed=0) as policy:
+        for n in range(200):
+            made = policy.decide({"x": float(n % 3)})
+            if made.action == "review":
+                policy.feedback(made.decision_id, {"approve": -50.0 if n % 9 == 0 else 1.0})
+    tally = watched(tmp_path / "log.db", problem)
+    with DecisionLog(tmp_path / "log.db") as log:
+        own, review = evaluate(log, logged), evaluate(log, constant("review"))
+    assert tally.n_expected == tally.n_answered < 200
+    assert tally.judge.n == own.n_used
+    width = tally.judge.constant("review")
+    assert -50.0 + 51.0 * width.mean == pytest.approx(-2.0, abs=1e-12)
+    assert review.graph.value == pytest.approx(-2.0, abs=1e-12)
+    assert -50.0 + 51.0 * tally.judge.policy().mean == pytest.approx(own.graph.value, abs=1e-9)

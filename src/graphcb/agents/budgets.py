@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphcb.agents.names import speaks_of
 from graphcb.checks import as_numbers, listed
+from graphcb.contexts.values import as_given
 
 Floats = NDArray[np.float64]
 
@@ -132,12 +133,10 @@ class Budget:
         for name in names:
             cost = self.costs.get(name, 0.0)
             if isinstance(cost, str):
-                if not isinstance(context, Mapping) or context.get(cost) is None:
-                    raise ValueError(
-                        f"`context` must have the feature {cost!r}, which says what {name!r} "
-                        f"costs in budget {self.name!r}; got none"
-                    )
-                cost = as_cost(context[cost], f"the feature {cost!r}, a cost of {name!r},")
+                why = f"says what {name!r} costs in budget {self.name!r}"
+                cost = as_cost(
+                    as_given(context, cost, why), f"the feature {cost!r}, a cost of {name!r},"
+                )
             costs.append(cost)
         return np.array(costs, dtype=np.float64)
 

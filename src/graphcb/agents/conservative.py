@@ -84,7 +84,7 @@ class Conservative(BesideBaseline):
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None, **rules: Any) -> Floats:
         """The agent's probabilities if what is proven covers them, else the baseline's.
 
-        `rules` are `names` and `costs`, for agents with limits and budgets.
+        `rules` are `names`, `costs` and `known`, as other agents take them.
         """
         n_actions, names = as_graph(graph).n_actions, rules.get("names")
         baseline = baseline_probabilities(self.baseline, context, graph, actions, names)
@@ -101,9 +101,12 @@ class Conservative(BesideBaseline):
         return proposed if deviation.risk <= self.proven else baseline
 
     def on_draw(self, played: Played) -> None:
-        """Count the round as lost as far as it may be, until feedback comes."""
+        """Count the round as lost as far as it may be, until feedback comes.
+
+        Where nothing but known losses can come, the round has them already.
+        """
         deviation = self._of(played)
-        least, estimated = self._after(deviation.proof(played.action, None))
+        least, estimated = self._after(deviation.proof(played.action, played.known))
         inner = hook(self.agent, "on_draw")
         if inner is not None:
             inner(played)

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.prediction import OpenRound, Predicts
+from graphcb.agents.prediction import OpenRound, Predicts, play_best
 from graphcb.describing import describe
 from graphcb.exploration import Limits
-from graphcb.exploration.closed_forms import follow_the_best
 from graphcb.exploration.limited_choice import best_within, spread_within
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.loaded import check_counts, check_numbers
@@ -43,9 +42,7 @@ class Greedy(Predicts):
         super().__init__(oracle, limits, budgets, explore)
 
     def _choose(self, opened: OpenRound) -> Floats:
-        if opened.box is None:
-            return follow_the_best(opened.losses, 1.0)
-        return best_within(opened.losses, opened.box)
+        return play_best(opened.losses, opened.box)
 
 
 class EpsilonGreedy(Predicts):
@@ -105,7 +102,9 @@ class Uniform:
     def __init__(self) -> None:
         self.n_rounds = 0
 
-    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
+    def act(
+        self, context: Any, graph: FeedbackGraph, actions: Any = None, *, known: Any = None
+    ) -> Floats:
         n_actions = as_graph(graph).n_actions
         self.n_rounds += 1
         return np.full(n_actions, 1.0 / n_actions)

@@ -19,6 +19,8 @@ from graphcb.checks import as_losses, as_numbers
 from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows, Limits
+from graphcb.exploration.closed_forms import follow_the_best
+from graphcb.exploration.limited_choice import best_within
 from graphcb.exploration.seldom_seen import as_share, cost_of_exploring, see_more
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
@@ -29,6 +31,8 @@ from graphcb.rounds import Played
 
 Floats = NDArray[np.float64]
 
+MIDDLE = 0.5  # of losses between 0 and 1
+LEAST_TRUST = 0.01  # known losses keep their order
 MOST_ACTIONS = 2**24  # that an oracle of the agent's own making has room for
 
 
@@ -140,20 +144,29 @@ class Predicts(Obeys, ABC):
         *,
         names: Any = None,
         costs: Any = None,
+        known: Any = None,
     ) -> Floats:
         """Probabilities (n_actions,) for this round.
 
         `names` is what limits and budgets call the actions of this round. `costs` are what they
-        cost where that comes with each round: {budget: [one number per action]}.
+        cost where that comes with each round: {budget: [one number per action]}. `known` are the
+        losses between 0 and 1 that need no feedback, one number per action and NaN for all
+        others; the graph says that every action reveals them, and `learn` hears of them too.
         """
         n_actions = as_graph(graph).n_actions
         oracle, columns = self._current_oracle(), actions
         if self.makes_oracle:
             oracle, columns = with_room(oracle, n_actions, actions)
-        predicted, *sureness = self._predict(oracle, context, graph, columns)
+        forecast = self._predict(oracle, context, graph, columns)
+        is_open = True
+        if known is not None:
+            exact = _as_known(known, n_actions)
+            forecast, is_open = _with_known(forecast, exact), bool(np.isnan(exact).any())
+        predicted, *sureness = forecast
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
         opened = OpenRound(graph, losses, box, sureness)
-        probabilities = self._seeing_more(self._choose(opened), opened)
+        chosen = self._choose(opened) if is_open else play_best(losses, box)
+        probabilities = self._seeing_more(chosen, opened)
         self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
         self.n_rounds += 1
         return probabilities
@@ -210,6 +223,45 @@ class Predicts(Obeys, ABC):
 
     def _current_oracle(self) -> Oracle | None:
         return self.oracle
+
+
+def play_best(losses: Floats, box: BoxAndRows | None) -> Floats:
+    """The probabilities with the smallest expected loss within the bounds."""
+    return follow_the_best(losses, 1.0) if box is None else best_within(losses, box)
+
+
+def _as_known(known: Any, n_actions: int) -> Floats:
+    losses = as_numbers("known", known)
+    if losses.shape != (n_actions,) or np.isinf(losses).any():
+        raise ValueError(
+            f"`known` must have one finite number for each of the {n_actions} actions, NaN where "
+            f"it is not known, got {known}"
+        )
+    return losses
+
+
+def _with_known(forecast: Sequence[Any], known: Floats) -> list[Any]:
+    """A forecast with what is known: no deviation, and nothing to be gained by seeing it."""
+    is_known = ~np.isnan(known)
+    exact: tuple[Any, ...] = (_beside(forecast[0], known), 0.0, 0.0)
+    pairs = zip(forecast, exact, strict=False)
+    return [*(np.where(is_known, one, part) for part, one in pairs), *forecast[len(exact) :]]
+
+
+def _beside(predicted: Floats, known: Floats) -> Floats:
+    """Known losses as they are put beside an oracle's predictions; decision note 0037.
+
+    Where a context is new, an oracle leans to the middle, and what is known would always look
+    better, or always worse, than what has to be found out. How far it leans is seen in its own
+    predictions of the known losses, which it learns too: they all move as far to the middle.
+    """
+    off = known - MIDDLE
+    is_known = ~np.isnan(off)
+    is_off = is_known & (off != 0.0)
+    if is_known.all() or not is_off.any():
+        return known
+    trust = ((predicted - MIDDLE)[is_off] / off[is_off]).clip(LEAST_TRUST, 1.0).mean()
+    return np.asarray(MIDDLE + trust * off)
 
 
 def predicted_losses(oracle: Oracle, context: Any, graph: FeedbackGraph, actions: Any) -> Floats:

@@ -43,7 +43,7 @@ class Shadow(BesideBaseline):
     ) -> NDArray[np.float64]:
         """The baseline's probabilities; the agent inside has its round too.
 
-        `rules` are `names` and `costs`, for agents with limits and budgets.
+        `rules` are `names`, `costs` and `known`, as other agents take them.
         """
         names = rules.get("names")
         baseline = baseline_probabilities(self.baseline, context, graph, actions, names)

@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphcb.commands.command import Commands
 from graphcb.commands.outputs import log_files
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphcb.decisions import DecisionLog, Versions
     from graphcb.evaluation import Evaluation, Interval, Target
     from graphcb.oracles import Oracle
-    from graphcb.problems import Problem
+    from graphcb.problems import Problem, Recorded
 
 USUAL = ("with the graph", "doubly robust", "plain")  # shown if nothing is said
 
@@ -79,7 +79,7 @@ def add_to(commands: Commands) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     check_options(options, log_files(options.log))
-    found, problem, is_imported = _judge(options)
+    found, problem, imported = _judge(options)
     unit = "loss" if problem is None else problem.unit
     lines = [
         Line(policy, name, estimate, name == one.best)
@@ -97,16 +97,23 @@ def _evaluate(options: argparse.Namespace) -> None:
         if len(found) > 1 and not options.all:
             show_table(_title("policies", unit), lines, options)
         for policy, one in found.items():
-            _print_about(policy if len(found) > 1 else "", one, options, unit, is_imported)
+            _print_about(policy if len(found) > 1 else "", one, options, unit, imported)
             if one.difference is not None or policy == "shadow":
                 other = "what was played" if policy == "shadow" else next(iter(found))
                 _print_gain(policy, other, one, options, unit)
     write_outputs(lines, options, unit=unit, title=Path(options.log).name)
 
 
+class _Imported(NamedTuple):
+    """Decisions of the log that another program made."""
+
+    n_decisions: int
+    recorded: "Recorded"
+
+
 def _judge(
     options: argparse.Namespace,
-) -> "tuple[dict[str, Evaluation], Problem | None, bool]":
+) -> "tuple[dict[str, Evaluation], Problem | None, _Imported | None]":
     """What the log says about each policy; all but the first are compared with it."""
     from graphcb.decisions import DecisionLog, Versions
     from graphcb.evaluation import evaluate, logged, shadow, weighing_graphs
@@ -114,9 +121,12 @@ def _judge(
     targets = {text: _target(text) for text in options.policy}
     found = {}
     with DecisionLog(options.log) as log:
-        versions, is_imported = log.versions, log.is_imported
+        versions, imported = log.versions, None
         if options.version is not None:
             versions = Versions([versions.numbered(options.version)])
+        for version in versions:
+            if version.recorded is not None:
+                imported = _Imported(log.n_imported, version.recorded)
         known, problem = versions.range, versions.last.problem
         if problem is not None and options.loss_range is not None:
             low, high = known or problem.range
@@ -138,7 +148,7 @@ def _judge(
                 loss_range=options.loss_range or known,
                 confidence=options.confidence,
             )
-    return found, problem, is_imported
+    return found, problem, imported
 
 
 def _target(text: str) -> "Target | None":
@@ -159,6 +169,9 @@ def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | Non
     """
     from graphcb.saving import from_bytes
 
+    recorded = [version.recorded for version in versions if version.recorded is not None]
+    if any(not one.all_probabilities for one in recorded):
+        return None
     if len(log.versions) > 1 or log.start.position:
         return _oracle_for_all(versions)
     try:
@@ -193,7 +206,11 @@ def _title(policy: str, unit: str) -> str:
 
 
 def _print_about(
-    policy: str, found: "Evaluation", options: argparse.Namespace, unit: str, is_imported: bool
+    policy: str,
+    found: "Evaluation",
+    options: argparse.Namespace,
+    unit: str,
+    imported: "_Imported | None",
 ) -> None:
     """What the estimates rest on, and what the log cannot tell."""
     start = f"{policy}: " if policy else ""
@@ -208,9 +225,14 @@ def _print_about(
         print(start + text)
     if found.doubly_robust is None and found.unseen_share == 0.0:
         lacks = "the agent of this log has no oracle that graphcb can read"
-        if is_imported:
+        if imported is not None and not imported.recorded.all_probabilities:
             lacks = "this log was imported without the probabilities of all actions"
         print(f"{start}doubly robust: {lacks}")
+    if imported is not None and imported.n_decisions < found.n_decisions:
+        print(
+            f"{start}{imported.n_decisions:,} of the decisions were imported from "
+            f"{imported.recorded.source}; --version 1 uses these alone"
+        )
 
 
 def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "Iterator[str]":

@@ -16,12 +16,15 @@ MOST_TO_SOLVE = 500  # actions
 def cost_of_rules(problem: Problem) -> Facts:
     """What limits and `explore` cost on the problem's graph, and what cannot be learned."""
     rules, facts = Rules.of(problem.limits), list[tuple[str, str]]()
+    if (rules is None or len(problem.actions) > MOST_TO_SOLVE) and not problem.explore:
+        return facts
+    graph = problem.with_known(problem.graph, problem.actions)
     if rules is not None and len(problem.actions) <= MOST_TO_SOLVE:
-        cost = rules.cost(problem.graph, names=problem.actions)
+        cost = rules.cost(graph, names=problem.actions)
         facts.append(("cost of the limits", cost.removeprefix("limits: ")))
     if problem.explore:
         is_limited = rules is not None or bool(problem.budgets)
-        cost = cost_of_exploring(problem.graph, problem.explore, is_limited=is_limited)
+        cost = cost_of_exploring(graph, problem.explore, is_limited=is_limited)
         facts.append(("cost of exploring", cost.removeprefix("explore: ")))
     return facts
 

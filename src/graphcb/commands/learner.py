@@ -213,6 +213,13 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, C
                 "the columns of a file, got features; JSON lines whose rows bring their own "
                 "actions may have them, and so may a graphcb.Policy"
             )
+    for action, value in (problem.known or {}).items():
+        if isinstance(value, str):
+            raise ValueError(
+                f"{options.problem}: what is known of {action!r} must be a number to be run on the "
+                "columns of a file, got a feature; JSON lines whose rows bring their own actions "
+                "may have them, and so may a graphcb.Policy"
+            )
     if problem.reveals.each_round and options.edges is None:
         raise ValueError("`--edges` must name a column: in this problem each row has its own graph")
     if options.edges is not None and not problem.reveals.each_round:

@@ -61,6 +61,7 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     windows = found.windows
     rows = [
         ("decisions", f"{found.n_decisions:,}"),
+        *([("of these imported", f"{found.n_imported:,}")] if found.n_imported else []),
         ("made", f"{_time(windows[0].begins_at)} to {_time(windows[-1].ends_at)}"),
         ("with feedback", f"{found.n_with_feedback:,} ({found.feedback_share:.1%})"),
     ]

@@ -90,7 +90,7 @@ def _new(options: argparse.Namespace) -> None:
         explore=EXPLORE,
     )
     with atomic_write(options.file, text=True) as file:
-        comments = guardrails_to_fill_in(problem.actions)
+        comments = guardrails_to_fill_in(problem.actions, problem.range[0])
         if not problem.informed:  # where there can be no baseline
             comments = comments.partition("#\n# [baseline]")[0]
         elif problem.has_fixed_actions and not problem.reveals.each_round:

@@ -14,10 +14,13 @@ Facts = list[tuple[str, str]]
 
 
 def graph_of(problem: Problem) -> FeedbackGraph | None:
-    """The graph of a problem, None if there is none before a round comes, or it is unknown."""
-    is_each_round = not problem.has_fixed_actions or problem.reveals.each_round
-    is_known = not is_each_round and not problem.reveals.unknown
-    return problem.graph if is_known else None
+    """The graph that a problem is explored on, with what needs no feedback.
+
+    None if there is none before a round comes, or it is unknown.
+    """
+    if not isinstance(problem.actions, tuple) or problem.reveals.each_round:
+        return None
+    return None if problem.reveals.unknown else problem.with_known(problem.graph, problem.actions)
 
 
 def problem_facts(problem: Problem) -> Facts:
@@ -51,7 +54,7 @@ def _in_words(kind: str) -> str:
 
 
 def _reveals(problem: Problem) -> Facts:
-    graph, unknown = graph_of(problem), problem.reveals.unknown
+    unknown = problem.reveals.unknown
     if unknown:
         if isinstance(unknown, str):
             return [
@@ -59,11 +62,11 @@ def _reveals(problem: Problem) -> Facts:
                 ("the price", "is learned; its levels are the actions, in their order"),
             ]
         return [("an action reveals", "nobody knows beforehand: it is learned")]
-    if graph is None or not isinstance(problem.actions, tuple):
+    if problem.reveals.each_round or not isinstance(problem.actions, tuple):
         family = problem.reveals.family
         rule = "what the graph of the round says" if family is None else f"as in {family}"
         return [("an action reveals", rule)]
-    facts: Facts = []
+    graph, facts = problem.graph, Facts()
     if not problem.informed:
         facts.append(("feedback", "may not come: how often it does is learned"))
     for action, name in enumerate(problem.actions[:SHOWN]):

@@ -170,7 +170,7 @@ def _facts(model: Model) -> Iterator[str]:
         yield f"graph: {'one per row' if graph is None else repr(graph)}"
     learns = innermost(model.learner.agent)
     if graph is not None and isinstance(learns, InformationDirected | SquareCBG):
-        how = learns.explain(graph)
+        how = learns.explain(graph if actions is None else problem.with_known(graph, actions))
         # What rules add to it is in columns; the facts say it in names.
         has_rules = problem.limits is not None or problem.budgets or problem.explore
         yield how.partition("; ")[0] if has_rules else how

@@ -54,6 +54,18 @@ def flat(context: Any) -> Mapping[str, Any]:
     return row
 
 
+def features_of(context: Any) -> Mapping[str, Any]:
+    """The features of any context by name; a row for an oracle has none."""
+    return {} if passes(context) else flat(context)
+
+
+def as_given(features: Any, name: str, why: str) -> Any:
+    """The value of a feature that has to be there; `why` is what it says."""
+    if not isinstance(features, Mapping) or features.get(name) is None:
+        raise ValueError(f"`context` must have the feature {name!r}, which {why}; got none")
+    return features[name]
+
+
 def _as_mapping(context: Any) -> Mapping[Any, Any]:
     if context is None:
         return {}

@@ -1,8 +1,10 @@
 """Decisions that have waited long enough for feedback: which they are, and what they get."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from graphcb.decisions import records
+from graphcb.decisions.encoding import read_identifiers
 from graphcb.decisions.tables import DecisionRow
 from graphcb.decisions.writer import Pending
 
@@ -20,8 +22,9 @@ class Due(NamedTuple):
 def find_due(pending: Pending, now: float) -> Due:
     """The next decisions without any feedback whose waiting time is over, in their order.
 
-    Only those whose action surely reveals its own outcome get one. The search goes on where it
-    stopped, and stops at the first decision that is still to wait.
+    Only those whose action surely reveals its own outcome get one, unless that is known without
+    feedback. The search goes on where it stopped, and stops at the first decision that is still to
+    wait.
     """
     storage, versions = pending.storage, pending.versions
     sql = (
@@ -33,16 +36,27 @@ def find_due(pending: Pending, now: float) -> Due:
     for position, made_at, snapshot in found:
         problem = versions.at(position if snapshot is None else snapshot).problem
         defaults = None if problem is None else problem.defaults
-        if defaults and defaults.waiting is not None and defaults.value is not None:
+        if problem and defaults and defaults.waiting is not None and defaults.value is not None:
             if made_at + defaults.waiting > now:
                 break
             if pending.counts.of(position) == 0 and position not in answered:
-                due[position] = defaults.value
+                due[position] = defaults.value, problem.known or {}
         waited = position
     is_done = len(found) < AT_A_TIME or waited < found[-1][0]
-    rows = [
-        (row, due[row.position])
-        for row in records.read_decisions(storage, list(due))
-        if pending.graphs.read(row.graph).row(row.action)[row.action] == 1.0
-    ]
+    rows = []
+    for row in records.read_decisions(storage, list(due)):
+        value, known = due[row.position]
+        if _shows_itself(pending, row, known):
+            rows.append((row, value))
     return Due(rows, waited, is_done)
+
+
+def _shows_itself(pending: Pending, row: DecisionRow, known: Collection[str]) -> bool:
+    """Whether playing the action surely revealed its own outcome, which was not known before."""
+    graph = pending.graphs.read(row.graph)
+    if graph.row(row.action)[row.action] != 1.0:
+        return False
+    return (
+        not known
+        or str(read_identifiers(row.actions, graph.n_actions).values[row.action]) not in known
+    )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
-from graphcb.decisions.encoding import read_identifiers
+from graphcb.decisions.encoding import decode, read_identifiers
 from graphcb.decisions.inbox import find_decisions, find_parts
 from graphcb.decisions.parts import check_whole, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
@@ -95,7 +95,11 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
     problem = pending.versions.of(row).problem
-    indices, values = read_losses(losses, identifiers, graph, row.action, problem)
+
+    def context() -> Any:
+        return decode(read_whole(pending, row).context)
+
+    indices, values = read_losses(losses, identifiers, graph, row.action, problem, context)
     if not parts:
         receipt = Acknowledgement(name, True, "counted")
         return NewFeedback(row, parts, indices, values, receipt)

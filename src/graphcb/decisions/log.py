@@ -1,7 +1,7 @@
 """Reading a log: any number of readers, while the writer continues."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphcb.decisions.storage import new_storage, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of
 from graphcb.decisions.versions import Version, Versions
+from graphcb.files import FileError
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds.identifiers import Identifier, identifier_at, pick
@@ -48,7 +49,8 @@ class LoggedDecision(NamedTuple):
     be, and says nothing of how likely it was. `version` is the number of the version that made
     it, which `DecisionLog.versions` knows. `snapshot` is the event after which the agent was as it
     was for this decision, if a decider made it. `waiting` is after how many seconds without
-    feedback it gets a default, if its problem says so.
+    feedback it gets a default, if its problem says so. `known` are losses or rewards that its
+    problem knows without feedback, by index, None if there are none; `feedback` is without them.
     """
 
     position: int
@@ -67,6 +69,7 @@ class LoggedDecision(NamedTuple):
     version: int = 1
     snapshot: int | None = None
     waiting: float | None = None
+    known: Mapping[int, float] | None = None
 
 
 class DecisionLog:
@@ -190,6 +193,7 @@ class DecisionLog:
             version.number,
             row.snapshot,
             _waiting(version.problem),
+            _known(version.problem, context, actions, f"{location}: event {row.position}"),
         )
 
     def close(self) -> None:
@@ -207,18 +211,34 @@ def _waiting(problem: Problem | None) -> float | None:
     return None if problem is None or problem.defaults is None else problem.defaults.waiting
 
 
+def _known(
+    problem: Problem | None, context: Any, actions: Any, where: str
+) -> Mapping[int, float] | None:
+    """What the problem of a decision knows without feedback, by index."""
+    if problem is None or problem.known is None:
+        return None
+    try:
+        values = problem.known_in(context, problem.names_of(actions))
+    except (ValueError, TypeError) as reason:
+        raise FileError(f"{where}: {reason}") from None
+    if values is None:
+        return None
+    return {place: value for place, value in enumerate(values.tolist()) if value == value}
+
+
 def _logged_feedback(
     rows: list[FeedbackRow], actions: Any, graph: FeedbackGraph, location: str
 ) -> LoggedFeedback:
     parts = []
     for row in rows:
         indices, losses = read_part(row, graph, location)
+        revealed, is_default = pick(actions, indices), row.source is not None
         part = LoggedFeedback(
-            row.position, row.received_at, pick(actions, indices), indices, losses
+            row.position, row.received_at, revealed, indices, losses, (), is_default
         )
-        parts.append(part._replace(is_default=row.source is not None))
+        parts.append(part)
     if len(parts) == 1:
-        return parts[0]._replace(parts=(parts[0],))
+        return LoggedFeedback(*parts[0][:5], (parts[0],), parts[0].is_default)
     known = merge(rows, graph, location)
     ordered = sorted(known)
     indices = np.array(ordered, dtype=WHOLE)

@@ -1,7 +1,7 @@
 """The losses that come back for a decision, checked against what its graph can reveal."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,19 +20,27 @@ def read_losses(
     graph: FeedbackGraph,
     played: int,
     problem: Problem | None = None,
+    context: Callable[[], Any] = lambda: None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices of the revealed actions in increasing order, and their losses or rewards."""
+    """Indices of the revealed actions in increasing order, and their losses or rewards.
+
+    Those that the problem knows without feedback have to agree with that, and are left out.
+    `context` reads the context of the decision, which may say what is known.
+    """
     several, one = words_of(problem)
     if not isinstance(losses, Mapping):
         raise TypeError(
             f"`{several}` must be a mapping {{action: {one}, ...}}, got {type(losses).__name__}"
         )
     row, names = graph.row(played), identifiers.values
+    given = None
+    if problem is not None and problem.known is not None:
+        given = problem.known_in(context(), [str(name) for name in names])
     known: dict[int, float] = {}
     for key, loss in losses.items():
         index = identifiers.index(key, name=f"action in {several}")
         value = _as_loss(loss, names[index], several)
-        if not row[index] > 0.0:
+        if not row[index] > 0.0 and (given is None or np.isnan(given[index])):
             possible = listed(repr(names[i]) for i in np.flatnonzero(row))
             raise ValueError(
                 f"`{several}` must be of actions that playing {names[played]!r} can reveal "
@@ -43,9 +51,12 @@ def read_losses(
         known[index] = value
     if problem is not None:
         problem.check_values(list(known.values()), [names[index] for index in known])
-    ordered = sorted(known)
-    values = [known[index] for index in ordered]
-    return np.array(ordered, dtype=WHOLE), np.array(values, dtype=FLOAT)
+    indices = np.array(sorted(known), dtype=WHOLE)
+    values = np.array([known[index] for index in indices.tolist()], dtype=FLOAT)
+    if problem is None or given is None:
+        return indices, values
+    is_new = problem.check_agrees(values, given[indices], [str(names[i]) for i in indices])
+    return indices[is_new], values[is_new]
 
 
 def words_of(problem: Problem | None) -> tuple[str, str]:

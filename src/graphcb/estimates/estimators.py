@@ -28,6 +28,7 @@ from graphcb.estimates.terms import Floats
 # Effective sizes that a normal interval needs; chosen by `make study-coverage` (note 0015).
 LEAST_SIZE = 10.0
 LEAST_FOR_MEANS = 30.0  # of estimates that are not self-normalised
+ADDED = 0.78  # values at each end of the range: 3 at 95 %
 MOST_OFF = 3.0  # standard errors of the mean weight
 # Where the range is not known:
 LEAST_WITHOUT_RANGE = 30.0
@@ -182,19 +183,19 @@ def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, flo
 def normal_around(
     mean: float, error: float, size: float, asked: Asked, bias: float = 0.0
 ) -> Interval | None:
-    """A normal interval with two more values at each end of the range, cut at these ends.
+    """A normal interval with three more values at each end of the range, cut at these ends.
 
-    The values have average weight, so there are 4 beside `size`, or rather the square of the
-    normal quantile (Agresti and Coull 1998, for a proportion). Values that are all equal, or of
-    which the rare ones were not seen, then do not make it too narrow. Without a range, it is
-    mean +- a quantile of Student's t times its standard error.
+    They have average weight; their number is `ADDED` times the square of the normal quantile, as
+    in the interval of Agresti and Coull (1998) for a proportion, which has two. Values that are
+    all equal, or of which the rare ones were not seen, then do not make it too narrow. Without a
+    range, it is mean +- a quantile of Student's t times its standard error.
     """
     z = NormalDist().inv_cdf(0.5 + 0.5 * asked.confidence)
     if asked.value_range is None:
         wide = quantile(asked.confidence, size) * error + bias
         return Interval(mean - wide, mean + wide)
     low, high = asked.value_range
-    width, added = high - low, 0.5 * z * z
+    width, added = high - low, ADDED * z * z
     whole = size + 2.0 * added
     middle = ((mean - low) / width * size + added) / whole
     squares = (error / width * size) ** 2 + added * (middle**2 + (1.0 - middle) ** 2)

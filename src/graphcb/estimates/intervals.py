@@ -1,7 +1,6 @@
-"""Confidence intervals: for a number of decisions fixed in advance, or valid at any time."""
+"""Confidence intervals that are valid at any time, from terms in their order."""
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -17,23 +16,6 @@ class Interval(NamedTuple):
 
     lower: float
     upper: float
-
-
-def normal_interval(terms: Floats, confidence: float = 0.95) -> Interval:
-    """Mean +- a multiple of its standard error: for many decisions, looked at once.
-
-    >>> normal_interval(np.array([0.0, 1.0] * 50))
-    Interval(lower=0.4015..., upper=0.5984...)
-    """
-    check_confidence(confidence)
-    wide = NormalDist().inv_cdf(0.5 + 0.5 * confidence) * standard_error(terms)
-    mean = float(terms.mean())
-    return Interval(mean - wide, mean + wide)
-
-
-def standard_error(terms: Floats) -> float:
-    """The standard error of the mean; infinite for a single decision."""
-    return float(terms.std(ddof=1) / math.sqrt(terms.size)) if terms.size > 1 else math.inf
 
 
 def confidence_sequence(

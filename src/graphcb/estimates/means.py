@@ -6,7 +6,7 @@ With x_i the importance-weighted loss of decision i and w_i its weight, the mean
 
 the self-normalised estimate. It does not depend on the range that losses are scaled by, lies
 between the losses that were seen, and is their average where every decision shows the loss of
-what it played. Its error is the mean of (x_i - m w_i) / (mean of w), to first order.
+what it played. `estimators` has its error, and the other estimates.
 """
 
 import numpy as np
@@ -21,13 +21,6 @@ def normalised_mean(below: Floats, above: Floats) -> Floats:
     mean = np.full(weights.shape, np.nan)
     np.divide(below, weights, out=mean, where=weights > 0.0)
     return mean
-
-
-def deviations(below: Floats, above: Floats) -> Floats:
-    """What each decision adds to the error of `normalised_mean`, (n,); their mean is 0."""
-    weights = below + above
-    mean = below.sum() / weights.sum()
-    return np.asarray((below - mean * weights) / weights.mean())
 
 
 def differences(terms: Terms) -> Terms:

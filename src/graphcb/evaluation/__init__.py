@@ -1,7 +1,7 @@
 """Off-policy evaluation: the loss of a policy, estimated from another policy's log."""
 
 from graphcb.estimates.estimate import Estimate, Spread
-from graphcb.estimates.intervals import Interval, confidence_sequence, normal_interval
+from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.evaluation.candidates import candidate
 from graphcb.evaluation.judging import Evaluation, evaluate
 from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
@@ -27,7 +27,6 @@ __all__ = [
     "evaluate",
     "greedy",
     "logged",
-    "normal_interval",
     "shadow",
     "summarize",
     "uniform",

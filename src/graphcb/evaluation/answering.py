@@ -45,7 +45,7 @@ class Answering:
         self.learns |= learned is not None
         sums = self.sums.setdefault(str(row.action), np.zeros(4))
         expected = 0.0 if learned is None else float(learned.row(row.action_index).sum())
-        promised = float(row.graph.row(row.action_index).sum())
+        promised = float(np.delete(row.graph.row(row.action_index), list(row.known or ())).sum())
         sums += 1.0, promised, row.feedback.action_indices.size, expected
 
     def result(self) -> tuple[Answered, ...]:

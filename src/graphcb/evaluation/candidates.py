@@ -64,10 +64,13 @@ def _learn(learner: Any, row: LoggedDecision, names: list[str]) -> None:
     if seen is None:
         return
     low, high = learner.problem.range
+    believed = learner.problem.known or {}  # its own, not the log's
     known = [
         (names[index], value)
         for index, value in zip(seen.action_indices.tolist(), seen.losses.tolist(), strict=True)
-        if _has(learner.problem, names[index]) and low <= value <= high
+        if _has(learner.problem, names[index])
+        and low <= value <= high
+        and names[index] not in believed
     ]
     actions = _chosen(row.actions, [name for name, _ in known], learner.problem)
     learner.learn(row.context, actions, [value for _, value in known])

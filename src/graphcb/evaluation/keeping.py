@@ -6,7 +6,7 @@ from typing import Any
 
 from graphcb.agents import Budget
 from graphcb.agents.pacing import Account
-from graphcb.contexts.values import flat, passes
+from graphcb.contexts.values import features_of
 from graphcb.decisions import DecisionLog, LoggedDecision, Versions, replay
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation.judging import evaluate
@@ -186,8 +186,7 @@ class _Spending:
         self.most_over = self.band = 0.0
 
     def add(self, row: LoggedDecision, names: tuple[str, ...]) -> None:
-        context = {} if passes(row.context) else flat(row.context)
-        costs = self.budget.of_context(names, context)
+        costs = self.budget.of_context(names, features_of(row.context))
         account = self.account.at(row.made_at).opened(self.budget, float(costs.max()), 0.0)
         self.band = max(self.band, account.band)
         self.account = account.paid(0.0, float(costs[row.action_index]), held=False)

@@ -8,6 +8,7 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.defaulting import Clock
+from graphcb.evaluation.knowing import awaits_feedback
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import pick
 
@@ -141,7 +142,7 @@ class Settling:
         return row.waiting is None or self._clock.has_reached(row.made_at + row.waiting)
 
     def _add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
-        is_silent = not given.graph.row(given.action_index).any()
+        is_silent = not awaits_feedback(given)
         group = self.answers.group_of(str(given.action))
         self.answers.made(group, is_silent=is_silent)
         if is_silent:

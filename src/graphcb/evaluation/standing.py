@@ -12,8 +12,8 @@ SLACK = 1e-6  # of what a budget spends ahead of its allowance
 class Standing(NamedTuple):
     """A guardrail: its name, what it says, how it stands, and whether it is held.
 
-    `held` is None if what was seen of the log does not tell. Defaults and `explore` promise nothing
-    that could be broken: theirs is None, and `stands` is empty.
+    `held` is None if what was seen of the log does not tell. Defaults, `explore` and what is known
+    without feedback promise nothing that could be broken: theirs is None, and `stands` is empty.
     """
 
     name: str
@@ -30,6 +30,7 @@ def standings(
     `keeps_up` says whether a conservative learner keeps up with the baseline, if that is known.
     """
     states: dict[str, tuple[str, bool | None]] = {
+        "known": ("", None),
         "explore": ("", None),
         "defaults": ("", None),
     }

@@ -58,7 +58,8 @@ class LogSummary:
     same in words, and the defaults of the problem. `answers` says how much feedback came.
     `weights` says where the reveal probabilities of means come from, as in `Evaluation`; where
     they are learned and the log cannot be replayed, there are no means. `n_by_default` decisions
-    have the default after waiting, which counts in the means but not as feedback.
+    have the default after waiting, which counts in the means but not as feedback. Another program
+    made `n_imported` of the decisions.
     """
 
     unit: str
@@ -80,6 +81,7 @@ class LogSummary:
     unseen_share: float = 0.0
     warnings: tuple[str, ...] = ()
     anytime: Interval | None = None
+    n_imported: int = 0
 
     @property
     def answer_rate(self) -> float | None:
@@ -104,8 +106,9 @@ class LogSummary:
             del plain["kept"]
         if not self.guardrails:
             del plain["guardrails"]
-        if not self.n_by_default:
-            del plain["n_by_default"]
+        for name in ("n_by_default", "n_imported"):
+            if not plain[name]:
+                del plain[name]
         for part in (plain, *plain["windows"]):
             for key in ("interval", "anytime"):
                 if part.get(key) is not None:
@@ -190,6 +193,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         whole.unseen_share,
         whole.warnings,
         whole.anytime,
+        log.n_imported,
     )
 
 
@@ -285,7 +289,7 @@ class _Weighing:
         graph = None if row.informed or self.predicted is None else self.predicted(row)
         self.answering.add(row, graph)
         if row.informed:
-            return row
+            return weighed(row, None)
         if row.version in self.certain:
             if self.weights == "known":
                 self.weights = "certain"

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from graphcb.decisions import DecisionLog, LoggedDecision
+from graphcb.evaluation.knowing import knowing
 from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.graphs import FeedbackGraph
 
@@ -41,10 +42,11 @@ def weighing_graphs(log: DecisionLog, *, classes: Iterable[type] = ()) -> Graphs
 def weighed(row: LoggedDecision, graphs: Graphs | None) -> LoggedDecision:
     """A decision as it is weighed: with a graph of probabilities, and what this graph reveals.
 
-    It is informed if the graph is certain, so that its weights are true.
+    It is informed if the graph is certain, so that its weights are true. What its problem knows
+    without feedback counts as revealed.
     """
     if row.informed:
-        return row
+        return knowing(row)
     if graphs is None:
         raise ValueError(
             "`graphs` must be given, as nobody knew beforehand what these decisions would reveal: "

@@ -11,6 +11,7 @@ from graphcb.files import FileError
 from graphcb.loaded import Array, contents, rebuild
 from graphcb.problems import Learner
 from graphcb.problems.guarded import guarded
+from graphcb.problems.knowing import Knowing
 from graphcb.streams import (
     Columns,
     Examples,
@@ -81,7 +82,8 @@ class Model:
         if isinstance(self.reading, RoundExamples):
             return Player(learner, None, seed=seed, loss_range=None)
         problem = self.learner.problem
-        agent = learner.agent if isinstance(learner, Learner) else learner
+        agent: Any = learner.agent if isinstance(learner, Learner) else learner
+        agent = agent if problem.known is None else Knowing(agent, problem)
         graph = None if problem.reveals.each_round else problem.graph
         return Player(agent, graph, seed=seed, loss_range=self.reading.targets.loss_range)
 

@@ -11,7 +11,7 @@ from graphcb.checks import as_action, as_actions, as_probabilities
 from graphcb.graphs import reading
 from graphcb.graphs.facts import GraphFacts
 from graphcb.graphs.matrices import DenseMatrix, SparseMatrix, possible_columns
-from graphcb.graphs.registry import FAMILIES
+from graphcb.graphs.registry import FAMILIES, recognise
 from graphcb.graphs.structure import Floats, Indices, Structure
 
 # Up to this many actions, what each may reveal is kept (0.5 MB at most).
@@ -160,6 +160,18 @@ class FeedbackGraph(GraphFacts):
             smaller = DenseMatrix(np.stack([self._structure.row(a)[chosen] for a in chosen]))
         return FeedbackGraph.from_structure(smaller)
 
+    def with_revealed(self, actions: ArrayLike) -> "FeedbackGraph":
+        """The same graph, except that every action reveals these for certain; remembered.
+
+        >>> from graphcb import graphs
+        >>> graphs.bandit(3).with_revealed([0]).matrix
+        array([[1., 0., 0.],
+               [1., 1., 0.],
+               [1., 0., 1.]])
+        """
+        chosen = as_actions(actions, self.n_actions)
+        return self.remember(f"with {chosen.tolist()}", lambda graph: _revealing(graph, chosen))
+
     # Value semantics ----------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
@@ -196,6 +208,12 @@ class FeedbackGraph(GraphFacts):
             return f"FeedbackGraph({self.n_actions} actions, {self.n_edges} edges)"
         arguments = ", ".join(f"{k}={v!r}" for k, v in self._structure.arguments().items())
         return f"{self.family}({arguments})"
+
+
+def _revealing(graph: FeedbackGraph, actions: Indices) -> FeedbackGraph:
+    matrix = np.array(graph.matrix)
+    matrix[:, actions] = 1.0
+    return FeedbackGraph.from_structure(recognise(FeedbackGraph(matrix)))
 
 
 def _hash(graph: FeedbackGraph) -> int:

@@ -7,12 +7,13 @@ that come with each round keep their names.
 
 import copy
 from collections.abc import Sequence
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
 from graphcb.agents import Agent, Budget, Conservative, OnPredictedGraph, Rules, Shadow
-from graphcb.contexts.values import flat, passes
+from graphcb.contexts.values import features_of
 from graphcb.exploration import Limits
 from graphcb.problems.baselines import Baseline
 from graphcb.problems.guardrails import with_costs, with_names
@@ -24,6 +25,12 @@ from graphcb.problems.units import Floats
 def guarded(agent: Any, problem: Problem) -> Any:
     """The agent with the limits, budgets and baseline of the problem; itself if it has them."""
     inner = _with_explore(_with_rules(innermost(agent), problem), problem)
+    if problem.known is not None and not _takes_known(inner):
+        raise TypeError(
+            "`agent` must take `known` in `act`, as the problem says what is known without "
+            f"feedback, got {type(inner).__name__}; use InformationDirected, SquareCBG, SquareCB, "
+            "Greedy, EpsilonGreedy or Uniform"
+        )
     whole = around(agent, inner)
     if problem.baseline is None:
         return whole
@@ -93,8 +100,13 @@ def costs_in(problem: Problem, context: Any, names: Sequence[str]) -> dict[str, 
     varying = [budget for budget in problem.budgets if budget.features]
     if not varying:
         return None
-    row = {} if passes(context) else flat(context)
+    row = features_of(context)
     return {budget.name: budget.of_context(names, row) for budget in varying}
+
+
+def _takes_known(agent: Any) -> bool:
+    taken = signature(agent.act).parameters.values()
+    return any(one.name == "known" or one.kind is Parameter.VAR_KEYWORD for one in taken)
 
 
 def _with_rules(agent: Any, problem: Problem) -> Any:

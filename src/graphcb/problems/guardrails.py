@@ -62,7 +62,7 @@ def _changed(limits: Limits, change: Callable[[str, Any], dict[Any, float]]) -> 
 
 def _named(name: str, bounds: Any, actions: Actions) -> dict[Any, float]:
     if isinstance(bounds, Mapping):
-        return _in_order(bounds, actions)
+        return in_order(bounds, actions)
     if isinstance(actions, str):
         raise ValueError(
             f"`{name}` must be by name, such as {{ review = 0.1 }}, as the actions come with each "
@@ -76,7 +76,7 @@ def _named(name: str, bounds: Any, actions: Actions) -> dict[Any, float]:
     return dict(zip(actions, bounds, strict=True))
 
 
-def _in_order(values: Mapping[Any, Any], actions: Actions) -> dict[Any, Any]:
+def in_order(values: Mapping[Any, Any], actions: Actions) -> dict[Any, Any]:
     """In the order of the actions, or of the alphabet: the order of a file means nothing."""
     if isinstance(actions, str):
         return {action: values[action] for action in sorted(values, key=str)}
@@ -124,15 +124,18 @@ def _checked_budget(budget: Any, actions: Actions, features: Mapping[str, str] |
     if not isinstance(actions, str):
         budget.check_names(actions)
     for action, feature in budget.features.items():
-        name = f"costs of budget {budget.name!r} for {action!r}"
-        if features is not None and not features[as_one_of(name, feature, features)].startswith(
-            "number"
-        ):
-            raise ValueError(
-                f"`{name}` must be a feature that is a number, got {feature!r}, a "
-                f"{features[feature]}"
-            )
-    return with_costs(budget, _in_order(budget.costs, actions))
+        check_feature(f"costs of budget {budget.name!r} for {action!r}", feature, features)
+    return with_costs(budget, in_order(budget.costs, actions))
+
+
+def check_feature(name: str, feature: str, features: Mapping[str, str] | None) -> None:
+    """Refuse a feature that is not declared to be a number, where features are declared."""
+    if features is not None and not features[as_one_of(name, feature, features)].startswith(
+        "number"
+    ):
+        raise ValueError(
+            f"`{name}` must be a feature that is a number, got {feature!r}, a {features[feature]}"
+        )
 
 
 def check_spending(budgets: Sequence[Budget], limits: Limits | None, actions: Actions) -> None:

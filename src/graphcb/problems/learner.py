@@ -20,7 +20,8 @@ from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, inn
 from graphcb.problems.problem import Problem
 from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 from graphcb.problems.units import Floats
-from graphcb.rounds import Entered, Played, act_on, gamma_of, hook, learn_from
+from graphcb.rounds import Entered, Played, act_on, gamma_of, hook, knowing_round, learn_from
+from graphcb.rounds.identifiers import indices_of, pick
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -48,7 +49,8 @@ class Learner:
     `__call__`, which is named on load; a plain function cannot be.
 
     The agent keeps the problem's limits, budgets and `explore`, and has its baseline around it. An
-    agent may have rules of its own, by column, where the problem has none.
+    agent may have rules of its own, by column, where the problem has none. What the problem knows
+    counts as revealed by every action.
 
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> learner = Learner(problem)
@@ -110,6 +112,9 @@ class Learner:
         names = self._names(actions)
         graph = self.problem.graph_for(names, graph)
         given = self._guardrails(context, names)
+        known = None if self.problem.known is None else self._known_losses(context, names)
+        if known is not None:
+            graph, given = self.problem.with_known(graph, names), {**given, "known": known}
         inner = self._inner(actions, names, self._described(context, actions, names))
         called = None if self.problem.has_fixed_actions else names
         return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
@@ -124,6 +129,8 @@ class Learner:
     ) -> None:
         """Learn the losses or rewards revealed for these actions; there may be none.
 
+        Those that the problem knows have to agree with that. They need not be there, and are
+        learned with the others.
         Where the graph is not known beforehand, `played` is needed: the action that revealed just
         these, and none of the others `among` the actions of the round, which are all if left out.
         """
@@ -131,7 +138,11 @@ class Learner:
             self.learn_round(self._played(context, played, among), actions, values)
             return
         names = self._names(actions)
-        losses = self.problem.as_losses(self.problem.check_values(values, names))
+        values = self.problem.check_values(values, names)
+        if self.problem.known is not None:
+            actions, values = self._with_known(context, actions, names, values)
+            names = self._names(actions)
+        losses = self.problem.as_losses(values)
         described = self._described(context, actions, names)
         inner = self._inner(actions, names, described)
         self.agent.learn(self.encoder.encode(context), inner, losses)
@@ -139,6 +150,18 @@ class Learner:
         if self.action_encoder is not None:
             for action in described:
                 self.action_encoder.count(action)
+
+    def completed(self, played: Played, revealed: Any, values: Any) -> tuple[Any, Any]:
+        """What a round revealed, with what is known of those of its actions that were named before.
+
+        Where actions come with each round, `learn` alone cannot tell which there were.
+        """
+        if self.problem.known is None or self.problem.has_fixed_actions:
+            return revealed, values
+        names = self._names(played.actions)
+        places = indices_of(list(revealed), names)
+        places, values = self.problem.completed(played.context, names, places, values)
+        return pick(played.actions, places), values
 
     def learn_round(
         self, played: Played, revealed: Any, values: Any, *, shown: FeedbackGraph | None = None
@@ -172,7 +195,11 @@ class Learner:
         names = self._names(actions)
         inner = self._inner(actions, names, self._described(context, actions, names))
         losses = self._oracle().predict(self.encoder.encode(context), inner)
-        return self.problem.as_values(np.clip(losses, 0.0, 1.0))
+        values = self.problem.as_values(np.clip(losses, 0.0, 1.0))
+        if self.problem.known is None:
+            return values
+        known = self.problem.known_in(context, names)
+        return values if known is None else np.where(np.isnan(known), values, known)
 
     def update(self, context: Any, actions: Any, values: Any) -> None:
         """Teach what predicts: with `predict`, a learner is an oracle in the problem's units."""
@@ -276,7 +303,11 @@ class Learner:
         inner = self._inner(played.actions, names, described)
         context = self.encoder.encode(played.context)
         called = None if self.problem.has_fixed_actions else names
-        return played._replace(context=context, actions=inner, names=called)
+        inside = played._replace(context=context, actions=inner, names=called)
+        known = None if self.problem.known is None else self._known_losses(played.context, names)
+        if known is None:
+            return inside
+        return knowing_round(inside, known, self.problem.with_known(played.graph, names))
 
     def _on_feedback(
         self, inner: Callable[..., None], played: Played, indices: Any, values: Any
@@ -284,11 +315,14 @@ class Learner:
         names = self._names(played.actions)
         revealed = [names[index] for index in indices]
         losses = self.problem.as_losses(self.problem.check_values(values, revealed))
-        inside = self._inside(played)
         if played.known is not None:
             earlier = self.problem.as_losses(np.array(list(played.known.values()), dtype=float))
-            inside = inside._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
-        inner(inside, indices, losses)
+            played = played._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
+        known = self._known_losses(played.context, names)
+        if known is not None:  # feedback need not name them
+            also = np.setdiff1d(np.flatnonzero(~np.isnan(known)), indices)
+            indices, losses = np.append(indices, also), np.append(losses, known[also])
+        inner(self._inside(played), indices, losses)
 
     def _with_oracle(self, agent: Any) -> Any:
         """The agent; if it would make its oracle later, a copy that has the right one now."""
@@ -312,6 +346,22 @@ class Learner:
         given: dict[str, Any] = {} if problem.has_fixed_actions else {"names": names}
         costs = costs_in(problem, context, names)
         return given if costs is None else {**given, "costs": costs}
+
+    def _with_known(
+        self, context: Any, actions: Any, names: tuple[str, ...], values: Floats
+    ) -> tuple[Any, Floats]:
+        """What to learn of a feedback: with all that is known, or nothing if it is all known."""
+        if not isinstance(self.problem.actions, tuple):
+            places = np.arange(len(names))
+            places, values = self.problem.completed(context, names, places, values)
+            return pick(actions, places), values
+        places = np.array([self.problem.index(name) for name in names], dtype=np.intp)
+        return self.problem.completed(context, self.problem.actions, places, values)
+
+    def _known_losses(self, context: Any, names: tuple[str, ...]) -> Floats | None:
+        """The losses of a round that need no feedback, NaN for all others, if there are any."""
+        known = self.problem.known_in(context, names)
+        return None if known is None else self.problem.as_losses(known)
 
     def _oracle(self) -> Oracle:
         if self.oracle is None:

@@ -19,14 +19,14 @@ from graphcb.loaded import Instance, Learned
 from graphcb.problems.baselines import Baseline, check_obeys, read_baseline
 from graphcb.problems.defaults import Defaults, read_defaults
 from graphcb.problems.guardrails import check_spending, read_budgets, read_limits
+from graphcb.problems.known import Known, Knows, read_known
 from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, read_features
 from graphcb.problems.reveals import Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
-from graphcb.problems.units import InUnits
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(InUnits):
+class Problem(Knows):
     """A problem, said once for the library, the command line, logs and their evaluation.
 
     `actions` are names, or "each round" if they come with each round. `reveals` says what
@@ -53,6 +53,11 @@ class Problem(InUnits):
     up to so much of it goes to outcomes that are seldom seen, so that other policies can be
     judged on the log (`graphcb evaluate`).
 
+    `known` are losses or rewards that need no feedback, such as {"review": -2.0}: a number, or the
+    name of a feature of the context, by action. Whatever is played, they count as revealed.
+    Nothing is explored for their sake, predictions and estimates use them as they are, and
+    feedback need not name them; if it does, it has to agree.
+
     >>> problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards")
     >>> problem.graph
     apple_tasting(n_actions=2, revealing_action=1)
@@ -76,8 +81,9 @@ class Problem(InUnits):
     baseline: Baseline | None = None
     defaults: Defaults | None = None
     explore: float = 0.0
+    known: Known | None = None
     learned = Learned(reveals=Instance(Reveals))
-    added = ("explore",)
+    added = ("explore", "known")
 
     def __init__(
         self,
@@ -93,6 +99,7 @@ class Problem(InUnits):
         baseline: str | Mapping[str, Any] | Baseline | None = None,
         defaults: Mapping[str, float] | Defaults | None = None,
         explore: float = 0.0,
+        known: Mapping[str, float | str] | None = None,
     ) -> None:
         names = read_actions(actions)
         low, high = as_range("range", range)
@@ -110,6 +117,12 @@ class Problem(InUnits):
         }
         for key, value in content.items():
             object.__setattr__(self, key, value)
+        object.__setattr__(self, "known", read_known(known, names, kinds, self.check_values))
+        if self.known is not None and not self.informed:
+            raise ValueError(
+                "`known` must be left out where what is revealed is learned: an outcome that "
+                "feedback does not name counts as not revealed"
+            )
         self._check_observable()
         check_spending(self.budgets, self.limits, names)
         rule = read_baseline(baseline, names, self.unit, self.check_values)
@@ -156,7 +169,7 @@ class Problem(InUnits):
             arguments["reveals"] = reveals
         rules: Any = {
             key: tables[key]
-            for key in ("limits", "budgets", "baseline", "defaults")
+            for key in ("limits", "budgets", "baseline", "defaults", "known")
             if key in tables
         }
         return cls(features=tables.get("features"), **rules, **arguments)
@@ -178,6 +191,7 @@ class Problem(InUnits):
         }
         for budget in self.budgets:
             tables["budgets", budget.name] = budget.as_table()
+        tables["known"] = self.known or {}
         for key, rule in (("baseline", self.baseline), ("defaults", self.defaults)):
             tables[key] = {} if rule is None else rule.as_table(self.unit)
         return write_tables(tables)
@@ -303,10 +317,10 @@ class Problem(InUnits):
     def _check_observable(self) -> None:
         if not isinstance(self.actions, tuple) or self.reveals.each_round:
             return
-        unseen = self.graph.unobservable_actions
+        unseen = self.with_known(self.graph, self.actions).unobservable_actions
         if unseen.size:
             raise ValueError(
                 f"`reveals` must show the {self.unit} of every action to someone, but nothing "
                 f"reveals {listed(repr(self.actions[i]) for i in unseen)}; set own = true, add an "
-                "action to all, or add an edge that ends there"
+                "action to all, add an edge that ends there, or say in known what it is"
             )

@@ -43,6 +43,7 @@ def succeed(
         sentences = [f"learning starts anew, as {' and '.join(changed)} changed"]
     else:
         following, sentences = _kept(learner, problem)
+        sentences += _known_otherwise(old, problem)
     return following, sentences + carry_rules(learner, following)
 
 
@@ -136,6 +137,18 @@ def _what_loses_meaning(old: Problem, new: Problem) -> list[str]:
         if learned != (new.actions, new.reveals):
             changed.append("what the actions reveal, which is learned,")
     return changed
+
+
+def _known_otherwise(old: Problem, new: Problem) -> list[str]:
+    """Sentences on outcomes that are known from now on, or not any more."""
+    before, after = old.known or {}, new.known or {}
+    begins, ends = [n for n in after if n not in before], [n for n in before if n not in after]
+    sentences = []
+    if begins:
+        sentences.append(f"the {new.unit} of {_words(begins)} is known from now on")
+    if ends:
+        sentences.append(f"the {new.unit} of {_words(ends)} is no longer known, and learned")
+    return sentences
 
 
 def _untrained(agent: Any, problem: Problem, why: str) -> InformationDirected | None:

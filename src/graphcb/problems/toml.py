@@ -13,6 +13,7 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "features": None,
     "limits": ("floors", "caps", "linear"),
     "budgets": None,
+    "known": None,
     "baseline": ("action", "mode", "epsilon", "loss", "reward", "confidence"),
     "defaults": ("waiting", "loss", "reward", "keep_days"),
 }
@@ -30,6 +31,9 @@ at_most = 0.1    # on average per decision; per = "day" makes it an amount per d
 [baseline]
 {action}    # what is done today; the learner must not do worse
 mode = "conservative"    # or "shadow": do it, and report what was missed
+
+[known]
+{known}    # what is the same every time, or the name of a feature with it; needs no feedback
 """
 
 
@@ -80,8 +84,8 @@ def write_tables(tables: Mapping[str | tuple[str, ...], Mapping[str, Any]]) -> s
     return "\n".join(blocks)
 
 
-def guardrails_to_fill_in(actions: Sequence[str] | str) -> str:
-    """Comments that become limits, a budget and a baseline once their marks are taken away.
+def guardrails_to_fill_in(actions: Sequence[str] | str, value: float = 0.0) -> str:
+    """Comments that become limits, a budget, a baseline and a known value without their marks.
 
     >>> print(guardrails_to_fill_in(["approve", "review"]).splitlines()[2])
     # floors = { approve = 0.02 }    # at least this probability
@@ -91,6 +95,7 @@ def guardrails_to_fill_in(actions: Sequence[str] | str) -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in GUARDRAILS.format(
         floors=f"floors = {{ {first} = 0.02 }}", caps=f"caps = {{ {last} = 0.5 }}",
         costs=f"costs = {{ {last} = 1.0 }}", action=f"action = {today}",
+        known=f"{last} = {value!r}",
     ).splitlines())  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphcb.checks import as_numbers
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 class InUnits:

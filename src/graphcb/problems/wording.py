@@ -1,4 +1,4 @@
-"""The rules of a problem in words, from its limits to its defaults, for all who show them."""
+"""What a problem promises, knows and assumes, in words, for all who show it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from graphcb.checks import listed
 from graphcb.exploration import Limits
 from graphcb.problems.baselines import Baseline
 from graphcb.problems.defaults import Defaults
+from graphcb.problems.known import Known
 from graphcb.problems.problem import Problem
 
 
@@ -21,7 +22,7 @@ class Guardrail(NamedTuple):
 
 
 def guardrails_in_words(problem: Problem) -> list[Guardrail]:
-    """The limits, each budget, the baseline, what is explored and the defaults, if there are any.
+    """The limits, budgets, baseline, what is explored or known, and the defaults, if there are any.
 
     >>> reviews = {"costs": {"review": 1}, "at_most": 5, "per": 100}
     >>> problem = Problem(["approve", "review"], budgets={"reviews": reviews}, baseline="approve")
@@ -37,6 +38,8 @@ def guardrails_in_words(problem: Problem) -> list[Guardrail]:
         found.append(Guardrail(f"budget {budget.name}", _budget(budget)))
     if problem.baseline is not None:
         found.append(Guardrail("baseline", _baseline(problem.baseline, problem)))
+    if problem.known is not None:
+        found.append(Guardrail("known", _known(problem.known, problem.unit)))
     if problem.explore:
         found.append(Guardrail("explore", _explore(problem.explore)))
     if problem.defaults is not None:
@@ -64,9 +67,10 @@ def _always_seen(problem: Problem) -> bool:
     if not isinstance(problem.actions, tuple) or problem.reveals.each_round or not problem.informed:
         return False
     box = None if problem.limits is None else problem.limits.on(problem.actions)
-    floors = np.zeros(problem.graph.n_actions) if box is None else box.lower
-    by_floors = problem.graph.structure.reveal_probabilities(floors) > 0.0
-    by_all = problem.graph.structure.in_degrees() == floors.size
+    structure = problem.with_known(problem.graph, problem.actions).structure
+    floors = np.zeros(structure.n_actions) if box is None else box.lower
+    by_floors = structure.reveal_probabilities(floors) > 0.0
+    by_all = structure.in_degrees() == floors.size
     return bool((by_floors | by_all).all())
 
 
@@ -143,8 +147,23 @@ def _baseline(rule: Baseline, problem: Problem) -> str:
     )
 
 
+def _known(known: Known, unit: str) -> str:
+    """What needs no feedback.
+
+    >>> _known({"review": -2.0, "refund": "amount"}, "reward")
+    'the reward of review is -2, the reward of refund is the feature amount; needs no feedback'
+    """
+    says = (
+        f"the {unit} of {action} is {f'the feature {one}' if isinstance(one, str) else f'{one:g}'}"
+        for action, one in known.items()
+    )
+    return f"{listed(says)}; needs no feedback"
+
+
 def _shows_itself(problem: Problem, action: str) -> bool:
     """Whether playing an action may reveal its own outcome; True if only rounds can tell."""
+    if action in (problem.known or {}):
+        return True
     if not problem.has_fixed_actions or problem.reveals.each_round:
         return True
     place = problem.index(action)

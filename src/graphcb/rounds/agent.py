@@ -36,7 +36,8 @@ class Agent(Protocol):
 
     An agent that puts rounds into the terms of another one inside it, as a `Learner` does, may have
     a method `enter(context, graph, actions)` that returns an `Entered`: the agent inside then
-    plays, and the round is put into its terms once.
+    plays, and the round is put into its terms once. Its method `completed(played, revealed,
+    losses)`, if it has one, adds to what was revealed what it knows anyway, before `learn`.
     """
 
     def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> NDArray[np.float64]:

@@ -34,7 +34,8 @@ class Played(NamedTuple):
 
     `context`, `graph` and `actions` are what `act` was given, `probabilities` what it returned.
     `names` is what rules call the actions, where that is not `actions`. Where feedback comes in
-    parts, `known` has the losses that earlier parts revealed, by index; None before the first.
+    parts, `known` has the losses that earlier parts revealed, by index; None before the first. A
+    `Learner` adds those that need no feedback, and gives them at the draw if no others can come.
     """
 
     context: Any
@@ -49,7 +50,7 @@ class Played(NamedTuple):
 class Entered(NamedTuple):
     """A round in the terms of the agent that plays it.
 
-    `names` as in `Played`; `given` are further arguments of `act`: `names` and `costs`.
+    `names` as in `Played`; `given` are further arguments of `act`: `names`, `costs` and `known`.
     """
 
     agent: Any
@@ -82,8 +83,24 @@ def play_round(
     on_draw = hook(entered.agent, "on_draw")
     if on_draw is not None:
         inside = {"context": entered.context, "actions": entered.actions, "names": entered.names}
-        on_draw((logged or played)._replace(**inside))
+        drawn = (logged or played)._replace(**inside)
+        known = entered.given.get("known")
+        on_draw(drawn if known is None else knowing_round(drawn, known, entered.graph))
     return played
+
+
+def knowing_round(played: Played, known: Floats, graph: FeedbackGraph | None) -> Played:
+    """The round with losses that need no feedback, which every action reveals in `graph`.
+
+    They are NaN for all other actions. While feedback is yet to bring something else, `known` stays
+    None.
+    """
+    is_known = ~np.isnan(known)
+    losses, whole = played.known, played.graph if graph is None else graph
+    if losses is not None or not (played.graph.row(played.action)[~is_known] > 0.0).any():
+        given = {int(place): float(known[place]) for place in np.flatnonzero(is_known)}
+        losses = {**(losses or {}), **given}
+    return played._replace(graph=whole, known=losses)
 
 
 def learn_revealed(
@@ -143,7 +160,7 @@ def act_on(
 ) -> Floats:
     """Probabilities of a round; an agent that is not informed does not get to see the graph.
 
-    `given` are `names` and `costs`, for agents with limits and budgets.
+    `given` are `names`, `costs` and `known`, for agents with limits, budgets and known losses.
     """
     if getattr(agent, "informed", True):
         probabilities: Floats = agent.act(context, graph, actions, **given)
@@ -161,6 +178,9 @@ def learn_from(
     if it was shown in full afterwards.
     """
     if getattr(agent, "informed", True):
+        completed = getattr(agent, "completed", None)
+        if completed is not None:
+            revealed, losses = completed(played, revealed, losses)
         agent.learn(played.context, revealed, losses)
         return
     if hasattr(agent, "learn_round"):

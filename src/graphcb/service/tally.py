@@ -12,6 +12,7 @@ from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.defaulting import Clock, own_alone
 from graphcb.evaluation.keeping import Keeping
+from graphcb.evaluation.knowing import awaits_feedback, knowing
 from graphcb.evaluation.settling import MOST_SILENT, Answers, Settled, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
@@ -170,7 +171,7 @@ class LiveTally:
     def decided(self, made: LoggedDecision) -> None:
         """Count a decision."""
         row = own_alone(made)
-        p, known = row.probabilities, row.graph
+        p = row.probabilities
         names = tuple(map(str, self.problem.actions if row.actions is None else row.actions))
         if names == self._names:
             names = self._names  # waiting decisions share one tuple
@@ -183,23 +184,25 @@ class LiveTally:
         self._into_window(names[row.action_index], explored)
         self.keeping.add(made)
         certain = None if row.informed else self.problem.certain_graph_for(names)
-        graph = known if certain is None else certain
-        nothing, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
-        is_silent = not known.row(row.action_index).any()
+        graph = knowing(row).graph if certain is None else certain
+        seen, losses = np.zeros(graph.n_actions, dtype=bool), np.zeros(graph.n_actions)
+        for place, value in (row.known or {}).items():
+            seen[place], losses[place] = True, self._scaled(value)
+        is_silent = not awaits_feedback(row)
         group = self._answers.group_of(names[row.action_index])
         self._made.append(Made(row.made_at + (self._waiting or 0.0), group, is_silent))
         self._heard(row.made_at)
         if not is_silent:
             self.n_expected += 1
             shown = graph.row(row.action_index)
-            one = Open(row.made_at, graph, names, p, shown, nothing, losses, group, self._silent)
+            one = Open(row.made_at, graph, names, p, shown, seen, losses, group, self._silent)
             self._silent = []
             self._open[row.position] = one
             self._cells += one.n_cells
             while len(self._open) > MOST_OPEN or self._cells > MOST_CELLS:
                 self._cells -= self._open.pop(next(iter(self._open))).n_cells
         else:
-            self._silent.append(Settled(graph, names, p, nothing, losses, group))
+            self._silent.append(Settled(graph, names, p, seen, losses, group))
             if len(self._silent) > MOST_SILENT:
                 self._settle(self._silent)
                 self._silent = []
