@@ -94,6 +94,7 @@ PARTS = (
     Part("covering", "95 % intervals that hold the truth", "covering.py", draws=True),
     Part("ground-truth", "Real policies on each other's logs", "ground_truth.py", draws=True),
     Part("explore", "Logs that can be judged", "explore.py"),
+    Part("tables", "Tables of any size", "tables.py"),
     Part("baseline", "Never worse than the baseline", "baseline.py"),
     Part("foundation", "The foundation", "foundation.py"),
 )  # fmt: skip

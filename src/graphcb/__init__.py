@@ -50,7 +50,9 @@ if TYPE_CHECKING:
         figures,
         integrations,
         streams,
+        tables,
     )
+    from graphcb.tables import evaluate_table
 
 __version__ = "0.5.0"
 
@@ -91,6 +93,7 @@ __all__ = [
     "decisions",
     "draw",
     "environments",
+    "evaluate_table",
     "evaluation",
     "experiments",
     "exploration",
@@ -105,11 +108,14 @@ __all__ = [
     "solve_dec",
     "solve_dec_batch",
     "streams",
+    "tables",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import a room on its first use, so that `import graphcb` stays light."""
+    if name == "evaluate_table":
+        return import_module("graphcb.tables").evaluate_table
     if name in __all__:
         return import_module(f"graphcb.{name}")
     raise AttributeError(f"module 'graphcb' has no attribute {name!r}")

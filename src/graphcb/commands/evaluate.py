@@ -5,6 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphcb.commands.command import Commands
+from graphcb.commands.evaluate_table import (
+    add_table_options,
+    evaluate_a_table,
+    looks_like_a_table,
+    refuse_table_options,
+)
 from graphcb.commands.outputs import log_files
 from graphcb.commands.ranges import add_loss_range
 from graphcb.commands.shown import (
@@ -34,9 +40,13 @@ def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "evaluate",
-        help="estimate a policy's loss or reward from a decision log before deploying it",
+        help="estimate a policy's loss or reward from a log or a table before deploying it",
     )
-    parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
+    parser.add_argument(
+        "log",
+        metavar="LOG",
+        help="a file, postgresql://user@host/database, or a table of decisions (see below)",
+    )
     parser.add_argument(
         "--policy",
         required=True,
@@ -74,10 +84,15 @@ def add_to(commands: Commands) -> None:
         "interval",
     )
     add_output_options(parser)
+    add_table_options(parser)
     parser.set_defaults(command=_evaluate)
 
 
 def _evaluate(options: argparse.Namespace) -> None:
+    if looks_like_a_table(options.log):
+        evaluate_a_table(options)
+        return
+    refuse_table_options(options)
     check_options(options, log_files(options.log))
     found, problem, imported = _judge(options)
     unit = "loss" if problem is None else problem.unit

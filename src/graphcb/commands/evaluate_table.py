@@ -1,0 +1,237 @@
+"""`graphcb evaluate TABLE`: what policies would have earned, from a table of any program."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphcb.commands.packages import missing, need
+from graphcb.commands.run_options import names_in
+from graphcb.commands.shown import (
+    Line,
+    as_json,
+    check_options,
+    chosen,
+    interval_text,
+    print_json,
+    show_table,
+    write_outputs,
+)
+
+if TYPE_CHECKING:
+    from graphcb.tables import Judged, TableEvaluation
+
+COLUMNS = ("action", "reward", "loss", "probability", "actions", "action_set", "reveals", "graph",
+           "slot", "id", "features", "unseen", "independent", "resume")  # fmt: skip
+# As in `tables.source`, which would have to be imported for a log, too.
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".ndjson")
+LARGE = 5_000_000  # rows, which one process reads in about a second
+ONLY_LOGS = ("after", "version", "guess")
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a table needs: which columns mean what, and where the work is done."""
+    group = parser.add_argument_group(
+        "a table of decisions",
+        "LOG may be a table that any program wrote: .csv, .jsonl (also .gz) or .parquet, a folder "
+        "of them, or a pattern in quotes such as 'logs/*.parquet'. A policy is then also the name "
+        "of a column that holds an action per row, of a column of lists of probabilities, or a "
+        "pattern of columns of probabilities such as 'p_*'.",
+    )
+    group.add_argument("--action", metavar="COLUMN", help="what was played")
+    group.add_argument("--reward", metavar="COLUMN", help="what it brought; empty if not known")
+    group.add_argument("--loss", metavar="COLUMN", help="the same, where smaller is better")
+    group.add_argument(
+        "--probability",
+        metavar="COLUMN",
+        help="the probability of what was played; a column of lists, or a pattern of columns such "
+        "as 'p_*', has those of all actions (default: estimated from the features)",
+    )
+    group.add_argument(
+        "--actions",
+        type=names_in,
+        metavar="NAMES",
+        help="all actions, in the order of lists (default: those in the table)",
+    )
+    group.add_argument("--action-set", metavar="COLUMN", help="lists of the actions of each row")
+    group.add_argument(
+        "--reveals",
+        metavar="PATTERN",
+        help="columns with the values of all actions that a row shows, such as 'loss_*'; empty "
+        "cells were not seen",
+    )
+    group.add_argument(
+        "--graph",
+        help="with --reveals: which values are shown, a family such as full-information "
+        "(default: as the table shows)",
+    )
+    group.add_argument("--slot", metavar="COLUMN", help="estimate each slot apart, too")
+    group.add_argument("--id", metavar="COLUMN", help="no value of it may come twice")
+    group.add_argument(
+        "--features",
+        type=names_in,
+        metavar="COLUMNS",
+        help="what unknown probabilities depend on; also adds the doubly robust estimate "
+        "(default: all other columns that can be learned from)",
+    )
+    group.add_argument(
+        "--unseen",
+        choices=("refuse", "bound"),
+        help="what to do with a policy that plays what the table has never seen (default: refuse)",
+    )
+    group.add_argument(
+        "--independent",
+        action="store_true",
+        help="no decision depends on earlier ones, as those of a policy that learns do: adds "
+        "Bernstein's interval",
+    )
+    group.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="number of processes (default: one per core for large tables)",
+    )
+    group.add_argument(
+        "--engine",
+        default="joblib",
+        help="joblib: local processes; ray: the cluster named by RAY_ADDRESS, or local workers "
+        "(default: %(default)s)",
+    )
+    group.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FOLDER",
+        help="keep what is done in this folder, and continue from it after a kill",
+    )
+
+
+def looks_like_a_table(text: str) -> bool:
+    """Whether a name is that of a table, not of a decision log.
+
+    >>> looks_like_a_table("shop.csv.gz"), looks_like_a_table("decisions.db")
+    (True, False)
+    """
+    return text.lower().endswith(ENDINGS) or Path(text).is_dir()
+
+
+def refuse_table_options(options: argparse.Namespace) -> None:
+    """Refuse what only tables have, for a decision log."""
+    for name in COLUMNS:
+        if getattr(options, name) not in (None, False):
+            option = name.replace("_", "-")
+            raise ValueError(f"`--{option}` must not be given for a decision log: it is for tables")
+
+
+def evaluate_a_table(options: argparse.Namespace) -> None:
+    """The command, for a table."""
+    from graphcb.tables import evaluate_table
+
+    need("pyarrow", "`graphcb evaluate` of a table")
+    if options.engine == "ray":
+        need("ray", "`--engine ray`")
+    for name in ONLY_LOGS:
+        if getattr(options, name):
+            raise ValueError(f"`--{name}` must not be given for a table: it is for decision logs")
+    if options.action is None:
+        raise ValueError("`--action` must be given: the column with what was played")
+    check_options(options, {"the table": options.log if Path(options.log).is_file() else None})
+    with _progress(options) as progress:
+        found = evaluate_table(
+            options.log,
+            action=options.action,
+            policy=options.policy,
+            reward=options.reward,
+            loss=options.loss,
+            probability=options.probability,
+            actions=options.actions,
+            action_set=options.action_set,
+            reveals=options.reveals,
+            graph=options.graph,
+            slot=options.slot,
+            identifier=options.id,
+            features=options.features,
+            value_range=options.loss_range,
+            confidence=options.confidence,
+            unseen=options.unseen or "refuse",
+            doubly_robust=options.all and options.reveals is None,
+            independent=options.independent,
+            n_jobs=_jobs(options),
+            engine=options.engine,
+            resume=options.resume,
+            progress=progress,
+        )
+    _show(found, options)
+
+
+def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
+    if not options.all and options.estimator is None:
+        options.estimator = "best"
+    lines = chosen(_lines(found.policies), options, ())
+    if options.json:
+        print_json({**_finite(found.to_dict()), "estimates": as_json(lines)})
+    else:
+        better = " (larger is better)" if found.unit == "reward" else ""
+        names = ", ".join(one.policy for one in found.policies)
+        for slot, some in {"": found.policies, **found.slots}.items():
+            where = f" in slot {slot}" if slot else ""
+            title = f"mean {found.unit} of {names}{where}{better}"
+            show_table(title, chosen(_lines(some), options, ()), options)
+        for judged in found.policies:
+            _print_gain(judged, found.policies[0].policy)
+        for text in found.notes():
+            print(text)
+    write_outputs(lines, options, unit=found.unit, title=Path(options.log).name)
+
+
+def _lines(some: "tuple[Judged, ...]") -> list[Line]:
+    return [
+        Line(judged.policy, name, estimate, name == judged.best)
+        for judged in some
+        for name, estimate in judged.estimates.items()
+    ]
+
+
+def _print_gain(judged: "Judged", first: str) -> None:
+    gain = judged.difference
+    if gain is not None:
+        interval = "" if gain.interval is None else f" ({interval_text(gain.interval)})"
+        print(f"{judged.policy} less {first}: {gain.value:+.4f} per row{interval}")
+
+
+def _finite(content: Any) -> Any:
+    """Infinite and undefined numbers, which JSON does not have, become null."""
+    if isinstance(content, dict):
+        return {key: _finite(part) for key, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(part) for part in content]
+    return None if isinstance(content, float) and not abs(content) < float("inf") else content
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    """One process for each core, if there is enough for them to do."""
+    if options.jobs is not None:
+        return int(options.jobs)
+    from graphcb.tables.source import open_table
+
+    n_rows = open_table(options.log).n_rows
+    return (os.cpu_count() or 1) if n_rows is None or n_rows > LARGE else 1
+
+
+@contextmanager
+def _progress(options: argparse.Namespace) -> Iterator[Any]:
+    """A bar on a terminal; it counts rows, of which a second pass reads each once more."""
+    if options.json or missing("rich") or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.completed:,.0f} rows"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        from graphcb.tables.source import open_table
+
+        task = bar.add_task("rows", total=open_table(options.log).n_rows)
+        yield lambda n_rows: bar.update(task, advance=n_rows)

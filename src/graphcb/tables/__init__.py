@@ -1,0 +1,6 @@
+"""Tables of decisions that any program wrote: what would another policy have earned?"""
+
+from graphcb.tables.evaluating import evaluate_table
+from graphcb.tables.result import Judged, TableEvaluation
+
+__all__ = ["Judged", "TableEvaluation", "evaluate_table"]

@@ -1,0 +1,136 @@
+"""Targets as a user gives them: a text, or a function of a row."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphcb.estimates.terms import Floats
+from graphcb.tables.columns import as_name
+from graphcb.tables.rows import Rows, Sets, check_distributions
+from graphcb.tables.targets import (
+    ActionColumn,
+    Constant,
+    Logged,
+    Probabilities,
+    Target,
+    Uniform,
+    masses,
+    moved,
+)
+
+FORMS = (
+    "uniform, logged, constant:ACTION, the name of a column that holds an action per row, of a "
+    "column of lists of probabilities, a pattern of columns of probabilities such as 'p_*', "
+    "MODEL.npz, or greedy:MODEL.npz"
+)
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """A function of a row, a dict of its columns: a name, a dict of probabilities, or an array."""
+
+    function: Callable[[dict[str, Any]], Any]
+    columns: tuple[str, ...]
+    name: str
+
+    def chosen(self, rows: Rows) -> Floats:
+        """By one call per row."""
+        names = rows.vocabulary.names
+        said = self._said(rows)
+        return np.array([one.get(names[code], 0.0) for one, code in zip(said, rows.codes.tolist(),
+                                                                        strict=True)])  # fmt: skip
+
+    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+        """By one call per row."""
+        mine, shares = self._ragged(rows)
+        return moved(mine, shares, rows, sets, self.name)
+
+    def plays(self, rows: Rows) -> dict[str, int]:
+        """Sums of the probabilities."""
+        return masses(rows, *self._ragged(rows))
+
+    def _ragged(self, rows: Rows) -> tuple[Sets, Floats]:
+        said = self._said(rows)
+        ends = np.cumsum([0, *map(len, said)], dtype=np.int64)
+        codes = np.array([rows.vocabulary.code(name) for one in said for name in one], np.int64)
+        return Sets(ends, codes), np.array([p for one in said for p in one.values()], np.float64)
+
+    def _said(self, rows: Rows) -> list[dict[str, float]]:
+        key = f"{self.name} {id(self)}"
+        if key not in rows.memo:
+            values = rows.batch.select(list(self.columns)).to_pylist()
+            rows.memo[key] = [
+                self._as_dict(self.function(one), rows, row) for row, one in enumerate(values)
+            ]
+        found: list[dict[str, float]] = rows.memo[key]
+        return found
+
+    def _as_dict(self, answer: Any, rows: Rows, row: int) -> dict[str, float]:
+        if isinstance(answer, Mapping):
+            found = {as_name(name): float(share) for name, share in answer.items()}
+        elif isinstance(answer, list | tuple | np.ndarray) and np.ndim(answer) == 1:
+            if rows.sets is None:
+                raise ValueError(
+                    "`policy` must return a name or a dict of probabilities, got an array: give "
+                    "`actions`, the names of the actions in its order"
+                )
+            first, last = rows.sets.ends[row : row + 2]
+            names = [rows.vocabulary.names[code] for code in rows.sets.codes[first:last]]
+            if len(names) != len(answer):
+                rows.place.wrong(row, self.name, f"must return {len(names)} probabilities, one "
+                                                 f"for each action, got {len(answer)}")  # fmt: skip
+            found = dict(zip(names, map(float, answer), strict=True))
+        elif answer is None or isinstance(answer, bool):
+            rows.place.wrong(row, self.name, "must return a name, a dict of probabilities or an "
+                                             f"array, got {answer!r}")  # fmt: skip
+        else:
+            return {as_name(answer): 1.0}
+        shares = np.array(list(found.values()))
+        check_distributions(shares, np.array([0, shares.size]), self.name,
+                            rows.place._replace(first=rows.place.first + row))  # fmt: skip
+        return found
+
+
+def read_target(policy: Any, types: Mapping[str, Any], features: tuple[str, ...]) -> Target:
+    """A target from what a user gives: a text, or a function of a row."""
+    if callable(policy):
+        name = getattr(policy, "__name__", type(policy).__name__)
+        return RowFunction(policy, features, "policy" if name == "<lambda>" else name)
+    if not isinstance(policy, str):
+        raise TypeError(f"`policy` must be a text or a function of a row, got {policy!r}")
+    kind, colon, rest = policy.partition(":")
+    if policy in types:
+        import pyarrow as pa
+
+        lists = pa.types.is_list(types[policy]) or pa.types.is_large_list(types[policy])
+        return Probabilities(policy, (policy,)) if lists else ActionColumn(policy)
+    if policy in ("uniform", "logged"):
+        return Uniform() if policy == "uniform" else Logged()
+    if kind == "constant" and colon and rest:
+        return Constant(rest)
+    if policy.endswith(".npz"):
+        from graphcb.tables.learned import read_learned
+
+        model, columns = read_learned(policy, types, features)
+        return RowFunction(model, columns, policy)
+    if found := matching(policy, types):
+        return Probabilities(policy, tuple(found.values()), tuple(found))
+    from difflib import get_close_matches
+
+    close = get_close_matches(policy, [*types, "uniform", "logged"], n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"`policy` must be {FORMS}; got {policy!r}{meant}")
+
+
+def matching(pattern: str, columns: Mapping[str, Any]) -> dict[str, str]:
+    """Columns that fit a pattern with one star, by what stands in the place of the star."""
+    if pattern.count("*") != 1:
+        return {}
+    head, _, tail = pattern.partition("*")
+    return {
+        name[len(head) : len(name) - len(tail)]: name
+        for name in columns
+        if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
+    }

@@ -1,0 +1,191 @@
+"""A pass over a table: piece by piece, on some cores or machines, continued after a kill."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphcb.experiments.sweep import Engine, sweep
+from graphcb.files import atomic_write
+from graphcb.tables.columns import Place, Vocabulary, codes_of
+from graphcb.tables.identifiers import check_identifiers, identifier_hashes
+from graphcb.tables.reading import read
+from graphcb.tables.rows import Columns, Rows
+from graphcb.tables.sampling import Sample, row_hashes
+from graphcb.tables.source import Piece, Table
+from graphcb.tables.tally import TOGETHER, Tally
+from graphcb.tables.weighing import Weighing
+
+MOST_CELLS = 1 << 21  # rows times actions that are worked on at once
+Progress = Callable[[int], None]
+
+
+class Running(NamedTuple):
+    """Where a pass runs: on how many cores, by what, and what is told how many rows are done."""
+
+    n_jobs: int = 1
+    engine: Engine = "joblib"
+    progress: Progress | None = None
+    resume: Path | None = None
+
+
+class Result(NamedTuple):
+    """What a pass over a piece has found."""
+
+    tally: Tally
+    sample: Sample | None = None
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What is done with each piece: count, and weigh or sample if asked to."""
+
+    columns: Columns
+    types: Mapping[str, Any]
+    weighing: Weighing | None = None
+    value_range: tuple[float, float] | None = None
+    features: tuple[str, ...] = ()
+    sampled: tuple[str, ...] = ()  # columns of the rows that are sampled; none if empty
+    hashes_to: Path | None = None  # a folder for the hashes of identifiers
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        targets = () if self.weighing is None else self.weighing.targets
+        of_targets = [column for target in targets for column in target.columns]
+        names = (*self.columns.used, *of_targets, *self.features, *self.sampled)
+        return tuple(dict.fromkeys(names))
+
+    def __call__(self, piece: Piece) -> Result:
+        """Read a piece once."""
+        vocabulary = Vocabulary(self.columns.actions)
+        n_targets = 0 if self.weighing is None else len(self.weighing.targets)
+        tally = Tally(n_targets, len(self.columns.reveals))
+        sample = Sample() if self.sampled else None
+        if self.hashes_to is not None:
+            self.hash_file(piece).unlink(missing_ok=True)
+        for place, batch in self.batches(piece, vocabulary):
+            rows = self.columns.rows(batch, place, vocabulary)
+            self._check_range(rows)
+            tally.count(rows)
+            if sample is not None:
+                part = batch.select(list(self.sampled))
+                names = self.columns.action, self.columns.slot
+                found = row_hashes(batch, self.sampled, place, names)
+                sample.add(found, np.ones(rows.n, dtype=np.int64), part)
+            if self.weighing is not None:
+                self._weigh(rows, tally)
+            if self.hashes_to is not None:
+                hashes = identifier_hashes(batch, self.columns.identifier or "", place)
+                with self.hash_file(piece).open("ab") as file:
+                    file.write(hashes.tobytes())
+        return Result(tally, sample)
+
+    def batches(self, piece: Piece, vocabulary: Vocabulary) -> Iterator[tuple[Place, Any]]:
+        """Batches with the columns that are used, fewer rows where there are many actions."""
+        columns = self.used
+        words = [name for name in self._words() if name in columns]
+        at_once = max(1024, MOST_CELLS // max(1, len(self.columns.actions)))
+        for first, batch in read(piece, columns, self.types, words):
+            for begin in range(0, batch.num_rows, at_once):
+                yield Place(piece.path, first + begin), batch.slice(begin, at_once)
+
+    def hash_file(self, piece: Piece) -> Path:
+        """Where the hashes of a piece's identifiers are."""
+        return (self.hashes_to or Path()) / hashlib.sha256(repr(piece[:4]).encode()).hexdigest()
+
+    def key(self, piece: Piece) -> str:
+        """The name of what this pass finds in a piece; another question has another one."""
+        about = (self.columns, self.weighing, self.value_range, self.features, self.used)
+        with np.printoptions(threshold=2**31, precision=17, floatmode="unique"):
+            text = repr((about, {name: str(kind) for name, kind in self.types.items()}, piece[:6]))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _weigh(self, rows: Rows, tally: Tally) -> None:
+        weighing = self.weighing
+        if weighing is None:
+            return
+        slots: dict[str, Any] = {TOGETHER: None}
+        if self.columns.slot is not None:
+            names = Vocabulary()
+            codes = codes_of(rows.batch.column(self.columns.slot), names)
+            if codes.size and codes.min() < 0:
+                rows.place.wrong(int(codes.argmin()), self.columns.slot, "must name a slot, got "
+                                                                         "nothing")  # fmt: skip
+            slots = {name: codes == code for code, name in enumerate(names.names)}
+        tally.add(weighing.weigh(rows), slots)
+        for target, plays in zip(weighing.targets, tally.plays, strict=True):
+            for name, share in target.plays(rows).items():
+                plays[name] = plays.get(name, 0) + share
+
+    def _check_range(self, rows: Rows) -> None:
+        if self.value_range is None:
+            return
+        low, high = self.value_range
+        values = rows.values if rows.revealed is None else rows.revealed
+        outside = (values < low) | (values > high)
+        if rows.seen is not None and rows.revealed is None:
+            outside &= rows.seen
+        if outside.any():
+            where = np.unravel_index(int(outside.argmax()), outside.shape)
+            column = self.columns.value or self.columns.reveals[int(where[-1])]
+            rows.place.wrong(int(where[0]), column, f"must lie in the range {low:g} to {high:g}, "
+                                                    f"got {values[where]:.17g}")  # fmt: skip
+
+    def _words(self) -> Iterator[str]:
+        import pyarrow as pa
+
+        for name, kind in self.types.items():
+            if pa.types.is_string(kind) and name != self.columns.identifier:
+                yield name
+
+
+def run_pass(one: Pass, table: Table, running: Running) -> Result:
+    """Read all pieces; what was found before a kill is read from `running.resume`."""
+    total, left = _start(one), []
+    for piece in table.pieces:
+        stored = _stored(one, piece, running)
+        if stored is None:
+            left.append(piece)
+        else:
+            total.tally.merge(stored)
+            _tell(running, stored.n)
+    n_jobs = min(running.n_jobs, max(1, len(left)))
+    for number, found in sweep(one, left, n_jobs=n_jobs, engine=running.engine):
+        total.tally.merge(found.tally)
+        if total.sample is not None and found.sample is not None:
+            total.sample.merge(found.sample)
+        if running.resume is not None and one.weighing is not None:
+            with atomic_write(running.resume / f"{one.key(left[number])}.npz") as file:
+                file.write(found.tally.to_bytes())
+        _tell(running, found.tally.n)
+    if one.hashes_to is not None:
+        check_identifiers(
+            [one.hash_file(piece) for piece in left],
+            left,
+            lambda piece: one.batches(piece, Vocabulary()),
+            one.columns.identifier or "",
+        )
+    return total
+
+
+def _start(one: Pass) -> Result:
+    n_targets = 0 if one.weighing is None else len(one.weighing.targets)
+    tally = Tally(n_targets, len(one.columns.reveals))
+    return Result(tally, Sample() if one.sampled else None)
+
+
+def _stored(one: Pass, piece: Piece, running: Running) -> Tally | None:
+    """What an earlier run found in a piece; passes that sample or look for twins start again."""
+    if running.resume is None or one.weighing is None or one.hashes_to is not None:
+        return None
+    path = running.resume / f"{one.key(piece)}.npz"
+    return Tally.from_bytes(path.read_bytes()) if path.is_file() else None
+
+
+def _tell(running: Running, n_rows: int) -> None:
+    if running.progress is not None:
+        running.progress(n_rows)

@@ -1,0 +1,203 @@
+"""What a table says about policies: their estimates, and what these rest on."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from graphcb.estimates.estimate import Estimate, Found
+from graphcb.estimates.intervals import Interval
+from graphcb.tables.models import Calibration
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a table says about one policy.
+
+    `estimates` are by the name of the estimator, `best` is the one to show. Both are empty where
+    `unseen_share` of what the policy plays could not have been seen: then only `bounds` hold.
+    `difference` is by how much its mean is larger than that of the first policy.
+    """
+
+    policy: str
+    estimates: dict[str, Estimate]
+    best: str | None
+    effective_size: float
+    largest_weight: float
+    top_share: float
+    unseen_share: float
+    bounds: Interval | None
+    difference: Estimate | None
+    warnings: tuple[str, ...]
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The best one."""
+        return None if self.best is None else self.estimates[self.best]
+
+
+@dataclass(frozen=True)
+class TableEvaluation:
+    """What `evaluate_table` found.
+
+    `policies` are in the order in which they were given, over all rows; `slots` has the same for
+    each slot. `rests_on` says, in sentences, what the estimates take for granted. In a notebook
+    it prints as a table; `to_dict` has all numbers.
+    """
+
+    unit: str
+    n_rows: int
+    n_missing: int
+    value_range: tuple[float, float]
+    confidence: float
+    policies: tuple[Judged, ...]
+    slots: dict[str, tuple[Judged, ...]]
+    actions: dict[str, int]
+    rests_on: tuple[str, ...]
+    calibration: Calibration | None = None
+
+    def __getitem__(self, policy: str) -> Judged:
+        for judged in self.policies:
+            if judged.policy == policy:
+                return judged
+        known = ", ".join(one.policy for one in self.policies)
+        raise KeyError(f"{policy!r} was not judged; there are {known}")
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The best estimate of the first policy."""
+        return self.policies[0].estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain["value_range"], plain["rests_on"] = list(self.value_range), list(self.rests_on)
+        plain["calibration"] = None if self.calibration is None else self.calibration._asdict()
+        plain["policies"] = [_as_dict(one) for one in self.policies]
+        plain["slots"] = {slot: list(map(_as_dict, some)) for slot, some in self.slots.items()}
+        return plain
+
+    def lines(self, *, every: bool = False) -> list[tuple[str, ...]]:
+        """Cells of a table with a header: the best estimate of each policy, or every one."""
+        sure = f"{100 * self.confidence:g} %"
+        has_slots, several = bool(self.slots), len(self.policies) > 1
+        head = ["policy", "estimate", f"mean {self.unit}", "std. error", f"normal {sure}",
+                f"anytime-valid {sure}"]  # fmt: skip
+        if has_slots:
+            head.insert(0, "slot")
+        if several:
+            head.append(f"against {self.policies[0].policy}")
+        found = [tuple(head)]
+        for slot, some in {"all": self.policies, **self.slots}.items():
+            for judged in some:
+                for number, cells in enumerate(_cells(judged, every=every)):
+                    row = [*([slot] if has_slots else []), *cells]
+                    if several:
+                        row.append(_gain(judged.difference) if number == 0 else "")
+                    found.append(tuple(row))
+        return found
+
+    def notes(self) -> list[str]:
+        """What must be said beside the table."""
+        missing = f", {self.n_missing:,} of them without a {self.unit}" if self.n_missing else ""
+        low, high = self.value_range
+        units = plural(self.unit)
+        found = [f"{self.n_rows:,} rows{missing}; {units} between {low:g} and {high:g}"]
+        found += self.rests_on
+        for judged in self.policies:
+            if judged.unseen_share > 0.0:
+                found.append(
+                    f"{judged.policy}: not known: {judged.unseen_share:.1%} of what it plays could "
+                    f"not have been seen{_bounds(judged.bounds)}"
+                )
+            found += [f"{judged.policy}: {text}" for text in judged.warnings]
+        return found
+
+    def __str__(self) -> str:
+        cells = self.lines()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        rows = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+        return "\n".join([*rows, *self.notes()])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head, *rows = self.lines()
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        )
+        names = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        notes = "".join(f"<p>{escape(text)}</p>" for text in self.notes())
+        return f"<table><tr>{names}</tr>{body}</table>{notes}"
+
+
+def plural(unit: str) -> str:
+    """Losses or rewards."""
+    return "losses" if unit == "loss" else f"{unit}s"
+
+
+def judged_of(
+    policy: str,
+    found: Found,
+    unseen_share: float,
+    difference: Estimate | None,
+    value_range: tuple[float, float],
+    are_known: bool,
+) -> Judged:
+    """From what the sums say; estimates are withheld where something could not be seen."""
+    weights, bounds = found.weights, None
+    estimates, best, warnings = found.estimates, found.best, found.warnings
+    if unseen_share > 0.0:
+        # Its terms count what was not seen at both ends of the range.
+        if are_known:
+            bounds = Interval(*value_range)
+        if are_known and estimates:
+            of_all = next(iter(estimates.values()))
+            bounds = of_all.bernstein or of_all.anytime
+        estimates, best, warnings = {}, None, ()
+    return Judged(policy, estimates, best, weights.effective_size, weights.largest,
+                  weights.top_share, unseen_share, bounds, difference, warnings)  # fmt: skip
+
+
+def _cells(judged: Judged, *, every: bool) -> list[tuple[str, ...]]:
+    if judged.best is None:
+        return [(judged.policy, "not known", "-", "-", "-", "-")]
+    names = list(judged.estimates) if every else [judged.best]
+    found: list[tuple[str, ...]] = []
+    for name in names:
+        one = judged.estimates[name]
+        shown = f"{name} (best)" if every and name == judged.best else name
+        found.append((judged.policy, shown, f"{one.value:.4f}", f"{one.standard_error:.4f}",
+                      _interval(one.normal), _interval(one.anytime)))  # fmt: skip
+    return found
+
+
+def _interval(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
+
+
+def _gain(difference: Estimate | None) -> str:
+    if difference is None:
+        return "-"
+    interval = difference.interval
+    return f"{difference.value:+.4f}" + ("" if interval is None else f" ({_interval(interval)})")
+
+
+def _bounds(bounds: Interval | None) -> str:
+    return "" if bounds is None else f"; whatever that is, its mean is {_interval(bounds)}"
+
+
+def _as_dict(judged: Judged) -> dict[str, Any]:
+    plain = {one.name: getattr(judged, one.name) for one in fields(judged)}
+    plain["estimates"] = {name: _plain(one) for name, one in judged.estimates.items()}
+    plain["difference"] = _plain(judged.difference)
+    plain["bounds"] = None if judged.bounds is None else list(judged.bounds)
+    plain["warnings"] = list(judged.warnings)
+    return plain
+
+
+def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {
+        name: list(part) if isinstance(part, Interval) else part
+        for name, part in estimate._asdict().items()
+    }
