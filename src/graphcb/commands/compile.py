@@ -163,6 +163,9 @@ def _learn_and_play() -> None:
     limits = Limits(caps=0.8, linear=[{"weights": [1.0, 0.5], "at_most": 0.9}])
     EpsilonGreedy(logistic, limits=limits).act(context, graphs.bandit(2))
     InformationDirected(limits=limits).act(context, graphs.bandit(2))
+    for bounds in (None, Limits(caps=0.99, linear=[{"actions": [0, 1], "at_most": 0.999}])):
+        for family in (graphs.bandit, graphs.cops_and_robbers):
+            InformationDirected(explore=0.1, limits=bounds).act(context, family(3))
     for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
         list(run(agent, table(many, True), seed=0))
     for graph in (graphs.bandit(2), many):

@@ -28,7 +28,6 @@ from graphcb.estimates.terms import Floats
 # Effective sizes that a normal interval needs; chosen by `make study-coverage` (note 0015).
 LEAST_SIZE = 10.0
 LEAST_FOR_MEANS = 30.0  # of estimates that are not self-normalised
-ADDED = 0.78  # values at each end of the range: 3 at 95 %
 MOST_OFF = 3.0  # standard errors of the mean weight
 # Where the range is not known:
 LEAST_WITHOUT_RANGE = 30.0
@@ -116,7 +115,8 @@ def _why_not_normal(sums: BySize, weights: Spread, asked: Asked) -> Why | None:
 def _self_normalised(sums: BySize, size: float, asked: Asked, why: Why | None) -> Estimate:
     _, mean, squares, _ = errors_of(sums)
     error = _standard_error(sums, squares)
-    normal = None if why else normal_around(mean, error, size, asked)
+    wide = max(error, _least_error(sums, mean, size))
+    normal = None if why else normal_around(mean, wide, size, asked)
     return Estimate(mean, error, normal, None)
 
 
@@ -125,6 +125,16 @@ def _standard_error(sums: BySize, squares: float) -> float:
     total = float(sums.w.sum())
     left = total**2 - float(sums.ww.sum())
     return math.sqrt(squares / left) if left > 1e-12 * total**2 else math.inf
+
+
+def _least_error(sums: BySize, mean: float, size: float) -> float:
+    """What the standard error would be if large weights had values like the others.
+
+    Two or three decisions may carry most of the weight; if their values happen to be equal, the
+    standard error is far too small.
+    """
+    spread_out = float(sums.wvv.sum() / sums.w.sum()) - mean * mean
+    return math.sqrt(max(0.0, spread_out) / size)
 
 
 def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estimate:
@@ -138,13 +148,15 @@ def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estima
     return Estimate(mean, error, normal, None)
 
 
-def mean_of(terms: Floats, found: Found, asked: Asked, bias: float = 0.0) -> Estimate:
+def mean_of(
+    terms: Floats, found: Found, asked: Asked, *, bias: float = 0.0, least_error: float = 0.0
+) -> Estimate:
     """The mean of terms that need no normalising, such as those around a prediction."""
     n, mean = terms.size, float(terms.mean())
     error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
     size, normal = found.weights.effective_size, None
     if found.why is None and n > 1 and size >= LEAST_FOR_MEANS:
-        normal = normal_around(mean, error, size, asked, bias)
+        normal = normal_around(mean, max(error, least_error), size, asked, bias)
     return Estimate(mean, error, normal, None, None, bias)
 
 
@@ -176,26 +188,27 @@ def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, flo
     effective = float(left**2 / cut.ww.sum()) if best < used else weights.effective_size
     normal = None
     if effective >= LEAST_SIZE:
-        normal = normal_around(mean, error, effective, asked, bias)
+        wide = max(error, _least_error(cut, mean, effective))
+        normal = normal_around(mean, wide, effective, asked, bias)
     return Estimate(mean, error, normal, None, None, bias), 2.0**best if best < used else math.inf
 
 
 def normal_around(
     mean: float, error: float, size: float, asked: Asked, bias: float = 0.0
 ) -> Interval | None:
-    """A normal interval with three more values at each end of the range, cut at these ends.
+    """A normal interval with two more values at each end of the range, cut at these ends.
 
-    They have average weight; their number is `ADDED` times the square of the normal quantile, as
-    in the interval of Agresti and Coull (1998) for a proportion, which has two. Values that are
-    all equal, or of which the rare ones were not seen, then do not make it too narrow. Without a
-    range, it is mean +- a quantile of Student's t times its standard error.
+    They have average weight; their number is half of the square of the normal quantile, as in the
+    interval of Agresti and Coull (1998) for a proportion. Values that are all equal, or of which
+    the rare ones were not seen, then do not make it too narrow. Without a range, it is mean +- a
+    quantile of Student's t times its standard error.
     """
     z = NormalDist().inv_cdf(0.5 + 0.5 * asked.confidence)
     if asked.value_range is None:
         wide = quantile(asked.confidence, size) * error + bias
         return Interval(mean - wide, mean + wide)
     low, high = asked.value_range
-    width, added = high - low, ADDED * z * z
+    width, added = high - low, 0.5 * z * z
     whole = size + 2.0 * added
     middle = ((mean - low) / width * size + added) / whole
     squares = (error / width * size) ** 2 + added * (middle**2 + (1.0 - middle) ** 2)

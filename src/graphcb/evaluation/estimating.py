@@ -72,7 +72,7 @@ class Estimating:
         if has_oracle:
             around = terms.robust_below, terms.robust_above
             robust = self.bounds(Terms(terms.below, terms.above, *around, terms.unseen))
-            named["doubly robust"] = self._mean(terms.robust, found, robust)
+            named["doubly robust"] = self._mean(terms.robust, terms, found, robust)
             named["switch"] = self._switch(terms, found, robust)
         named.update(self._plain(terms))
         if self.has_anytime:
@@ -135,26 +135,37 @@ class Estimating:
         """
         weights = terms.weights
         total = float(weights.sum())
-        best = self._mean(terms.robust, found, anytime)
+        best = self._mean(terms.robust, terms, found, anytime)
         narrowest = np.inf if best.normal is None else best.normal.upper - best.normal.lower
         largest = max(1.0, float(weights.max()))
         for most in 2.0 ** np.arange(int(np.log2(largest)) + 1) if total > 0.0 else ():
             aside = weights > most
             switched = np.where(aside, terms.predicted, terms.robust)
             lost = float(weights[aside].sum()) / total
-            one = self._mean(switched, found, anytime, bias=lost * self.scale.width)
+            one = self._mean(switched, terms, found, anytime, bias=lost * self.scale.width)
             wide = np.inf if one.normal is None else one.normal.upper - one.normal.lower
             if wide < narrowest:
                 best, narrowest = one, wide
         return best
 
     def _mean(
-        self, terms: Floats, found: Found, anytime: Interval | None, bias: float = 0.0
+        self,
+        terms: Floats,
+        mine: RoundTerms,
+        found: Found,
+        anytime: Interval | None,
+        bias: float = 0.0,
     ) -> Estimate:
+        """Of terms around predictions; what these leave is spread as the weights are."""
         values = self.scale.low + self.scale.width * terms
         mean = float((self.stands_for * values).sum() / self.stands_for.sum())
         around = mean + (self.stands_for / self.stands_for.mean()) * (values - mean)
-        return mean_of(around, found, self.asked, bias)._replace(anytime=anytime)
+        left, weights = self.scale.width * (terms - mine.predicted), mine.weights
+        pooled = np.divide(left**2, weights, out=np.zeros(left.size), where=weights > 0.0).sum()
+        size = found.weights.effective_size
+        least = np.sqrt(pooled / (weights.sum() * size)) if size > 0.0 else 0.0
+        one = mean_of(around, found, self.asked, bias=bias, least_error=float(least))
+        return one._replace(anytime=anytime)
 
     def _smoothed(self, terms: RoundTerms) -> Estimate:
         low, width = self.scale
