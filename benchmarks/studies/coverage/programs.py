@@ -95,14 +95,14 @@ PROGRAMS = {
         _payments,
         "approve",
     ),
-    "README, payments, what is known said, explore = 0.01": Program(
+    "README, payments, explore = 0.01": Program(
         "README.md",
         "payments.db",
         {
             "default_rng(0)": "default_rng({seed})",
             **_QUICK,
             "range(1000)": "range({n})",
-            "range=(-50, 1)": "range=(-50, 1), known={{'review': -2.0}}, explore=0.01",
+            "range=(-50, 1)": "range=(-50, 1), explore=0.01",
         },
         _payments,
         "review",
