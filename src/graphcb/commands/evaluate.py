@@ -238,7 +238,7 @@ def _print_about(
     )
     for text in _sentences(found, options, unit):
         print(start + text)
-    if found.doubly_robust is None and found.unseen_share == 0.0:
+    if found.doubly_robust is None and found.unseen_share == 0.0 and not found.is_known:
         lacks = "the agent of this log has no oracle that graphcb can read"
         if imported is not None and not imported.recorded.all_probabilities:
             lacks = "this log was imported without the probabilities of all actions"
@@ -252,6 +252,9 @@ def _print_about(
 
 def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "Iterator[str]":
     sure = f"{100 * options.confidence:g} %"
+    if found.is_known:
+        yield f"every {unit} of this policy is known without feedback: nothing is estimated"
+        return
     if not found.answers_alike:
         yield (
             "feedback is missing more often for some actions than for others: decisions that "

@@ -80,13 +80,25 @@ def show_table(title: str, lines: Sequence[Line], options: argparse.Namespace) -
     sure = f"{100 * options.confidence:g} %"
     kinds = [kind for kind in KINDS if any(getattr(line.value, kind) for line in lines)]
     several = len({line.policy for line in lines}) > 1
+    alike = several and len({line.estimate for line in lines}) == 1
+    if alike:
+        title = f"{title}, {lines[0].estimate}"
     biased = any(line.value.bias > 0.0 for line in lines)
     head = ["policy"] if several else []
-    head += ["estimate", "mean", "std. error", *(["bias at most"] if biased else [])]
+    head += [
+        *([] if alike else ["estimate"]),
+        "mean",
+        "std. error",
+        *(["bias at most"] if biased else []),
+    ]
     rows = [
         [
             *([line.policy] if several else []),
-            line.estimate + (" (best)" if line.is_best and options.all else ""),
+            *(
+                []
+                if alike
+                else [line.estimate + (" (best)" if line.is_best and options.all else "")]
+            ),
             f"{line.value.value:.4f}",
             _number(line.value.standard_error),
             *([f"{line.value.bias:.4f}"] if biased else []),

@@ -63,6 +63,8 @@ class Estimating:
 
     def every(self, terms: RoundTerms, found: Found, *, has_oracle: bool) -> dict[str, Estimate]:
         """Every estimate of a target by its name, the one that is always shown first."""
+        if (terms.known >= terms.mass - 1e-12).all():
+            return {"with the graph": self._known(terms)}
         bounds = self.bounds(terms.terms)
         named: dict[str, Estimate] = {}
         if found.estimates:
@@ -78,6 +80,13 @@ class Estimating:
         if self.has_anytime:
             named["log smoothing"] = self._smoothed(terms)
         return named
+
+    def _known(self, terms: RoundTerms) -> Estimate:
+        """Of a target all of whose losses are known without feedback: nothing is left to chance."""
+        mean = float((self.stands_for * terms.below).sum() / self.stands_for.sum())
+        value = self.scale.low + self.scale.width * mean
+        exact = Interval(value, value)
+        return Estimate(value, 0.0, exact, exact)
 
     def bounds(self, terms: Terms) -> Interval | None:
         """Anytime-valid ends, for which what could not be seen may be anything."""
