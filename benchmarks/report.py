@@ -63,6 +63,7 @@ PARTS = (
     Part("rounds", "A whole round", "rounds.py"),
     Part("default", "The default learner, nothing set", "without_settings.py"),
     Part("gamma", "Gammas that need no graph number", "gamma.py", ("--short",)),
+    Part("known", "Losses that need no feedback", "known.py"),
     Part("unknown-graphs", "Graphs that nobody knows beforehand", "unknown_graphs.py"),
     Part("certificate", "The regret certificate", "certificate.py"),
     Part("experiments", "The paper's experiments", "experiments.py"),
