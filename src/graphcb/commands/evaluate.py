@@ -14,7 +14,7 @@ from graphcb.commands.evaluate_table import (
 from graphcb.commands.outputs import log_files
 from graphcb.commands.ranges import add_loss_range
 from graphcb.commands.shown import (
-    Line,
+    ShownEstimate,
     add_output_options,
     as_json,
     check_options,
@@ -97,7 +97,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     found, problem, imported = _judge(options)
     unit = "loss" if problem is None else problem.unit
     lines = [
-        Line(policy, name, estimate, name == one.best)
+        ShownEstimate(policy, name, estimate, name == one.best)
         for policy, one in found.items()
         for name, estimate in one.estimates.items()
     ]
@@ -286,7 +286,10 @@ def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "
 
 
 def _as_json(
-    found: "Mapping[str, Evaluation]", lines: "list[Line]", unit: str, options: argparse.Namespace
+    found: "Mapping[str, Evaluation]",
+    lines: "list[ShownEstimate]",
+    unit: str,
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     about = {
         policy: {
@@ -304,7 +307,7 @@ def _as_json(
             "best": one.best,
             "difference": None
             if one.difference is None
-            else as_json([Line(policy, "difference", one.difference)])[0],
+            else as_json([ShownEstimate(policy, "difference", one.difference)])[0],
             "notes": list(_sentences(one, options, unit)),
         }
         for policy, one in found.items()

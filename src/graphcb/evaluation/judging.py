@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from graphcb.checks import as_range
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.estimates.estimate import Estimate, Spread
+from graphcb.estimates.estimate import Estimate, WeightSpread
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.evaluation.defaulting import own_alone
 from graphcb.evaluation.estimating import Estimating, Scale, best_name
@@ -53,7 +53,7 @@ class Evaluation:
     plain_unseen_share: float
     estimates: dict[str, Estimate]
     best: str | None
-    spread: Spread
+    spread: WeightSpread
     silent_share: float = 0.0
     difference: Estimate | None = None
     weights: Weights = "known"
