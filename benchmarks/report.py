@@ -92,6 +92,8 @@ PARTS = (
         "evaluation", "Judging a policy on a log", "evaluation.py",
         quick=("--logs", "20", "--decisions", "100"),
     ),
+    Part("covering", "95 % intervals that hold the truth", "covering.py", draws=True),
+    Part("ground-truth", "Real policies on each other's logs", "ground_truth.py", draws=True),
     Part("explore", "Logs that can be judged", "explore.py"),
     Part("tables", "Tables of any size", "tables.py"),
     Part("baseline", "Never worse than the baseline", "baseline.py"),

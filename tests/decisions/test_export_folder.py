@@ -153,7 +153,7 @@ class TestWhatIsNew:
             export(tmp_path / "a.db", folder)
             clock.days(10)
             second = decide(policy, 2)
-            assert export(tmp_path / "a.db", folder).removed == 0
+            assert export(tmp_path / "a.db", folder) == (2, 0, 1, 5, 0)  # one file is written
             policy.prune(clock.now - 1.0)
             assert export(tmp_path / "a.db", folder) == (0, 0, 0, 5, 0)
             reward(policy, second[1])
@@ -196,6 +196,29 @@ class TestWhatIsNew:
         export(tmp_path / "a.db", tmp_path / "out")
         (row,) = rows_in(tmp_path / "out")
         assert (row["loss"], row["context"]) == (0.5, [0.5])
+
+
+@pytest.mark.parametrize("n_files", range(6))
+def test_an_interrupted_export_is_made_good(tmp_path, clock, monkeypatch, n_files):
+    """The second export stops after some files; late feedback is for the first of them."""
+    folder, late = tmp_path / "out", []
+    with Policy(tmp_path / "a.db", problem=PROBLEM, seed=0) as policy:
+        for _ in range(2):
+            late += decide(policy, 3)
+            clock.days(1)
+        export(tmp_path / "a.db", folder)
+        for made in late:
+            reward(policy, made)
+        for _ in range(2):
+            decide(policy, 3)
+            clock.days(1)
+        with monkeypatch.context() as patch:
+            interrupt(patch, after=n_files)
+            with contextlib.suppress(KeyboardInterrupt):
+                export(tmp_path / "a.db", folder)
+        reward(policy, decide(policy, 1)[0])
+    export(tmp_path / "a.db", folder)
+    assert rows_in(folder) == whole(tmp_path / "a.db", tmp_path)
 
 
 STEPS = st.lists(

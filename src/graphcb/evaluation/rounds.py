@@ -121,7 +121,9 @@ class Rounds:
             revealed[row.feedback.action_indices] = True
             losses[row.feedback.action_indices] = self._scaled(row.feedback.losses, row.decision_id)
         names = tuple(map(str, range(n_actions) if row.actions is None else row.actions))
-        settled = Settled(row.graph, names, row.probabilities, revealed, losses, group)
+        settled = Settled(
+            row.graph, names, row.probabilities, revealed, losses, group, row.all_probabilities
+        )
         guess, predicted = self._guesses.add(settled), self._predict_then_learn(row)
         if predicted is not None:
             errors = np.stack([guess, predicted])[:, revealed] - losses[revealed]

@@ -19,7 +19,8 @@ MOST_GROUPS = 64  # actions whose answers are counted one by one; all others are
 class Settled(NamedTuple):
     """A decision whose feedback is complete; losses are scaled to [0, 1].
 
-    `group` is that of the action that was played, see `Turnout`.
+    `group` is that of the action that was played, see `Turnout`. If `all_probabilities` is False,
+    only that of the played action is known.
     """
 
     graph: FeedbackGraph
@@ -28,6 +29,7 @@ class Settled(NamedTuple):
     revealed: Flags
     losses: Floats
     group: int = 0
+    all_probabilities: bool = True
 
 
 class Turnout:

@@ -45,6 +45,7 @@ class Open:
     losses: Floats
     group: int
     silent: list[Settled]
+    all_probabilities: bool = True
     has_feedback: bool = False
 
     @property
@@ -61,7 +62,13 @@ class Open:
     def own(self) -> Settled:
         """It alone, with what is known by now and in the same arrays."""
         return Settled(
-            self.graph, self.names, self.probabilities, self.revealed, self.losses, self.group
+            self.graph,
+            self.names,
+            self.probabilities,
+            self.revealed,
+            self.losses,
+            self.group,
+            self.all_probabilities,
         )
 
 
@@ -195,7 +202,8 @@ class LiveTally:
         if not is_silent:
             self.n_expected += 1
             shown = graph.row(row.action_index)
-            one = Open(row.made_at, graph, names, p, shown, seen, losses, group, self._silent)
+            known = seen, losses, group, self._silent, row.all_probabilities
+            one = Open(row.made_at, graph, names, p, shown, *known)
             self._silent = []
             self._open[row.position] = one
             self._cells += one.n_cells
