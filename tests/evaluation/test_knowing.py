@@ -88,6 +88,9 @@ def test_what_is_known_is_its_own_estimate(fraud_log):
     assert found.bounds == (found.graph.value, found.graph.value)
     assert not own.is_known
     assert summed.mean == own.graph.value
+    (answered,) = summed.answers
+    assert (answered.action, answered.promised, answered.revealed) == ("review", 1.0, 1.0)
+    assert summed.answer_rate == 1.0
 
 
 def test_actions_that_only_show_what_is_known_await_nothing(tmp_path):
