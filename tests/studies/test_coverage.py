@@ -33,7 +33,7 @@ def test_there_are_500_logs_of_more_than_twelve_settings():
     used = {one.get("graph") for one in study.settings_of.values()}
     assert used >= set(GRAPHS)
     assert {one["of"] for one in study.settings_of.values()} == set(JUDGES)
-    assert len(study.made_quick().settings()) < len(settings) / 10
+    assert study.made_quick().logs <= 20
     assert study.with_seeds(3).logs == 3 * study.together
 
 

@@ -15,7 +15,7 @@ from studies.coverage.programs import judge_program
 from studies.coverage.tables import judge_table
 from studies.coverage.worlds import N_KINDS, Floats, World, new_world
 
-DECISIONS = 400
+DECISIONS = 300
 
 Settings = Mapping[str, Any]
 

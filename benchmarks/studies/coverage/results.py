@@ -52,8 +52,8 @@ def markdown(study: CoverageStudy, found: Found) -> str:
     """The report."""
     return "\n\n".join(
         [
-            f"{study.logs} logs of each setting, 200 of each program at most; "
-            f"{study.looks} looks at every {study.together}th of them. A cell is the share of 95 % "
+            f"{study.logs} logs of each setting, fewer of the programs of the documentation; "
+            f"{study.looks} looks at one log of {study.together}. A cell is the share of 95 % "
             "intervals that hold the truth, and in brackets the share of logs in which there is "
             "one, where that is not all. *logged* is the policy of the log, *another* and "
             "*constant* are others, and *difference* is that of two. Normal intervals, "
