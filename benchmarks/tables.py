@@ -6,7 +6,8 @@ A table of 12 columns in row groups of a million rows: four actions with their p
 reward of 0 or 1, the action and the probabilities of another policy, features. All rates are of
 one core; rivals read the columns that they need from the same file, in the same run, and are left
 out where they are not installed (pip install pandas duckdb obp). obp was measured with an empty
-module in place of PyTorch, which it imports and these estimators do not use. Memory is the peak of a process of its own, on Linux.
+module in place of PyTorch, which it imports and these estimators do not use. Memory is the peak of
+a process of its own, on Linux.
 """
 
 import json

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from studies.coverage.claiming import false_claims
+from studies.coverage.counting import holds
 from studies.coverage.programs import PROGRAMS
 
 import graphcb
@@ -41,6 +42,9 @@ NOT_RUN += ("graphcb serve", "curl", "ID=", "KEY=")
 
 # Their logs are of other programs, or hold two decisions: there is no truth to compare with.
 NO_SIMULATION = ("other-systems",)
+
+# The true mean of each policy that the page judges on its table.
+TABLES = {"what-would-my-rule-have-earned": {"logged": 0.2, "constant:tea": 0.2, "new_item": 0.35}}
 
 
 class Block(NamedTuple):
@@ -112,9 +116,26 @@ def test_a_page_runs_as_printed(page, tmp_path, monkeypatch):
     for program in PROGRAMS.values():  # what is said of its log is true, or is not said
         if ROOT / program.page == page:
             assert false_claims(tmp_path / program.log, program.means, program.rule) == []
+    if page.stem in TABLES:
+        assert_true_of_table(TABLES[page.stem])
     if page.stem in NO_SIMULATION:
         for path in tmp_path.glob("*.db"):
             assert_within_range(path)
+
+
+def assert_true_of_table(truths: dict[str, float]) -> None:
+    columns = {"action": "item", "reward": "click", "features": ["device"]}
+    for probability in ("propensity", None):
+        found = graphcb.evaluate_table(
+            "shop.csv", **columns, probability=probability, policy=list(truths)
+        )
+        for judged in found.policies:
+            for estimate in judged.estimates.values():
+                for interval in (estimate.normal, estimate.bernstein, estimate.anytime):
+                    assert interval is None or holds(interval, truths[judged.policy])
+            if judged is not found.policies[0]:
+                apart = truths[judged.policy] - truths["logged"]
+                assert holds(judged.difference.interval, apart)
 
 
 def assert_within_range(path: Path) -> None:
@@ -130,7 +151,7 @@ def test_every_page_that_judges_a_log_is_compared_with_the_truth():
     for page in PAGES:
         code = "\n".join(block.text for block in blocks_of(page) if block.language != "text")
         judges = re.search(r"log summary|\bevaluate\b", code) is not None
-        assert judges <= (page in compared or page.stem in NO_SIMULATION), page
+        assert judges <= (page in compared or page.stem in (*TABLES, *NO_SIMULATION)), page
 
 
 def test_what_the_table_of_graphs_says_makes_a_problem():

@@ -12,7 +12,11 @@ COSTS = {  # in euros
     "review": {"honest": 3.0, "fraud": 3.0},
 }
 problem = graphcb.Problem(
-    list(COSTS), reveals={"all": ["review"]}, range=(0, 60), name="fraud review"
+    list(COSTS),
+    reveals={"all": ["review"]},
+    range=(0, 60),
+    name="fraud review",
+    known={"review": 3.0},
 )
 
 

@@ -45,6 +45,15 @@ def play_linear(graph, gamma, oracle, n_rounds=400, seed=0):
     return agent, regret, error
 
 
+def test_it_is_of_what_is_played_where_a_share_explores():
+    graph, f, gamma = graphs.bandit(3), np.array([0.0, 0.9, 0.9]), 1e6
+    for share in (0.0, 0.3):
+        agent = SquareCBG(Told(), gamma=gamma, certify=True, explore=share)
+        value = graphcb.exploration.dec(agent.act(f, graph), f, graph, gamma)
+        assert agent.certificate.exploration == pytest.approx(value, rel=1e-6)
+        assert (value > 0.1) == (share > 0.0)  # 0.2 of the probability loses 0.9
+
+
 GRAPHS = {
     "bandit": graphs.bandit(6),
     "cops": graphs.cops_and_robbers(6),

@@ -153,6 +153,24 @@ def test_explain_says_what_the_limits_cost():
     assert informed.endswith(text)
 
 
+def test_explain_says_what_exploring_costs():
+    cost = (
+        "; explore: every outcome is seen with a probability of at least 0.01, for at most 0.03 of "
+        "the range of losses per decision"
+    )
+    graph, limits = graphs.bandit(3), Limits(floors={0: 0.9})
+    assert SquareCBG(gamma=10.0, explore=0.03).explain(graph) == (
+        SquareCBG(gamma=10.0).explain(graph) + cost
+    )
+    assert InformationDirected(explore=0.03).explain(graph).endswith(cost)
+    limited = InformationDirected(limits=limits, explore=0.03).explain(graph)
+    assert limited == (
+        InformationDirected(limits=limits).explain(graph)
+        + cost
+        + ", as far as limits and budgets allow"
+    )
+
+
 def test_explain_names_what_can_no_longer_be_learned():
     limits = Limits(caps={"review": 0.0})
     graph = graphs.apple_tasting(3, revealing_action=2)

@@ -70,6 +70,24 @@ def test_inspect_says_what_must_hold(folder, capsys):
     assert "floor of 'call' is 0.01" in err
 
 
+COST = (
+    "every outcome is seen with a probability of at least 0.01, for at most 0.01 of the range of "
+    "losses per decision"
+)
+
+
+def test_inspect_and_run_say_what_exploring_costs(folder, capsys):
+    free = TOML.partition("[limits]")[0].replace("\n\n[reveals]", "\nexplore = 0.01\n\n[reveals]")
+    limited = TOML.replace("\n\n[reveals]", "\nexplore = 0.01\n\n[reveals]")
+    for text, cost in ((free, COST), (limited, f"{COST}, as far as limits and budgets allow")):
+        (folder / "problem.toml").write_text(text)
+        inspected = flat(call(capsys, "inspect", "problem.toml", "--no-picture")[1])
+        assert f"cost of exploring {cost}" in inspected
+        lines = call(capsys, "run", "data.csv", "--problem", "problem.toml")[1].splitlines()
+        assert lines.count(f"cost of exploring: {cost}") == 1
+        assert sum("is seen with" in line for line in lines) == 1
+
+
 def test_inspect_names_what_clashes(folder, capsys):
     clashing = TOML.replace("caps = { call = 0.2 }", "floors = { call = 0.3, review = 0.3 }")
     (folder / "problem.toml").write_text(clashing)

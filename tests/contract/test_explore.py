@@ -183,3 +183,11 @@ def test_what_a_policy_plays_is_replayed_bit_for_bit(name, tmp_path):
 def test_a_share_that_is_none_is_refused(name):
     with pytest.raises(ValueError, match="`explore` must be a share of the probability from 0 to"):
         BUILD[name](explore=0.6)
+
+
+def test_known_outcomes_need_no_exploration():
+    problem = graphcb.Problem(["a", "b", "c"], known={"c": 0.9}, explore=0.03)
+    learner = graphcb.Learner(problem)
+    for _ in range(100):
+        learner.learn({"x": 1.0}, ["a", "b"], [0.1, 0.8])
+    np.testing.assert_allclose(learner.act({"x": 1.0}), [0.985, 0.015, 0.0], atol=1e-9)

@@ -151,3 +151,14 @@ def test_losses_and_rewards_of_two_versions(tmp_path):
     assert [row["feedback_rewards"] for row in table] == [None, [0.75]]
     assert [(row["context.x"], row["context.y"]) for row in table] == [("1.5", None), ("many", 2.0)]
     assert [row["version"] for row in table] == [1, 2]
+
+
+def test_an_outcome_that_is_known_without_feedback(tmp_path):
+    problem = graphcb.Problem(["a", "b"], known={"a": 0.25})
+    with Policy(tmp_path / "a.db", graphcb.Uniform(), problem=problem, seed=0) as policy:
+        made = policy.decide_many([{}] * 9)
+    with DecisionLog(tmp_path / "a.db") as log:
+        export_parquet(log, tmp_path / "a.parquet")
+    found = pq.read_table(tmp_path / "a.parquet")["loss"].to_pylist()
+    assert found == [0.25 if one.action == "a" else None for one in made]
+    assert {0.25, None} == set(found)

@@ -16,6 +16,7 @@ from graphcb.decisions import LogError
 from graphcb.decisions import export_folder as module
 from graphcb.decisions.export import export_parquet
 from graphcb.decisions.export_folder import MANIFEST, export_folder
+from graphcb.evaluation import constant, evaluate
 from graphcb.files import FileError
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra `experiments`")
@@ -153,7 +154,7 @@ class TestWhatIsNew:
             export(tmp_path / "a.db", folder)
             clock.days(10)
             second = decide(policy, 2)
-            assert export(tmp_path / "a.db", folder).removed == 0
+            assert export(tmp_path / "a.db", folder) == (2, 0, 1, 5, 0)  # one file is written
             policy.prune(clock.now - 1.0)
             assert export(tmp_path / "a.db", folder) == (0, 0, 0, 5, 0)
             reward(policy, second[1])
@@ -196,6 +197,29 @@ class TestWhatIsNew:
         export(tmp_path / "a.db", tmp_path / "out")
         (row,) = rows_in(tmp_path / "out")
         assert (row["loss"], row["context"]) == (0.5, [0.5])
+
+
+@pytest.mark.parametrize("n_files", range(6))
+def test_an_interrupted_export_is_made_good(tmp_path, clock, monkeypatch, n_files):
+    """The second export stops after some files; late feedback is for the first of them."""
+    folder, late = tmp_path / "out", []
+    with Policy(tmp_path / "a.db", problem=PROBLEM, seed=0) as policy:
+        for _ in range(2):
+            late += decide(policy, 3)
+            clock.days(1)
+        export(tmp_path / "a.db", folder)
+        for made in late:
+            reward(policy, made)
+        for _ in range(2):
+            decide(policy, 3)
+            clock.days(1)
+        with monkeypatch.context() as patch:
+            interrupt(patch, after=n_files)
+            with contextlib.suppress(KeyboardInterrupt):
+                export(tmp_path / "a.db", folder)
+        reward(policy, decide(policy, 1)[0])
+    export(tmp_path / "a.db", folder)
+    assert rows_in(folder) == whole(tmp_path / "a.db", tmp_path)
 
 
 STEPS = st.lists(
@@ -367,3 +391,27 @@ def test_kills_lose_nothing_and_repeat_nothing(tmp_path):
     export(location, folder)
     assert rows_in(folder) == whole(location, tmp_path)
     assert not list(folder.glob(".*"))
+
+
+def test_a_folder_is_judged_as_its_log_is(tmp_path):
+    location, folder = tmp_path / "a.db", tmp_path / "out"
+    with Policy(
+        location, graphcb.Uniform(), problem=PROBLEM, seed=0, durability="process-kill"
+    ) as policy:
+        for part in range(3):
+            made = policy.decide_many([{"x": float(k)} for k in range(40)])
+            seen = {one.decision_id: {one.action: 0.25 * part} for one in made}
+            policy.feedback_many(seen)
+            export(location, folder)
+    with DecisionLog(location) as log:
+        whole_log = evaluate(log, constant("a"))
+    found = graphcb.evaluate_table(
+        str(folder / "*.parquet"),
+        action="action",
+        probability="probability",
+        reward="reward",
+        policy="constant:a",
+    )
+    assert found.n_rows == 120
+    (judged,) = found.policies
+    assert judged.estimates["self-normalised"].value == pytest.approx(whole_log.plain.value)

@@ -77,6 +77,19 @@ class TestCb:
             value = (0.2 / 0.5 + 0.8 / 0.25 + 1.0 / 0.25) / (1 / 0.5 + 1 / 0.25 + 1 / 0.25)
             assert evaluate(log, uniform).plain.value == pytest.approx(value)
 
+    def test_no_interval_depends_on_probabilities_that_are_made_up(self, tmp_path):
+        """Half of the actions are rare, and their losses are guessed from few of them."""
+        rng, lines = np.random.default_rng(0), []
+        p = np.repeat([0.001, 0.099], 10)
+        for action in rng.choice(20, size=6000, p=p):
+            lines.append(f"{action + 1}:{float(rng.random() < 0.99)}:{p[action]} | x")
+        import_log(write(tmp_path, "\n".join(lines)), tmp_path / "log.db")
+        with graphcb.DecisionLog(tmp_path / "log.db") as log:
+            found = evaluate(log, uniform)
+            summary = graphcb.evaluation.summarize(log)
+        assert found.graph.anytime.lower < 0.99 < found.graph.anytime.upper
+        assert summary.anytime.lower < 0.99 < summary.anytime.upper
+
     def test_a_wider_range_is_found_or_given(self, tmp_path):
         path = write(tmp_path, "1:-2:0.5 | x\n2:5:0.5 | y\n")
         assert import_log(path, tmp_path / "a.db").problem.range == (-2.0, 5.0)

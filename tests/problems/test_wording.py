@@ -15,6 +15,7 @@ REVIEW = {"all": ["review"]}
         (["approve", "review"], {"reveals": REVIEW}),
         (["approve", "review"], {"reveals": REVIEW, "limits": {"floors": {"approve": 0.1}}}),
         (["approve", "review"], {"baseline": "approve"}),
+        (["approve", "review"], {"reveals": REVIEW, "known": {"review": 0.2}}),
         ("each round", {}),
         (["a", "b"], {"reveals": "each round"}),
         (["a", "b"], {"reveals": "unknown"}),
@@ -31,6 +32,7 @@ def test_what_is_lost(actions, given):
         {"reveals": "full-information"},
         {"reveals": REVIEW, "limits": {"floors": {"review": 0.1}}},
         {"limits": {"floors": 0.01}},
+        {"known": {"approve": 0.5, "review": 0.2}},
         {"baseline": {"action": "approve", "mode": "shadow"}},
     ],
 )

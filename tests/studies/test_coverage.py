@@ -33,7 +33,7 @@ def test_there_are_500_logs_of_more_than_twelve_settings():
     used = {one.get("graph") for one in study.settings_of.values()}
     assert used >= set(GRAPHS)
     assert {one["of"] for one in study.settings_of.values()} == set(JUDGES)
-    assert len(study.made_quick().settings()) < len(settings) / 10
+    assert study.made_quick().logs <= 20
     assert study.with_seeds(3).logs == 3 * study.together
 
 
@@ -82,7 +82,6 @@ def test_half_is_pending_at_the_end_and_comes_later_where_it_does():
     earlier, later = with_feedback(log, 300), with_feedback(log, 600)[:300]
     assert (earlier <= later).all()
     assert earlier.sum() < later.sum()
-    assert log.mean_of_settled(600) == pytest.approx(log.expected[with_feedback(log, 600)].mean())
 
 
 def test_one_action_answers_half_of_the_time():
@@ -111,7 +110,7 @@ def test_a_default_names_the_played_action_and_comes_after_waiting():
             assert row.feedback.losses[-1] == 0.0
 
 
-@pytest.mark.parametrize("policy", ["EpsilonGreedy", "SquareCBG", "floors"])
+@pytest.mark.parametrize("policy", ["EpsilonGreedy", "SquareCBG", "floors", "InformationDirected"])
 def test_a_policy_learns_from_what_has_come(policy):
     _, log = log_of(n=400, graph="bandit", policy=policy)
     assert log.expected[200:].mean() < log.expected[:50].mean()
@@ -168,8 +167,10 @@ def test_what_is_below_the_line_is_said():
     good, bad = curve("good", 10.0), curve("bad", 9.0)
     assert [name for name, _ in below(by_setting([good, bad]))] == ["bad"]
     said = results(study, [good, bad])
-    assert said.lines == ["holds in 0.900 of the logs, less than 0.93: bad, logged, plain, normal"]
-    assert "| bad | logged | plain | normal | 1.000 | 0.900 |" in said.markdown
+    (line,) = said.lines
+    assert line.startswith("holds in 0.900 of the logs with an interval (1.00), less than 0.93: ")
+    assert line.endswith("bad, logged, plain, normal")
+    assert "| bad | logged |  | 0.900 |" in said.markdown
     (line,) = results(study, [good]).lines
     assert line == f"every interval holds in at least {LEAST} of the logs in which it is given"
     # runs of one setting add up

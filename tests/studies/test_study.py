@@ -79,7 +79,10 @@ def test_workers_know_the_problems_and_agents_of_a_study(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["nothing"], "`STUDY` must be one of bakeoff, limits, coverage, unknown-graphs, auctions"),
+        (
+            ["nothing"],
+            "`STUDY` must be one of bakeoff, limits, coverage, obd, unknown-graphs, auctions",
+        ),
         (["bakeoff", "--wide"], "`--wide` must not be given with bakeoff"),
         (["limits", "--quick", "--seeds", "0"], "`--seeds` must be at least 1, got 0"),
         (["bakeoff"], "streams/australian.csv.gz, or use 'generated' as the file. --quick needs"),

@@ -12,9 +12,10 @@ from studies.coverage.counting import Claim, Counts, claims
 from studies.coverage.demo import judge_demo
 from studies.coverage.logs import Log, new_log
 from studies.coverage.programs import judge_program
+from studies.coverage.tables import judge_table
 from studies.coverage.worlds import N_KINDS, Floats, World, new_world
 
-DECISIONS = 400
+DECISIONS = 300
 
 Settings = Mapping[str, Any]
 
@@ -37,11 +38,11 @@ def judge_world(settings: Settings, rng: np.random.Generator, looks: int, counts
 def _claims(world: World, log: Log, n: int, *, learns: bool) -> list[Claim]:
     """The truth of fixed policies is their mean over all contexts that could come.
 
-    That of a policy which learns is its mean over the decisions that have their feedback: it
-    changes, and what it will do about others is not in the log.
+    That of a policy which learns is the mean over the decisions of the log, with and without
+    feedback, of what each was expected to lose: another log of it would have another mean.
     """
     rows = log.at(n)
-    own = log.mean_of_settled(n) if learns else world.mean_loss(world.logging)
+    own = float(log.expected[:n].mean()) if learns else world.mean_loss(world.logging)
     target, close = world.mean_loss(world.target), world.mean_loss(world.close)
     oracle = OnlineRidge(world.graph.n_actions, N_KINDS)
     try:
@@ -69,4 +70,5 @@ JUDGES: dict[str, Callable[..., int]] = {
     "world": judge_world,
     "program": judge_program,
     "demo": judge_demo,
+    "table": judge_table,
 }

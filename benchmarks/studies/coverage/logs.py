@@ -9,7 +9,7 @@ from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.rounds import action_at
 from studies.coverage.worlds import CONTEXTS, N_KINDS, Floats, World, new_agent
 
-NEVER = 2**62
+WAITING = 20  # decisions until a default takes the place of feedback
 
 
 class Come(NamedTuple):
@@ -36,14 +36,6 @@ class Log(NamedTuple):
             for row, come in zip(self.rows[:n], self.come[:n], strict=True)
         ]
 
-    def mean_of_settled(self, n: int) -> float:
-        """What the policy loses on average where feedback had come, or none will, by then."""
-        has_come = [
-            any(one.at <= n for one in come) or not row.graph.row(row.action_index).any()
-            for row, come in zip(self.rows[:n], self.come[:n], strict=True)
-        ]
-        return float(self.expected[:n][has_come].mean()) if any(has_come) else float("nan")
-
 
 def new_log(
     world: World, settings: Mapping[str, Any], n_decisions: int, rng: np.random.Generator
@@ -56,6 +48,8 @@ def new_log(
     losses = (rng.random((n_decisions, n_actions)) < world.means[kinds]).astype(np.float64)
     rows, come, expected = [], [], np.zeros(n_decisions)
     waiting: dict[int, list[int]] = {}
+    form = settings.get("feedback", "at once")
+    seconds = float(WAITING) if form == "defaults" else None
     for t, kind in enumerate(kinds.tolist()):
         context = CONTEXTS[kind]
         p = world.logging[kind] if agent is None else agent.act(context, world.graph)
@@ -63,13 +57,12 @@ def new_log(
         rows.append(
             LoggedDecision(
                 t + 1, f"d{t}", float(t), context, world.graph, None, action, action, p, None, 0,
-                None,
+                None, waiting=seconds,
             )
         )  # fmt: skip
         expected[t] = p @ world.means[kind]
         shown = world.graph.draw_revealed(action, rng)
-        parts = _feedback(settings.get("feedback", "at once"), t, n_decisions, action, shown,
-                          losses[t], rng)  # fmt: skip
+        parts = _feedback(form, t, n_decisions, action, shown, losses[t], rng)
         come.append(parts)
         if agent is not None:
             for one in parts:
@@ -103,8 +96,8 @@ def _feedback(
             return []
     elif form == "defaults" and losses[action] == 1.0:
         # A loss of 1 is nothing that anybody reports: it is the default after waiting.
-        default = _part(at + 20, np.array([action]), losses)._replace(is_default=True)
-        return [Come(at + 20, default)]
+        default = _part(t + WAITING, np.array([action]), losses)._replace(is_default=True)
+        return [Come(t + WAITING, default)]
     return [Come(at, _part(at, shown, losses))]
 
 

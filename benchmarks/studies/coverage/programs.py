@@ -95,6 +95,18 @@ PROGRAMS = {
         _payments,
         "approve",
     ),
+    "README, payments, explore = 0.01": Program(
+        "README.md",
+        "payments.db",
+        {
+            "default_rng(0)": "default_rng({seed})",
+            **_QUICK,
+            "range(1000)": "range({n})",
+            "range=(-50, 1)": "range=(-50, 1), explore=0.01",
+        },
+        _payments,
+        "review",
+    ),
     "tutorial, fraud": Program(
         "docs/tutorials/fraud-review.md",
         "fraud.db",

@@ -1,7 +1,7 @@
-"""What the study of coverage found: a table for each setting, and what is below the line."""
+"""What the study of coverage found: tables for the report, a picture, and what is too low."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from graphcb.experiments.curves import Curve
 from studies.coverage.counting import Counts, Line, lines
@@ -11,39 +11,115 @@ from studies.results import Results, Rows, markdown_table
 
 FIGURES = ("",)
 LEAST = 0.93
+SHORT = {
+    "with the graph": "graph",
+    "self-normalised": "graph",  # what a table's rows show: their own value alone
+    "plain": "plain",
+    "inverse propensity": "ips",
+    "ips": "ips",
+    "clipped": "clipped",
+    "doubly robust": "robust",
+    "switch": "switch",
+    "log smoothing": "smoothed",
+    "best": "best",
+    "log summary": "summary",
+    "page": "page",
+    "bounds": "bounds",
+}
+NORMAL = ("graph", "plain", "ips", "clipped", "robust", "switch", "best", "summary")
+ANYTIME = ("graph", "plain", "robust", "smoothed", "page", "bounds")
 
-HEAD = ("setting", "of", "estimator", "interval", "given", "held", "width", "at a look",
-        "at all looks")  # fmt: skip
+Found = Mapping[str, Sequence[Line]]
 
 
 def results(study: CoverageStudy, curves: Sequence[Curve]) -> Results:
-    """All intervals in a file; on the screen those that are shown, and what does not hold."""
+    """All intervals in a file; on the screen the shares that hold, and what is too low."""
     found = by_setting(curves)
     whole = [(name, *line) for name, some in found.items() for line in some]
-    body = [_cells(name, line) for name, some in found.items() for line in some]
-    short = [cells for cells in body if cells[3] == "shown" or cells[2] in ("log summary", "page")]
-    missed = below(found)
-    said = [
-        f"holds in {one.held:.3f} of the logs, less than {LEAST}: {name}, {one.target}, "
-        f"{one.estimator}, {one.interval}"
-        for name, one in missed
-    ] or [f"every interval holds in at least {LEAST} of the logs in which it is given"]
-    report = [
-        f"{study.logs} logs of each of {len(found)} settings, of programs as many as the settings "
-        "say. *given*: share of logs in which there is an interval. *held*: share of these in "
-        "which it holds the truth. *at a look*: the same "
-        f"at {study.looks} looks on the way, each by itself; *at all looks*: of logs, all looks "
-        "together, as anytime-valid intervals promise.",
-        markdown_table(HEAD, body),
-        "\n".join(f"- {line}" for line in said),
+    head = ("setting", *Line._fields)
+    shown = [
+        Rows("coverage: normal intervals", *normal_table(found)),
+        Rows("coverage: anytime-valid intervals", *anytime_table(found)),
     ]
+    said = what_is_low(found)
     return Results(
-        "\n\n".join(report) + "\n",
-        Rows("intervals", HEAD, whole),
-        {"": draw(study.title, found, LEAST)},
-        [Rows("coverage: intervals as they are shown", HEAD, short)],
-        said,
-    )
+        markdown(study, found), Rows("intervals", head, whole),
+        {"": draw(study.title, found, LEAST)}, shown, said,
+    )  # fmt: skip
+
+
+def markdown(study: CoverageStudy, found: Found) -> str:
+    """The report."""
+    return "\n\n".join(
+        [
+            f"{study.logs} logs of each setting, fewer of the programs of the documentation; "
+            f"{study.looks} looks at one log of {study.together}. A cell is the share of 95 % "
+            "intervals that hold the truth, and in brackets the share of logs in which there is "
+            "one, where that is not all. *logged* is the policy of the log, *another* and "
+            "*constant* are others, and *difference* is that of two. Normal intervals, "
+            "at the end, and below *a look* at all looks, each by itself:",
+            markdown_table(*normal_table(found)),
+            "Anytime-valid intervals at the end, and in the last two columns the estimate *graph* "
+            "at all looks together, and its mean width beside that of the normal one:",
+            markdown_table(*anytime_table(found)),
+            "\n".join(f"- {line}" for line in what_is_low(found)),
+        ]
+    ) + "\n"  # fmt: skip
+
+
+def normal_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head and body: a row for each setting and target, a column for each estimator."""
+
+    def more(by: Mapping[tuple[str, str], Line]) -> list[str]:
+        return [_share(by.get(("graph", "normal")), lambda line: line.held_at_looks)]
+
+    return ("setting", "of", *NORMAL, "a look"), _body(found, "normal", NORMAL, more)
+
+
+def anytime_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The same for anytime-valid intervals."""
+
+    def more(by: Mapping[tuple[str, str], Line]) -> list[str]:
+        anytime, normal = by.get(("graph", "anytime")), by.get(("graph", "normal"))
+        widths = [_share(one, lambda line: line.width) or "-" for one in (anytime, normal)]
+        return [
+            _share(anytime, lambda line: line.held_at_all_looks),
+            "" if widths == ["-", "-"] else " / ".join(widths),
+        ]
+
+    head = ("setting", "of", *ANYTIME, "all looks", "width, normal")
+    return head, _body(found, "anytime", ANYTIME, more)
+
+
+def _body(
+    found: Found,
+    interval: str,
+    columns: Sequence[str],
+    more: Callable[[Mapping[tuple[str, str], Line]], list[str]],
+) -> list[Sequence[str]]:
+    body: list[Sequence[str]] = []
+    for name, some in found.items():
+        for target in dict.fromkeys(line.target for line in some):
+            by = {
+                (SHORT[line.estimator], line.interval): line
+                for line in some
+                if line.target == target
+            }
+            cells = [_cell(by.get((column, interval))) for column in columns]
+            if any(cells):
+                body.append((name, target, *cells, *more(by)))
+    return body
+
+
+def _cell(line: Line | None) -> str:
+    if line is None or line.given == 0.0 or math.isnan(line.held):
+        return ""
+    given = "" if line.given > 0.995 else f" ({line.given:.2f})"
+    return f"{line.held:.3f}{given}"
+
+
+def _share(line: Line | None, of: Callable[[Line], float]) -> str:
+    return "" if line is None or math.isnan(of(line)) else f"{of(line):.3f}"
 
 
 def by_setting(curves: Sequence[Curve]) -> dict[str, list[Line]]:
@@ -54,11 +130,20 @@ def by_setting(curves: Sequence[Curve]) -> dict[str, list[Line]]:
     return {name: lines(one.counts) for name, one in counts.items()}
 
 
-def below(found: dict[str, list[Line]]) -> list[tuple[str, Line]]:
+def below(found: Found) -> list[tuple[str, Line]]:
     """Intervals that are given and hold less often than they must."""
-    return [(name, line) for name, some in found.items() for line in some if line.held < LEAST]
+    return [
+        (name, line)
+        for name, some in found.items()
+        for line in some
+        if line.held < LEAST and line.interval != "shown"
+    ]
 
 
-def _cells(name: str, line: Line) -> tuple[str, ...]:
-    shares = (line.given, line.held, line.width, line.held_at_looks, line.held_at_all_looks)
-    return (name, *line[:3], *("" if math.isnan(one) else f"{one:.3f}" for one in shares))
+def what_is_low(found: Found) -> list[str]:
+    """A sentence for each interval that holds less often than it must, or one that none does."""
+    return [
+        f"holds in {one.held:.3f} of the logs with an interval ({one.given:.2f}), less than "
+        f"{LEAST}: {name}, {one.target}, {one.estimator}, {one.interval}"
+        for name, one in below(found)
+    ] or [f"every interval holds in at least {LEAST} of the logs in which it is given"]

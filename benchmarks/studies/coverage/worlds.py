@@ -93,4 +93,4 @@ def new_agent(name: str, n_actions: int) -> Any:
     if name == "floors":
         limits = Limits(floors=dict.fromkeys(range(n_actions), 0.02))
         return InformationDirected(DefaultOracle(n_actions), limits=limits)
-    return InformationDirected(DefaultOracle(n_actions))
+    return InformationDirected(DefaultOracle(n_actions), explore=0.01)

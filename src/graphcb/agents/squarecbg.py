@@ -61,8 +61,8 @@ class SquareCBG(Scheduled):
     with these prices. What was played is paid for in `on_draw`, which whoever draws calls.
 
     With `explore`, such as 0.01, up to this share of the probability goes to actions that show
-    what is seldom seen, so that other policies can be judged on the log. No more is moved than it
-    takes, and only within limits (`exploration.seldom_seen`).
+    what is seldom seen, so that other policies can be judged on the log; within limits, and none
+    where everything is seen often enough (`exploration.seldom_seen`).
 
     The graph may differ from round to round. `explain(graph)` says how it is explored and why,
     what the limits cost, and the prices and balances of budgets.

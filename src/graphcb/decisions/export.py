@@ -166,8 +166,12 @@ def _seen(row: LoggedDecision | None) -> Any:
 
 
 def _own_outcome(row: LoggedDecision | None) -> float | None:
-    """What the action that was played led to, if that was revealed."""
-    if row is None or row.feedback is None:
+    """What the action that was played led to, if that was revealed or is known without."""
+    if row is None:
+        return None
+    if row.known is not None and row.action_index in row.known:
+        return row.known[row.action_index]
+    if row.feedback is None:
         return None
     indices = row.feedback.action_indices.tolist()
     if row.action_index not in indices:

@@ -56,7 +56,5 @@ def _shows_itself(pending: Pending, row: DecisionRow, known: Collection[str]) ->
     graph = pending.graphs.read(row.graph)
     if graph.row(row.action)[row.action] != 1.0:
         return False
-    return (
-        not known
-        or str(read_identifiers(row.actions, graph.n_actions).values[row.action]) not in known
-    )
+    names = read_identifiers(row.actions, graph.n_actions).values if known else ()
+    return not known or str(names[row.action]) not in known

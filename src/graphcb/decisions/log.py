@@ -51,6 +51,8 @@ class LoggedDecision(NamedTuple):
     was for this decision, if a decider made it. `waiting` is after how many seconds without
     feedback it gets a default, if its problem says so. `known` are losses or rewards that its
     problem knows without feedback, by index, None if there are none; `feedback` is without them.
+    If `all_probabilities` is False, it was imported with the probability of its action alone: the
+    others are made up.
     """
 
     position: int
@@ -70,6 +72,7 @@ class LoggedDecision(NamedTuple):
     snapshot: int | None = None
     waiting: float | None = None
     known: Mapping[int, float] | None = None
+    all_probabilities: bool = True
 
 
 class DecisionLog:
@@ -194,6 +197,7 @@ class DecisionLog:
             row.snapshot,
             _waiting(version.problem),
             _known(version.problem, context, actions, f"{location}: event {row.position}"),
+            version.recorded is None or version.recorded.all_probabilities,
         )
 
     def close(self) -> None:

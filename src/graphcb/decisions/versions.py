@@ -130,10 +130,11 @@ def learn_earlier(
 ) -> PolicyState:
     """The state after feedback for a decision of an earlier version.
 
-    The agent learns what it can: not the values of actions that it no longer has, none beyond its
-    range or in another unit, none of a context that it cannot read. An agent that learns what is
-    revealed learns nothing of a version that had other actions or revealed otherwise. No round of
-    another version is judged against the baseline: it stays as uncertain as it was.
+    The agent learns what it can: not the values of actions that it no longer has or whose value is
+    known by now, none beyond its range or in another unit, none of a context that it cannot read.
+    An agent that learns what is revealed learns nothing of a version that had other actions or
+    revealed otherwise. No round of another version is judged against the baseline: it stays as
+    uncertain as it was.
     """
     if now is None or then is None:
         learn_from(state.agent, played, pick(played.actions, indices), losses)
@@ -156,7 +157,11 @@ def _understood(
     if then.feedback != now.feedback:
         return np.zeros(len(names), dtype=bool)
     low, high = now.range
-    exists = [not isinstance(now.actions, tuple) or name in now.actions for name in names]
+    known = now.known or {}
+    exists = [
+        name not in known and (not isinstance(now.actions, tuple) or name in now.actions)
+        for name in names
+    ]
     return np.array(exists, dtype=bool) & (values >= low) & (values <= high)
 
 

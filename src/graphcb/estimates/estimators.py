@@ -20,7 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.estimates.bounds import bernstein_interval, betting_interval
-from graphcb.estimates.estimate import Asked, Estimate, Found, Spread, Why, spread
+from graphcb.estimates.estimate import (
+    Conditions,
+    Estimate,
+    TargetEstimates,
+    WeightSpread,
+    Why,
+    spread,
+)
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.moments import BySize, Moments
 from graphcb.estimates.terms import Floats
@@ -28,19 +35,18 @@ from graphcb.estimates.terms import Floats
 # Effective sizes that a normal interval needs; chosen by `make study-coverage` (note 0015).
 LEAST_SIZE = 10.0
 LEAST_FOR_MEANS = 30.0  # of estimates that are not self-normalised
-ADDED = 0.78  # values at each end of the range: 3 at 95 %
 MOST_OFF = 3.0  # standard errors of the mean weight
 # Where the range is not known:
 LEAST_WITHOUT_RANGE = 30.0
 MOST_SKEW = 0.25
 
 
-def estimates(moments: Moments, asked: Asked) -> list[Found]:
+def estimates(moments: Moments, asked: Conditions) -> list[TargetEstimates]:
     """What the sums say about each target.
 
     >>> moments = Moments(1)
     >>> moments.add(np.array([[2.0, 0.0, 2.0, 0.0]]), np.array([[1.0, 0.0, 2.0, 0.0]]))
-    >>> found = estimates(moments, Asked())[0]
+    >>> found = estimates(moments, Conditions())[0]
     >>> found.estimates["ips"].value, found.estimates["self-normalised"].value
     (0.75, 0.75)
     """
@@ -48,12 +54,12 @@ def estimates(moments: Moments, asked: Asked) -> list[Found]:
     return [_found(moments, target, asked) for target in range(moments.n_targets)]
 
 
-def _found(moments: Moments, target: int, asked: Asked) -> Found:
+def _found(moments: Moments, target: int, asked: Conditions) -> TargetEstimates:
     sums, n = moments.of(target), moments.n
     expected = None if asked.expected is None else asked.expected[target]
     weights = spread(sums, n, float(moments.largest[target]), expected)
     if weights.mean <= 0.0:
-        return Found({}, None, weights, ("nothing that this policy plays was seen",))
+        return TargetEstimates({}, None, weights, ("nothing that this policy plays was seen",))
     anytime = betting_interval(sums, n, asked)
     bernstein = bernstein_interval(sums, n, asked) if asked.independent else None
     why = _why_not_normal(sums, weights, asked)
@@ -69,7 +75,7 @@ def _found(moments: Moments, target: int, asked: Asked) -> Found:
     warnings = weights.warnings()
     if why is not None:
         warnings.append(_REASONS[why])
-    return Found(found, "self-normalised", weights, tuple(warnings), cut, why)
+    return TargetEstimates(found, "self-normalised", weights, tuple(warnings), cut, why)
 
 
 _REASONS = {
@@ -98,7 +104,7 @@ def errors_of(sums: BySize) -> Errors:
     return Errors(w, m, squares, xxx - 3.0 * m * wxx + 3.0 * m * m * wwx - m**3 * www)
 
 
-def _why_not_normal(sums: BySize, weights: Spread, asked: Asked) -> Why | None:
+def _why_not_normal(sums: BySize, weights: WeightSpread, asked: Conditions) -> Why | None:
     """What speaks against a normal interval, if anything does."""
     least = LEAST_WITHOUT_RANGE if asked.value_range is None else LEAST_SIZE
     if weights.effective_size < least:
@@ -113,10 +119,11 @@ def _why_not_normal(sums: BySize, weights: Spread, asked: Asked) -> Why | None:
     return "skewed" if abs(cubes) > MOST_SKEW * squares**1.5 else None
 
 
-def _self_normalised(sums: BySize, size: float, asked: Asked, why: Why | None) -> Estimate:
+def _self_normalised(sums: BySize, size: float, asked: Conditions, why: Why | None) -> Estimate:
     _, mean, squares, _ = errors_of(sums)
     error = _standard_error(sums, squares)
-    normal = None if why else normal_around(mean, error, size, asked)
+    wide = max(error, _least_error(sums, mean, size))
+    normal = None if why else normal_around(mean, wide, size, asked)
     return Estimate(mean, error, normal, None)
 
 
@@ -127,7 +134,17 @@ def _standard_error(sums: BySize, squares: float) -> float:
     return math.sqrt(squares / left) if left > 1e-12 * total**2 else math.inf
 
 
-def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estimate:
+def _least_error(sums: BySize, mean: float, size: float) -> float:
+    """What the standard error would be if large weights had values like the others.
+
+    Two or three decisions may carry most of the weight; if their values happen to be equal, the
+    standard error is far too small.
+    """
+    spread_out = float(sums.wvv.sum() / sums.w.sum()) - mean * mean
+    return math.sqrt(max(0.0, spread_out) / size)
+
+
+def _ips(sums: BySize, weights: WeightSpread, asked: Conditions, why: Why | None) -> Estimate:
     n = weights.n
     mean, square = float(sums.x.sum()) / n, float(sums.xx.sum())
     if n < 2:
@@ -138,17 +155,24 @@ def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estima
     return Estimate(mean, error, normal, None)
 
 
-def mean_of(terms: Floats, found: Found, asked: Asked, bias: float = 0.0) -> Estimate:
+def mean_of(
+    terms: Floats,
+    found: TargetEstimates,
+    asked: Conditions,
+    *,
+    bias: float = 0.0,
+    least_error: float = 0.0,
+) -> Estimate:
     """The mean of terms that need no normalising, such as those around a prediction."""
     n, mean = terms.size, float(terms.mean())
     error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
     size, normal = found.weights.effective_size, None
     if found.why is None and n > 1 and size >= LEAST_FOR_MEANS:
-        normal = normal_around(mean, error, size, asked, bias)
+        normal = normal_around(mean, max(error, least_error), size, asked, bias)
     return Estimate(mean, error, normal, None, None, bias)
 
 
-def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, float]:
+def _clipped(sums: BySize, weights: WeightSpread, asked: Conditions) -> tuple[Estimate, float]:
     """Weights are cut where standard error and bias together are to be smallest.
 
     The cut is chosen by the weights alone, for values at the ends of the range and a bias of half
@@ -176,26 +200,27 @@ def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, flo
     effective = float(left**2 / cut.ww.sum()) if best < used else weights.effective_size
     normal = None
     if effective >= LEAST_SIZE:
-        normal = normal_around(mean, error, effective, asked, bias)
+        wide = max(error, _least_error(cut, mean, effective))
+        normal = normal_around(mean, wide, effective, asked, bias)
     return Estimate(mean, error, normal, None, None, bias), 2.0**best if best < used else math.inf
 
 
 def normal_around(
-    mean: float, error: float, size: float, asked: Asked, bias: float = 0.0
+    mean: float, error: float, size: float, asked: Conditions, bias: float = 0.0
 ) -> Interval | None:
-    """A normal interval with three more values at each end of the range, cut at these ends.
+    """A normal interval with two more values at each end of the range, cut at these ends.
 
-    They have average weight; their number is `ADDED` times the square of the normal quantile, as
-    in the interval of Agresti and Coull (1998) for a proportion, which has two. Values that are
-    all equal, or of which the rare ones were not seen, then do not make it too narrow. Without a
-    range, it is mean +- a quantile of Student's t times its standard error.
+    They have average weight; their number is half of the square of the normal quantile, as in the
+    interval of Agresti and Coull (1998) for a proportion. Values that are all equal, or of which
+    the rare ones were not seen, then do not make it too narrow. Without a range, it is mean +- a
+    quantile of Student's t times its standard error.
     """
     z = NormalDist().inv_cdf(0.5 + 0.5 * asked.confidence)
     if asked.value_range is None:
         wide = quantile(asked.confidence, size) * error + bias
         return Interval(mean - wide, mean + wide)
     low, high = asked.value_range
-    width, added = high - low, ADDED * z * z
+    width, added = high - low, 0.5 * z * z
     whole = size + 2.0 * added
     middle = ((mean - low) / width * size + added) / whole
     squares = (error / width * size) ** 2 + added * (middle**2 + (1.0 - middle) ** 2)

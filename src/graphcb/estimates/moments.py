@@ -24,7 +24,7 @@ from graphcb.estimates.exact import (
 from graphcb.estimates.terms import Floats
 
 N_SIZES = 41  # of weights: below 1, below 2, below 4, ...
-POWERS = ("w", "ww", "www", "x", "wx", "wwx", "xx", "wxx", "xxx", "v", "vv", "vvv")
+POWERS = ("w", "ww", "www", "x", "wx", "wwx", "xx", "wxx", "xxx", "v", "vv", "vvv", "wvv")
 PRODUCTS = ("ww", "wx", "xw", "xx", "least")  # the last is the smaller of two weights
 
 
@@ -44,17 +44,17 @@ class BySize(NamedTuple):
     v: Floats
     vv: Floats
     vvv: Floats
+    wvv: Floats
 
     def cut(self, size: int) -> "BySize":
         """The same, if weights of more than 2^size had been 2^size."""
         above = np.arange(N_SIZES) > size
         found = []
         for name in POWERS:
-            whole = getattr(self, name)
-            if "v" not in name:
-                of_values = getattr(self, "v" * name.count("x") or "number")
-                whole = np.where(above, 2.0 ** (size * len(name)) * of_values, whole)
-            found.append(whole)
+            whole, factors = getattr(self, name), name.count("w") + name.count("x")
+            of_values = getattr(self, "v" * (name.count("v") + name.count("x")) or "number")
+            cut = 2.0 ** (size * factors) * of_values
+            found.append(np.where(above, cut, whole) if factors else whole)
         return BySize(self.number, *found)
 
 
@@ -150,7 +150,7 @@ class Moments:
 @compiled
 def _add(w: Floats, x: Floats, counts: Digits, digits: Digits, largest: Floats) -> None:
     n_targets, n = w.shape
-    powers = np.empty(12)
+    powers = np.empty(13)
     bits = powers.view(np.int64)
     one = np.empty(1)
     bits_of_one = one.view(np.int64)
@@ -176,7 +176,8 @@ def _add(w: Floats, x: Floats, counts: Digits, digits: Digits, largest: Floats) 
             powers[9] = value
             powers[10] = value * value
             powers[11] = powers[10] * value
-            for k in range(12):
+            powers[12] = term * value
+            for k in range(13):
                 if powers[k] != 0.0:
                     add_exactly(digits[target, size, k], bits[k])
 

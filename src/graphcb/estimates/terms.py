@@ -49,13 +49,16 @@ def terms_by_action(
     """The terms of each action, played in every round.
 
     A guess, made before the losses were seen, is cut at `floor` times the probability of seeing
-    the loss: no term around it is then below -floor, nor is a mean of such terms.
+    the loss: no term around it is then below -floor, nor is a mean of such terms. Around NaN, no
+    guess, terms are the plain ones.
     """
     weights = np.zeros(losses.shape)
     could = reveal_probabilities > 0.0
     np.divide(1.0, reveal_probabilities, out=weights, where=revealed & could)
     most = floor * reveal_probabilities
     below, above = np.minimum(guess, most), np.minimum(1.0 - guess, most)
+    if np.isnan(guess).any():
+        below, above = (np.where(np.isnan(guess), 0.0, cut) for cut in (below, above))
     return Terms(
         weights * losses,
         weights * (1.0 - losses),

@@ -18,13 +18,17 @@ class Guesses:
         self._counts, self._totals = np.ones(MOST_NAMES + 1), np.full(MOST_NAMES + 1, 0.5)
 
     def add(self, one: Settled) -> Floats:
-        """The guesses for a decision, (n_actions,), made before its losses are added."""
+        """The guesses for a decision, (n_actions,), made before its losses are added.
+
+        They are NaN, no guess, where probabilities are made up: a guess is cut by these, and would
+        then depend on the action that was drawn.
+        """
         places = self._places_of(one.names)
         guess = self._totals[places] / self._counts[places]
         seen = places[one.revealed]
         np.add.at(self._counts, seen, 1.0)
         np.add.at(self._totals, seen, one.losses[one.revealed])
-        return np.asarray(guess)
+        return np.asarray(guess) if one.all_probabilities else np.full(guess.size, np.nan)
 
     def _places_of(self, names: tuple[str, ...]) -> np.ndarray:
         found = self._known.get(names)

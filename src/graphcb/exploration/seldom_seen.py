@@ -76,10 +76,10 @@ def see_more(
     True
     """
     even = most_even(graph)
-    seen = graph.structure.reveal_probabilities(p)
+    seen = _seen(graph, p)
     wanted = explore * even.least
     if box is not None:  # as far as caps allow
-        wanted = np.minimum(wanted, graph.structure.reveal_probabilities(box.upper))
+        wanted = np.minimum(wanted, _seen(graph, box.upper))
     seldom = _seldom(seen, wanted, explore)
     if seldom.size == 0:
         return p
@@ -92,8 +92,7 @@ def see_more(
     for _ in range(HALVES):
         y, found = _cheapest_within(losses, columns, seen, wanted, seldom, explore, *bounds)
         if found:
-            seen_by_y = graph.structure.reveal_probabilities(y)
-            moved = _towards(y, p, seen, seen_by_y, wanted, explore)
+            moved = _towards(y, p, seen, _seen(graph, y), wanted, explore)
             return moved if box is None else np.clip(moved, box.lower, box.upper)
         wanted = 0.5 * wanted
     return p
@@ -109,7 +108,7 @@ def cost_of_exploring(graph: FeedbackGraph, explore: float, *, is_limited: bool 
     'explore: nothing to do, every decision reveals everything'
     """  # noqa: E501 - the answer is one line
     even, k = most_even(graph), graph.n_actions
-    if (graph.structure.reveal_probabilities(np.full(k, 1.0 / k)) >= 1.0 - ROUNDING).all():
+    if (_seen(graph, np.full(k, 1.0 / k)) >= 1.0 - ROUNDING).all():
         return "explore: nothing to do, every decision reveals everything"
     each = "every outcome" if even.least.all() else "every outcome that can be revealed"
     return (
@@ -136,11 +135,11 @@ def _most_even(graph: FeedbackGraph) -> MostEven:
     s = np.full(k, 1.0 / k)
     if not can_be_seen.any():
         return MostEven(s, np.zeros(k), np.zeros(k), is_forced=True)
-    seen = structure.reveal_probabilities(s)
+    seen = _seen(graph, s)
     shown = structure.sums_revealed(can_be_seen / can_be_seen.sum())
     if seen[can_be_seen].min() < shown.max() - ROUNDING:  # by duality v is at most max(shown)
         s = _better_than_uniform(graph, can_be_seen, int(shown.argmax()))
-        seen = structure.reveal_probabilities(s)
+        seen = _seen(graph, s)
     least = np.where(can_be_seen, seen[can_be_seen].min(), 0.0)
     alone = structure.sums_revealed((degrees == 1).astype(float)) > 0.0
     return MostEven(s, seen, least, is_forced=bool(alone[s > 0.0].all()))
@@ -215,6 +214,11 @@ def _cheapest_within(
         bounds[i] = ((1.0 - explore) * seen[a] - wanted[a]) / explore
     both[n:], bounds[n:] = rows, most
     return cheapest(losses, lower, upper, both, bounds)
+
+
+def _seen(graph: FeedbackGraph, p: Floats) -> Floats:
+    """How likely each outcome is seen."""
+    return np.ascontiguousarray(graph.structure.reveal_probabilities(p))
 
 
 def _columns(graph: FeedbackGraph, outcomes: Indices) -> Floats:

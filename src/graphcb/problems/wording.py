@@ -63,15 +63,14 @@ def lost_without_explore(problem: Problem) -> str | None:
 
 
 def _always_seen(problem: Problem) -> bool:
-    """Whether every outcome has a chance in every decision, by the graph or by floors."""
+    """Whether every outcome is known or has a chance in every decision, by graph or floors."""
     if not isinstance(problem.actions, tuple) or problem.reveals.each_round or not problem.informed:
         return False
-    box = None if problem.limits is None else problem.limits.on(problem.actions)
     structure = problem.with_known(problem.graph, problem.actions).structure
+    box = None if problem.limits is None else problem.limits.on(problem.actions)
     floors = np.zeros(structure.n_actions) if box is None else box.lower
     by_floors = structure.reveal_probabilities(floors) > 0.0
-    by_all = structure.in_degrees() == floors.size
-    return bool((by_floors | by_all).all())
+    return bool((by_floors | (structure.in_degrees() == floors.size)).all())
 
 
 def spent_in_words(spent: float, rate: float | None, per: str | float) -> str:

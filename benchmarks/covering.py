@@ -1,0 +1,36 @@
+"""How often 95 % intervals hold the truth, over many simulated logs of many kinds.
+
+    python benchmarks/covering.py [--plots DIR] [--out DIR]
+
+The same as `make study-coverage`, for the report. All cores are used, unlike in most other parts.
+Finished runs are kept in `--out` (default: a folder that is deleted at the end).
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from measure import part_arguments, save_plot
+from studies.coverage.figure import draw
+from studies.coverage.results import LEAST, by_setting, markdown
+from studies.coverage.study import read
+
+from graphcb import __version__
+from graphcb.experiments.reproduction import finish
+from graphcb.experiments.store import Store
+
+
+def main() -> None:
+    given = part_arguments(__doc__, ("--out", {"type": Path, "help": "folder that keeps the runs"}))
+    study = read().made_quick().with_seeds(1) if given.quick else read()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store((given.out or Path(folder)) / f"{study.name}.jsonl", __version__)
+        curves = finish(study, store, n_jobs=os.cpu_count() or 1)
+    found = by_setting(curves)
+    print(markdown(study, found))
+    if given.plots:
+        save_plot(draw(study.title, found, LEAST), given.plots, "coverage", study.title)
+
+
+if __name__ == "__main__":
+    main()
