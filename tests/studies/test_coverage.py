@@ -131,7 +131,7 @@ def test_what_is_counted():
     counts.add_looks(looks)
     (normal,) = [line for line in lines(counts.counts) if line.interval == "normal"]
     assert normal[:3] == ("a", "plain", "normal")
-    assert normal[3:] == pytest.approx((2 / 3, 0.5, 0.15, 0.5, 0.0))
+    assert normal[3:] == pytest.approx((2 / 3, 0.5, 0.15, 0.5, 0.0, 3.0))
     (anytime,) = [line for line in lines(counts.counts) if line.interval == "anytime"]
     assert anytime.given == 0.0
     assert math.isnan(anytime.held)
@@ -170,7 +170,7 @@ def test_what_is_below_the_line_is_said():
     (line,) = said.lines
     assert line.startswith("holds in 0.900 of the logs with an interval (1.00), less than 0.93: ")
     assert line.endswith("bad, logged, plain, normal")
-    assert "| bad | logged |  | 0.900 |" in said.markdown
+    assert "| bad | 10 | logged |  | 0.900 |" in said.markdown
     (line,) = results(study, [good]).lines
     assert line == f"every interval holds in at least {LEAST} of the logs in which it is given"
     # runs of one setting add up

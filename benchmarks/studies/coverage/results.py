@@ -52,7 +52,6 @@ def markdown(study: CoverageStudy, found: Found) -> str:
     """The report."""
     return "\n\n".join(
         [
-            f"{study.logs} logs of each setting, fewer of the programs of the documentation; "
             f"{study.looks} looks at one log of {study.together}. A cell is the share of 95 % "
             "intervals that hold the truth, and in brackets the share of logs in which there is "
             "one, where that is not all. *logged* is the policy of the log, *another* and "
@@ -73,7 +72,7 @@ def normal_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
     def more(by: Mapping[tuple[str, str], Line]) -> list[str]:
         return [_share(by.get(("graph", "normal")), lambda line: line.held_at_looks)]
 
-    return ("setting", "of", *NORMAL, "a look"), _body(found, "normal", NORMAL, more)
+    return ("setting", "logs", "of", *NORMAL, "a look"), _body(found, "normal", NORMAL, more)
 
 
 def anytime_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -87,7 +86,7 @@ def anytime_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
             "" if widths == ["-", "-"] else " / ".join(widths),
         ]
 
-    head = ("setting", "of", *ANYTIME, "all looks", "width, normal")
+    head = ("setting", "logs", "of", *ANYTIME, "all looks", "width, normal")
     return head, _body(found, "anytime", ANYTIME, more)
 
 
@@ -99,6 +98,7 @@ def _body(
 ) -> list[Sequence[str]]:
     body: list[Sequence[str]] = []
     for name, some in found.items():
+        logs = f"{max(line.logs for line in some):.0f}"
         for target in dict.fromkeys(line.target for line in some):
             by = {
                 (SHORT[line.estimator], line.interval): line
@@ -107,7 +107,7 @@ def _body(
             }
             cells = [_cell(by.get((column, interval))) for column in columns]
             if any(cells):
-                body.append((name, target, *cells, *more(by)))
+                body.append((name, logs, target, *cells, *more(by)))
     return body
 
 
