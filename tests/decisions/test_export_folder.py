@@ -16,6 +16,7 @@ from graphcb.decisions import LogError
 from graphcb.decisions import export_folder as module
 from graphcb.decisions.export import export_parquet
 from graphcb.decisions.export_folder import MANIFEST, export_folder
+from graphcb.evaluation import constant, evaluate
 from graphcb.files import FileError
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra `experiments`")
@@ -390,3 +391,27 @@ def test_kills_lose_nothing_and_repeat_nothing(tmp_path):
     export(location, folder)
     assert rows_in(folder) == whole(location, tmp_path)
     assert not list(folder.glob(".*"))
+
+
+def test_a_folder_is_judged_as_its_log_is(tmp_path):
+    location, folder = tmp_path / "a.db", tmp_path / "out"
+    with Policy(
+        location, graphcb.Uniform(), problem=PROBLEM, seed=0, durability="process-kill"
+    ) as policy:
+        for part in range(3):
+            made = policy.decide_many([{"x": float(k)} for k in range(40)])
+            seen = {one.decision_id: {one.action: 0.25 * part} for one in made}
+            policy.feedback_many(seen)
+            export(location, folder)
+    with DecisionLog(location) as log:
+        whole_log = evaluate(log, constant("a"))
+    found = graphcb.evaluate_table(
+        str(folder / "*.parquet"),
+        action="action",
+        probability="probability",
+        reward="reward",
+        policy="constant:a",
+    )
+    assert found.n_rows == 120
+    (judged,) = found.policies
+    assert judged.estimates["self-normalised"].value == pytest.approx(whole_log.plain.value)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb.estimates.comparing import Apart, apart, difference
-from graphcb.estimates.estimate import Asked
+from graphcb.estimates.estimate import Conditions
 from graphcb.estimates.estimators import estimates, quantile
 from graphcb.estimates.intervals import LowerEnds
 from graphcb.estimates.moments import Moments
 
-ASKED = Asked((0.0, 1.0))
+ASKED = Conditions((0.0, 1.0))
 
 
 def found(weights, values, asked=ASKED):
@@ -50,7 +50,7 @@ def test_values_are_those_of_the_formulas():
 def test_inverse_propensity_does_not_depend_on_the_range():
     w, v = bandit_log(np.random.default_rng(2), 300)
     narrow = found(w, v)[1][0].estimates
-    wide = found(w, v, Asked((-100.0, 100.0)))[1][0].estimates
+    wide = found(w, v, Conditions((-100.0, 100.0)))[1][0].estimates
     for name in ("ips", "self-normalised"):
         assert narrow[name].value == wide[name].value
         assert narrow[name].standard_error == wide[name].standard_error
@@ -84,7 +84,7 @@ def test_weight_that_was_not_seen_counts_as_cut():
 )  # fmt: skip
 def test_no_interval_leaves_the_range(rows):
     w, v = np.array(rows).T
-    _, (one,) = found([w], [v], Asked((2.0, 5.0)))
+    _, (one,) = found([w], [v], Conditions((2.0, 5.0)))
     for estimate in one.estimates.values():
         for interval in (estimate.normal, estimate.bernstein, estimate.anytime):
             if interval is not None:
@@ -137,7 +137,7 @@ def test_the_normal_interval_of_a_share_is_that_of_agresti_and_coull():
     [(np.full(100, 0.25), "are equal"), (np.repeat([0.0, 1.0], [97, 3]), "most of the error")],
 )
 def test_without_a_range_equal_and_skewed_values_have_no_interval(values, text):
-    one = found([np.ones(100)], [values], Asked())[1][0]
+    one = found([np.ones(100)], [values], Conditions())[1][0]
     assert one.estimate.interval is None
     assert text in one.warnings[-1]
 
@@ -151,7 +151,7 @@ def test_one_decision_has_no_interval_but_the_range():
 
 def test_without_a_range_the_interval_is_students():
     v = np.random.default_rng(12).normal(size=50)
-    one = found([np.ones(50)], [v], Asked())[1][0].estimates["self-normalised"]
+    one = found([np.ones(50)], [v], Conditions())[1][0].estimates["self-normalised"]
     wide = quantile(0.95, 50) * one.standard_error
     assert one.normal == pytest.approx((v.mean() - wide, v.mean() + wide))
 

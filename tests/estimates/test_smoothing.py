@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphcb.estimates.estimate import Asked
+from graphcb.estimates.estimate import Conditions
 from graphcb.estimates.smoothing import RATES, Smoothing
 
 
@@ -18,7 +18,7 @@ def test_bounds_hold_and_are_those_of_the_formula():
         w, x = log(np.random.default_rng(seed), 400)
         smoothing = Smoothing(1, (0.0, 1.0))
         smoothing.add(w, x)
-        found = smoothing.estimate(0, Asked((0.0, 1.0)))
+        found = smoothing.estimate(0, Conditions((0.0, 1.0)))
         lower, upper = found.anytime
         held += lower <= 0.3 <= upper
         sums = np.log1p(RATES[:, None] * x[0]).sum(axis=1)
@@ -45,6 +45,6 @@ def test_the_other_side_is_the_mirror():
     one, other = Smoothing(1, (0.0, 1.0)), Smoothing(1, (-1.0, 0.0))
     one.add(w, x)
     other.add(w, -x)
-    asked = Asked((0.0, 1.0))
+    asked = Conditions((0.0, 1.0))
     lower, upper = one.estimate(0, asked).anytime
     assert other.estimate(0, asked).anytime == pytest.approx((-upper, -lower))

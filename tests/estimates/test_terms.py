@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.estimates.estimate import Asked
+from graphcb.estimates.estimate import Conditions
 from graphcb.estimates.estimators import estimates
 from graphcb.estimates.intervals import confidence_sequence
 from graphcb.estimates.moments import Moments
@@ -162,6 +162,6 @@ def test_the_sequence_with_terms_that_may_be_negative():
 def test_confidence_is_a_probability(confidence):
     text = "`confidence` must lie between 0 and 1, such as 0.95"
     with pytest.raises(ValueError, match=text):
-        estimates(Moments(1), Asked((0.0, 1.0), confidence))
+        estimates(Moments(1), Conditions((0.0, 1.0), confidence))
     with pytest.raises(ValueError, match=text):
         confidence_sequence(np.ones(3), np.ones(3), confidence=confidence)

@@ -81,11 +81,12 @@ def test_what_is_known_is_its_own_estimate(fraud_log):
         summed = summarize(log)
         own = evaluate(log, logged)
     assert found.unseen_share == 0.0
+    assert found.is_known
     assert found.graph.value == pytest.approx(-2.0, abs=1e-12)
-    assert found.doubly_robust.value == pytest.approx(-2.0, abs=1e-12)
-    assert found.graph.standard_error == pytest.approx(0.0, abs=1e-12)
-    lower, upper = found.bounds
-    assert lower <= -2.0 <= upper
+    assert found.graph.standard_error == 0.0
+    assert found.graph.normal == found.graph.anytime == found.bounds
+    assert found.bounds == (found.graph.value, found.graph.value)
+    assert not own.is_known
     assert summed.mean == own.graph.value
     (answered,) = summed.answers
     assert (answered.action, answered.promised, answered.revealed) == ("review", 1.0, 1.0)

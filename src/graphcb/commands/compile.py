@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
+from typing import Any
 
 from graphcb import compilation
 from graphcb.commands.command import Commands
@@ -224,4 +225,47 @@ def _read() -> None:
         options.command(options)
 
 
-WARM_UPS = (_solve, _learn_and_play, _predict_graphs, _read)
+def _judge() -> None:
+    import numpy as np
+
+    from graphcb.commands.packages import missing
+    from graphcb.estimates.moments import Moments
+    from graphcb.estimates.smoothing import Smoothing
+
+    weights = np.ones((2, 3))
+    Moments(2).add(weights, 0.5 * weights)
+    Smoothing(2, (0.0, 1.0)).add(weights, 0.5 * weights)
+    if missing("pyarrow") or missing("sklearn"):
+        return
+    from graphcb.tables import evaluate_table
+
+    n = 60
+    table = {
+        "item": ["a", "b", "c"] * (n // 3),
+        "p": [1 / 3] * n,
+        "click": [0.0, 1.0, 1.0, 0.0, 0.0, 1.0] * (n // 6),
+        "age": [float(k % 7) for k in range(n)],
+        "rule": ["a", "c"] * (n // 2),
+        "place": ["top", "side"] * (n // 2),
+        "p_a": [0.5] * n,
+        "p_b": [0.25] * n,
+        "p_c": [0.25] * n,
+        "all": [[0.2, 0.3, 0.5]] * n,
+        "offered": [["a", "b", "c"]] * n,
+        "v_a": [0.0, None, None] * (n // 3),
+        "v_b": [None, 1.0, None] * (n // 3),
+        "v_c": [None, None, 1.0] * (n // 3),
+    }
+    asked: dict[str, Any] = {"action": "item", "reward": "click", "actions": ["a", "b", "c"]}
+    for policy, more in (
+        (["constant:a", "rule", "logged"], {"probability": "p", "slot": "place"}),
+        (["constant:a", "rule"], {"probability": "p", "features": ["age", "place"]}),
+        (["constant:a", "uniform"], {"features": ["age", "place"]}),
+        (["uniform", "p_*", "all"], {"probability": "all"}),
+        (["uniform"], {"probability": "p_*", "reveals": "v_*"}),
+        (["uniform"], {"probability": "p", "action_set": "offered"}),
+    ):
+        evaluate_table(table, policy=policy, **asked, **more)
+
+
+WARM_UPS = (_solve, _learn_and_play, _predict_graphs, _read, _judge)

@@ -14,7 +14,7 @@ from graphcb.commands.evaluate_table import (
 from graphcb.commands.outputs import log_files
 from graphcb.commands.ranges import add_loss_range
 from graphcb.commands.shown import (
-    Line,
+    ShownEstimate,
     add_output_options,
     as_json,
     check_options,
@@ -97,7 +97,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     found, problem, imported = _judge(options)
     unit = "loss" if problem is None else problem.unit
     lines = [
-        Line(policy, name, estimate, name == one.best)
+        ShownEstimate(policy, name, estimate, name == one.best)
         for policy, one in found.items()
         for name, estimate in one.estimates.items()
     ]
@@ -238,7 +238,7 @@ def _print_about(
     )
     for text in _sentences(found, options, unit):
         print(start + text)
-    if found.doubly_robust is None and found.unseen_share == 0.0:
+    if found.doubly_robust is None and found.unseen_share == 0.0 and not found.is_known:
         lacks = "the agent of this log has no oracle that graphcb can read"
         if imported is not None and not imported.recorded.all_probabilities:
             lacks = "this log was imported without the probabilities of all actions"
@@ -252,6 +252,9 @@ def _print_about(
 
 def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "Iterator[str]":
     sure = f"{100 * options.confidence:g} %"
+    if found.is_known:
+        yield f"every {unit} of this policy is known without feedback: nothing is estimated"
+        return
     if not found.answers_alike:
         yield (
             "feedback is missing more often for some actions than for others: decisions that "
@@ -283,7 +286,10 @@ def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "
 
 
 def _as_json(
-    found: "Mapping[str, Evaluation]", lines: "list[Line]", unit: str, options: argparse.Namespace
+    found: "Mapping[str, Evaluation]",
+    lines: "list[ShownEstimate]",
+    unit: str,
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     about = {
         policy: {
@@ -301,7 +307,7 @@ def _as_json(
             "best": one.best,
             "difference": None
             if one.difference is None
-            else as_json([Line(policy, "difference", one.difference)])[0],
+            else as_json([ShownEstimate(policy, "difference", one.difference)])[0],
             "notes": list(_sentences(one, options, unit)),
         }
         for policy, one in found.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graphcb.commands.packages import missing, need
 from graphcb.commands.run_options import names_in
 from graphcb.commands.shown import (
-    Line,
+    ShownEstimate,
     as_json,
     check_options,
     chosen,
@@ -186,9 +186,9 @@ def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
     write_outputs(lines, options, unit=found.unit, title=Path(options.log).name)
 
 
-def _lines(some: "tuple[Judged, ...]") -> list[Line]:
+def _lines(some: "tuple[Judged, ...]") -> list[ShownEstimate]:
     return [
-        Line(judged.policy, name, estimate, name == judged.best)
+        ShownEstimate(judged.policy, name, estimate, name == judged.best)
         for judged in some
         for name, estimate in judged.estimates.items()
     ]

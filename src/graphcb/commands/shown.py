@@ -20,7 +20,7 @@ COLUMNS = ("policy", "estimate", "best", "mean", "standard_error", "bias", "norm
 KINDS = {"normal": "normal", "bernstein": "Bernstein", "anytime": "anytime-valid"}
 
 
-class Line(NamedTuple):
+class ShownEstimate(NamedTuple):
     """One estimate of one policy."""
 
     policy: str
@@ -57,7 +57,9 @@ def check_options(options: argparse.Namespace, inputs: Mapping[str, str | Path |
         raise ValueError("`--estimator` must not be given with --all, which shows them all")
 
 
-def chosen(lines: Sequence[Line], options: argparse.Namespace, usual: Sequence[str]) -> list[Line]:
+def chosen(
+    lines: Sequence[ShownEstimate], options: argparse.Namespace, usual: Sequence[str]
+) -> list[ShownEstimate]:
     """The estimates that are asked for; the `usual` ones if nothing is said."""
     if options.all:
         return list(lines)
@@ -72,7 +74,7 @@ def chosen(lines: Sequence[Line], options: argparse.Namespace, usual: Sequence[s
     return found
 
 
-def show_table(title: str, lines: Sequence[Line], options: argparse.Namespace) -> None:
+def show_table(title: str, lines: Sequence[ShownEstimate], options: argparse.Namespace) -> None:
     """Print estimates; intervals that no estimate has are left out."""
     if not lines:
         print(f"{title}: not known")
@@ -80,13 +82,25 @@ def show_table(title: str, lines: Sequence[Line], options: argparse.Namespace) -
     sure = f"{100 * options.confidence:g} %"
     kinds = [kind for kind in KINDS if any(getattr(line.value, kind) for line in lines)]
     several = len({line.policy for line in lines}) > 1
+    alike = several and len({line.estimate for line in lines}) == 1
+    if alike:
+        title = f"{title}, {lines[0].estimate}"
     biased = any(line.value.bias > 0.0 for line in lines)
     head = ["policy"] if several else []
-    head += ["estimate", "mean", "std. error", *(["bias at most"] if biased else [])]
+    head += [
+        *([] if alike else ["estimate"]),
+        "mean",
+        "std. error",
+        *(["bias at most"] if biased else []),
+    ]
     rows = [
         [
             *([line.policy] if several else []),
-            line.estimate + (" (best)" if line.is_best and options.all else ""),
+            *(
+                []
+                if alike
+                else [line.estimate + (" (best)" if line.is_best and options.all else "")]
+            ),
             f"{line.value.value:.4f}",
             _number(line.value.standard_error),
             *([f"{line.value.bias:.4f}"] if biased else []),
@@ -98,7 +112,7 @@ def show_table(title: str, lines: Sequence[Line], options: argparse.Namespace) -
 
 
 def write_outputs(
-    lines: Sequence[Line], options: argparse.Namespace, *, unit: str, title: str
+    lines: Sequence[ShownEstimate], options: argparse.Namespace, *, unit: str, title: str
 ) -> None:
     """Write the table and the picture that are asked for."""
     if options.csv is not None:
@@ -118,7 +132,7 @@ def write_outputs(
         save(draw_estimates(named, title=title, unit=unit), options.plot)
 
 
-def as_json(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def as_json(lines: Sequence[ShownEstimate]) -> list[dict[str, Any]]:
     """The estimates for JSON; what is not there is null."""
     return [dict(zip(COLUMNS, map(_plain, _cells(line)), strict=True)) for line in lines]
 
@@ -133,7 +147,7 @@ def interval_text(interval: "Interval | None") -> str:
     return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
 
 
-def _cells(line: Line) -> list[Any]:
+def _cells(line: ShownEstimate) -> list[Any]:
     one = line.value
     cells: list[Any] = [line.policy, line.estimate, line.is_best]
     cells += [one.value, one.standard_error, one.bias]

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphcb.estimates.estimate import Asked, Range
+from graphcb.estimates.estimate import Conditions, Range
 from graphcb.estimates.intervals import Interval
 from graphcb.estimates.moments import N_SIZES, BySize
 from graphcb.estimates.terms import Floats
 
 
-def bernstein_interval(sums: BySize, n: int, asked: Asked) -> Interval | None:
+def bernstein_interval(sums: BySize, n: int, asked: Conditions) -> Interval | None:
     """By the empirical Bernstein inequality (Maurer and Pontil 2009), for looking once.
 
     Weights are cut at a power of two that depends on n alone. Cutting makes importance-weighted
@@ -35,7 +35,7 @@ def bernstein_interval(sums: BySize, n: int, asked: Asked) -> Interval | None:
 GUESSES: Floats = np.concatenate([[0.0], 0.5 ** np.arange(10, 0, -1), 1.0 - 0.5 ** np.arange(2, 7)])
 
 
-def betting_interval(sums: BySize, n: int, asked: Asked) -> Interval | None:
+def betting_interval(sums: BySize, n: int, asked: Conditions) -> Interval | None:
     """Valid at any time, whatever the order of the decisions: `LowerEnds` with fixed guesses.
 
     With guesses fixed beforehand, the bets need no more than sums of values and their squares;

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.estimates.bounds import lower_end, scaled
-from graphcb.estimates.estimate import Asked, Estimate
+from graphcb.estimates.estimate import Conditions, Estimate
 from graphcb.estimates.estimators import LEAST_SIZE, errors_of, normal_around
 from graphcb.estimates.intervals import Interval
 from graphcb.estimates.moments import BySize, Moments
@@ -32,7 +32,7 @@ def apart(moments: Moments, one: int, other: int) -> Apart:
 
 
 def difference(
-    moments: Moments, one: int, other: int, asked: Asked, how: Apart | None = None
+    moments: Moments, one: int, other: int, asked: Conditions, how: Apart | None = None
 ) -> Estimate | None:
     """By how much the mean of a target is larger than that of another, decision by decision.
 

@@ -12,7 +12,7 @@ Range = tuple[float, float]
 Why = Literal["few", "rare", "skewed", "equal"]
 
 
-class Asked(NamedTuple):
+class Conditions(NamedTuple):
     """What is asked of sums: the range of values, if it is known, and how sure to be.
 
     `independent` says that decisions do not depend on earlier ones, as those of a policy that
@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Spread:
+class WeightSpread:
     """How the weight is spread over decisions: whether a few of them decide the estimate.
 
     `effective_size` is that of a sample without weights that is as good, by the weights that were
@@ -85,7 +85,7 @@ class Spread:
         return found
 
 
-def spread(sums: BySize, n: int, largest: float, expected: float | None = None) -> Spread:
+def spread(sums: BySize, n: int, largest: float, expected: float | None = None) -> WeightSpread:
     """How the weight is spread; `expected` is what the sum of its squares was to be."""
     total, squares = float(sums.w.sum()), float(sums.ww.sum())
     left, top = 0.01 * n, 0.0
@@ -94,23 +94,23 @@ def spread(sums: BySize, n: int, largest: float, expected: float | None = None) 
             top += weight * min(1.0, left / count)
             left -= count
     if total <= 0.0:
-        return Spread(n, 0.0, 0.0, largest, 0.0)
+        return WeightSpread(n, 0.0, 0.0, largest, 0.0)
     effective, mean, off = total * total / squares, total / n, 0.0
     if expected is not None:
         effective = min(effective, n * n / expected)
     else:
         error = math.sqrt(max(0.0, squares / n - mean * mean) / n)
         off = abs(mean - 1.0) / max(error, 1e-9)
-    return Spread(n, mean, effective, largest, top / total, off)
+    return WeightSpread(n, mean, effective, largest, top / total, off)
 
 
 @dataclass(frozen=True)
-class Found:
+class TargetEstimates:
     """Everything that sums say about one target; `best` names the estimate to show."""
 
     estimates: dict[str, Estimate]
     best: str | None
-    weights: Spread
+    weights: WeightSpread
     warnings: tuple[str, ...] = ()
     cut: float = math.inf  # of the clipped estimate
     why: Why | None = None  # there is no normal interval

@@ -20,7 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.estimates.bounds import bernstein_interval, betting_interval
-from graphcb.estimates.estimate import Asked, Estimate, Found, Spread, Why, spread
+from graphcb.estimates.estimate import (
+    Conditions,
+    Estimate,
+    TargetEstimates,
+    WeightSpread,
+    Why,
+    spread,
+)
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.moments import BySize, Moments
 from graphcb.estimates.terms import Floats
@@ -34,12 +41,12 @@ LEAST_WITHOUT_RANGE = 30.0
 MOST_SKEW = 0.25
 
 
-def estimates(moments: Moments, asked: Asked) -> list[Found]:
+def estimates(moments: Moments, asked: Conditions) -> list[TargetEstimates]:
     """What the sums say about each target.
 
     >>> moments = Moments(1)
     >>> moments.add(np.array([[2.0, 0.0, 2.0, 0.0]]), np.array([[1.0, 0.0, 2.0, 0.0]]))
-    >>> found = estimates(moments, Asked())[0]
+    >>> found = estimates(moments, Conditions())[0]
     >>> found.estimates["ips"].value, found.estimates["self-normalised"].value
     (0.75, 0.75)
     """
@@ -47,12 +54,12 @@ def estimates(moments: Moments, asked: Asked) -> list[Found]:
     return [_found(moments, target, asked) for target in range(moments.n_targets)]
 
 
-def _found(moments: Moments, target: int, asked: Asked) -> Found:
+def _found(moments: Moments, target: int, asked: Conditions) -> TargetEstimates:
     sums, n = moments.of(target), moments.n
     expected = None if asked.expected is None else asked.expected[target]
     weights = spread(sums, n, float(moments.largest[target]), expected)
     if weights.mean <= 0.0:
-        return Found({}, None, weights, ("nothing that this policy plays was seen",))
+        return TargetEstimates({}, None, weights, ("nothing that this policy plays was seen",))
     anytime = betting_interval(sums, n, asked)
     bernstein = bernstein_interval(sums, n, asked) if asked.independent else None
     why = _why_not_normal(sums, weights, asked)
@@ -68,7 +75,7 @@ def _found(moments: Moments, target: int, asked: Asked) -> Found:
     warnings = weights.warnings()
     if why is not None:
         warnings.append(_REASONS[why])
-    return Found(found, "self-normalised", weights, tuple(warnings), cut, why)
+    return TargetEstimates(found, "self-normalised", weights, tuple(warnings), cut, why)
 
 
 _REASONS = {
@@ -97,7 +104,7 @@ def errors_of(sums: BySize) -> Errors:
     return Errors(w, m, squares, xxx - 3.0 * m * wxx + 3.0 * m * m * wwx - m**3 * www)
 
 
-def _why_not_normal(sums: BySize, weights: Spread, asked: Asked) -> Why | None:
+def _why_not_normal(sums: BySize, weights: WeightSpread, asked: Conditions) -> Why | None:
     """What speaks against a normal interval, if anything does."""
     least = LEAST_WITHOUT_RANGE if asked.value_range is None else LEAST_SIZE
     if weights.effective_size < least:
@@ -112,7 +119,7 @@ def _why_not_normal(sums: BySize, weights: Spread, asked: Asked) -> Why | None:
     return "skewed" if abs(cubes) > MOST_SKEW * squares**1.5 else None
 
 
-def _self_normalised(sums: BySize, size: float, asked: Asked, why: Why | None) -> Estimate:
+def _self_normalised(sums: BySize, size: float, asked: Conditions, why: Why | None) -> Estimate:
     _, mean, squares, _ = errors_of(sums)
     error = _standard_error(sums, squares)
     wide = max(error, _least_error(sums, mean, size))
@@ -137,7 +144,7 @@ def _least_error(sums: BySize, mean: float, size: float) -> float:
     return math.sqrt(max(0.0, spread_out) / size)
 
 
-def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estimate:
+def _ips(sums: BySize, weights: WeightSpread, asked: Conditions, why: Why | None) -> Estimate:
     n = weights.n
     mean, square = float(sums.x.sum()) / n, float(sums.xx.sum())
     if n < 2:
@@ -149,7 +156,12 @@ def _ips(sums: BySize, weights: Spread, asked: Asked, why: Why | None) -> Estima
 
 
 def mean_of(
-    terms: Floats, found: Found, asked: Asked, *, bias: float = 0.0, least_error: float = 0.0
+    terms: Floats,
+    found: TargetEstimates,
+    asked: Conditions,
+    *,
+    bias: float = 0.0,
+    least_error: float = 0.0,
 ) -> Estimate:
     """The mean of terms that need no normalising, such as those around a prediction."""
     n, mean = terms.size, float(terms.mean())
@@ -160,7 +172,7 @@ def mean_of(
     return Estimate(mean, error, normal, None, None, bias)
 
 
-def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, float]:
+def _clipped(sums: BySize, weights: WeightSpread, asked: Conditions) -> tuple[Estimate, float]:
     """Weights are cut where standard error and bias together are to be smallest.
 
     The cut is chosen by the weights alone, for values at the ends of the range and a bias of half
@@ -194,7 +206,7 @@ def _clipped(sums: BySize, weights: Spread, asked: Asked) -> tuple[Estimate, flo
 
 
 def normal_around(
-    mean: float, error: float, size: float, asked: Asked, bias: float = 0.0
+    mean: float, error: float, size: float, asked: Conditions, bias: float = 0.0
 ) -> Interval | None:
     """A normal interval with two more values at each end of the range, cut at these ends.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.estimates.bounds import scaled
-from graphcb.estimates.estimate import Asked, Estimate, Range
+from graphcb.estimates.estimate import Conditions, Estimate, Range
 from graphcb.estimates.exact import N_DIGITS, Digits, add_exactly, carry, rounded
 from graphcb.estimates.terms import Floats
 
@@ -63,7 +63,7 @@ class Smoothing:
         smoothing.n, smoothing._digits = int(arrays["n"]), arrays["digits"].copy()
         return smoothing
 
-    def estimate(self, target: int, asked: Asked) -> Estimate:
+    def estimate(self, target: int, asked: Conditions) -> Estimate:
         """The middle of the smoothed means at the rates that give the best bounds."""
         log_alpha = math.log(0.5 * (1.0 - asked.confidence) / RATES.size)
         sums = rounded(self._digits[target])

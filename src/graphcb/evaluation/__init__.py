@@ -1,6 +1,6 @@
 """Off-policy evaluation: the loss of a policy, estimated from another policy's log."""
 
-from graphcb.estimates.estimate import Estimate, Spread
+from graphcb.estimates.estimate import Estimate, WeightSpread
 from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.evaluation.candidates import candidate
 from graphcb.evaluation.judging import Evaluation, evaluate
@@ -18,8 +18,8 @@ __all__ = [
     "GuardrailsKept",
     "Interval",
     "LogSummary",
-    "Spread",
     "Target",
+    "WeightSpread",
     "as_saved",
     "candidate",
     "confidence_sequence",

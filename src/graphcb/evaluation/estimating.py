@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.estimates.comparing import Apart, difference
-from graphcb.estimates.estimate import Asked, Estimate, Found
+from graphcb.estimates.estimate import Conditions, Estimate, TargetEstimates
 from graphcb.estimates.estimators import estimates, mean_of
 from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.estimates.means import AnytimeEnds, differences
@@ -13,7 +13,7 @@ from graphcb.estimates.moments import Moments
 from graphcb.estimates.smoothing import Smoothing
 from graphcb.estimates.terms import Floats, Terms
 from graphcb.evaluation.rounds import RoundTerms
-from graphcb.evaluation.settling import Answers
+from graphcb.evaluation.settling import Turnout
 
 LEAST_EXPLAINED = 0.1  # of squared errors, for an oracle to be worth having
 
@@ -41,7 +41,7 @@ class Estimating:
     def __init__(
         self,
         scale: Scale,
-        answers: Answers,
+        answers: Turnout,
         stands_for: Floats,
         confidence: float,
         *,
@@ -52,17 +52,21 @@ class Estimating:
         self.is_sound = has_range and answers.are_alike
         self.has_anytime = self.is_sound and has_true_weights
         value_range = (scale.low, scale.low + scale.width) if has_range else None
-        self.asked = Asked(value_range, confidence, False, None, answers.missing_share)
+        self.asked = Conditions(value_range, confidence, False, None, answers.missing_share)
 
-    def with_graph(self, terms: list[RoundTerms]) -> tuple[Moments, list[Found]]:
+    def with_graph(self, terms: list[RoundTerms]) -> tuple[Moments, list[TargetEstimates]]:
         """What is said by reveal probabilities."""
         squares = self.stands_for**2
         expected = [float((squares * one.expected).sum()) for one in terms]
         moments = self._moments([(one.below, one.above) for one in terms])
         return moments, estimates(moments, self.asked._replace(expected=expected))
 
-    def every(self, terms: RoundTerms, found: Found, *, has_oracle: bool) -> dict[str, Estimate]:
+    def every(
+        self, terms: RoundTerms, found: TargetEstimates, *, has_oracle: bool
+    ) -> dict[str, Estimate]:
         """Every estimate of a target by its name, the one that is always shown first."""
+        if (terms.known >= terms.mass - 1e-12).all():
+            return {"with the graph": self._known(terms)}
         bounds = self.bounds(terms.terms)
         named: dict[str, Estimate] = {}
         if found.estimates:
@@ -78,6 +82,13 @@ class Estimating:
         if self.has_anytime:
             named["log smoothing"] = self._smoothed(terms)
         return named
+
+    def _known(self, terms: RoundTerms) -> Estimate:
+        """Of a target all of whose losses are known without feedback: nothing is left to chance."""
+        mean = float((self.stands_for * terms.below).sum() / self.stands_for.sum())
+        value = self.scale.low + self.scale.width * mean
+        exact = Interval(value, value)
+        return Estimate(value, 0.0, exact, exact)
 
     def bounds(self, terms: Terms) -> Interval | None:
         """Anytime-valid ends, for which what could not be seen may be anything."""
@@ -127,7 +138,9 @@ class Estimating:
         kept = anytime if self.is_sound else None
         return {name: found.estimates[same]._replace(anytime=kept) for name, same in names.items()}
 
-    def _switch(self, terms: RoundTerms, found: Found, anytime: Interval | None) -> Estimate:
+    def _switch(
+        self, terms: RoundTerms, found: TargetEstimates, anytime: Interval | None
+    ) -> Estimate:
         """Doubly robust where weights are small; where they are large, the prediction alone.
 
         A prediction is off by at most the range, which bounds the bias by the weight that is
@@ -152,7 +165,7 @@ class Estimating:
         self,
         terms: Floats,
         mine: RoundTerms,
-        found: Found,
+        found: TargetEstimates,
         anytime: Interval | None,
         bias: float = 0.0,
     ) -> Estimate:

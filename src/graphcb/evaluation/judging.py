@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from graphcb.checks import as_range
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.estimates.estimate import Estimate, Spread
+from graphcb.estimates.estimate import Estimate, WeightSpread
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.evaluation.defaulting import own_alone
 from graphcb.evaluation.estimating import Estimating, Scale, best_name
@@ -18,7 +18,7 @@ from graphcb.oracles import Oracle
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a log says about a policy.
+    """What a log says about a policy; `is_known` if all that it plays needs no feedback.
 
     `estimates` has every estimate by its name: "with the graph", which `log summary` and the page
     of the service show as well, also as `graph`; "plain" and "inverse propensity", which use the
@@ -53,7 +53,7 @@ class Evaluation:
     plain_unseen_share: float
     estimates: dict[str, Estimate]
     best: str | None
-    spread: Spread
+    spread: WeightSpread
     silent_share: float = 0.0
     difference: Estimate | None = None
     weights: Weights = "known"
@@ -63,6 +63,7 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     answers_alike: bool = True
     n_young: int = 0
+    is_known: bool = False
 
     @property
     def graph(self) -> Estimate | None:
@@ -143,8 +144,8 @@ def evaluate(
         raise ValueError(
             f"the log must have decisions with complete feedback, got {settling.n} decisions, "
             f"{settling.n_without_feedback} of them without feedback, {settling.n_incomplete} "
-            f"with part of it, {settling.n_young} whose waiting time is not over and "
-            f"{settling.n_silent} that reveal nothing"
+            f"with part of it and {settling.n_silent} that reveal nothing"
+            + (f"; {settling.n_young} have not waited long enough" if settling.n_young else "")
         )
     return _judged(rounds, settling, weights, confidence)
 
@@ -165,7 +166,7 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
     guess = every["doubly robust"].value if has_oracle and unseen > 0.0 else None
     if unseen > 0.0:
         every = {}
-    compared = len(terms) > 1
+    compared, all_known = len(terms) > 1, bool((mine.known >= mine.mass - 1e-12).all())
     return Evaluation(
         settling.n,
         settling.n_without_feedback,
@@ -179,9 +180,10 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
         estimating.difference(moments, *terms) if compared else None,
         weights,
         settling.n_silent,
-        estimating.bounds(mine.terms),
+        every["with the graph"].anytime if all_known else estimating.bounds(mine.terms),
         guess,
-        found[0].warnings if unseen == 0.0 else (),
+        found[0].warnings if unseen == 0.0 and not all_known else (),
         answers.are_alike,
         settling.n_young,
+        all_known,
     )

@@ -33,8 +33,8 @@ MOST_SQUARED = 64  # actions up to which all pairs of them are looked at
 class LoggedRound(NamedTuple):
     """A settled decision, what its losses were guessed to be, and what each target plays.
 
-    `predicted` is None without an oracle. If `informed` is False, the probabilities of the graph
-    were learned and are not the true ones.
+    `predicted` is None without an oracle. The losses of `known` actions need no feedback. If
+    `informed` is False, the probabilities of the graph were learned and are not the true ones.
     """
 
     settled: Settled
@@ -43,6 +43,7 @@ class LoggedRound(NamedTuple):
     predicted: Floats | None
     targets: tuple[Floats, ...]
     informed: bool = True
+    known: tuple[int, ...] = ()
 
 
 class RoundTerms(NamedTuple):
@@ -51,11 +52,10 @@ class RoundTerms(NamedTuple):
     `plain` is weighted by the probability of playing. Of `plain_unseen`, the share that could not
     have been played and revealed, `silent` is the part on actions that never reveal their own
     loss. Where probabilities were learned, all actions that do not always reveal it count as
-    silent: plain terms never have learned weights. `mass` is what the target plays in all, and
-    `expected` and `plain_expected` what the square of its weight was to be, before anything was
-    drawn. `robust` are
-    terms around an oracle's prediction `predicted`, `robust_below` and `robust_above` those for
-    intervals, 0 without an oracle.
+    silent: plain terms never have learned weights. `mass` is what the target plays in all, `known`
+    what of it needs no feedback, and `expected` and `plain_expected` what the square of its weight
+    was to be before anything was drawn. `robust` are terms around an oracle's prediction
+    `predicted`, `robust_below` and `robust_above` those for intervals, 0 without an oracle.
     """
 
     below: Floats
@@ -68,6 +68,7 @@ class RoundTerms(NamedTuple):
     plain_unseen: Floats
     silent: Floats
     mass: Floats
+    known: Floats
     expected: Floats
     plain_expected: Floats
     predicted: Floats
@@ -135,6 +136,7 @@ class Rounds:
                 predicted,
                 self._targets_of(row),
                 row.informed,
+                tuple(row.known or ()),
             )
         )
         if len(self._rounds) == AT_A_TIME:
@@ -238,6 +240,7 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
                 np.where(alone > 0.0, 0.0, target).sum(axis=1),
                 np.where(own > 0.0, 0.0, target).sum(axis=1),
                 target.sum(axis=1),
+                [part[list(one.known)].sum() for part, one in zip(target, rounds, strict=True)],
                 _expected_squares(graph, p, target, target * weight),
                 np.divide(target**2, alone, out=np.zeros(p.shape), where=alone > 0.0).sum(axis=1),
                 *robust,

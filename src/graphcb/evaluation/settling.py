@@ -19,7 +19,7 @@ MOST_GROUPS = 64  # actions whose answers are counted one by one; all others are
 class Settled(NamedTuple):
     """A decision whose feedback is complete; losses are scaled to [0, 1].
 
-    `group` is that of the action that was played, see `Answers`. If `all_probabilities` is False,
+    `group` is that of the action that was played, see `Turnout`. If `all_probabilities` is False,
     only that of the played action is known.
     """
 
@@ -32,7 +32,7 @@ class Settled(NamedTuple):
     all_probabilities: bool = True
 
 
-class Answers:
+class Turnout:
     """How many decisions of each action were made, and how many of them count.
 
     Feedback may be missing more often for some actions than for others. A decision that counts
@@ -122,7 +122,7 @@ class Settling:
 
     def __init__(self) -> None:
         self.n = self.n_used = self.n_without_feedback = self.n_incomplete = 0
-        self.answers = Answers()
+        self.answers = Turnout()
         self._silent: list[SettledRow] = []
         self._young: deque[tuple[LoggedDecision, LoggedDecision]] = deque()
         self._clock = Clock()

@@ -8,7 +8,7 @@ import numpy as np
 from graphcb.estimates.means import AnytimeEnds, differences, normalised_mean
 from graphcb.estimates.terms import Floats, Terms, terms_by_action
 from graphcb.evaluation.guesses import MOST_NAMES, Guesses
-from graphcb.evaluation.settling import MOST_GROUPS, Answers, Settled
+from graphcb.evaluation.settling import MOST_GROUPS, Settled, Turnout
 from graphcb.graphs import FeedbackGraph
 from graphcb.thinning import Thinned
 
@@ -39,7 +39,7 @@ class Judge:
     unless they are missing about as often for every action, intervals are as wide as the range.
     """
 
-    def __init__(self, actions: Sequence[str], answers: Answers | None = None) -> None:
+    def __init__(self, actions: Sequence[str], answers: Turnout | None = None) -> None:
         self._answers = answers
         self.actions = tuple(actions) if len(actions) <= MOST_NAMES else ()
         self._place = {name: place for place, name in enumerate(self.actions)}

@@ -13,7 +13,7 @@ from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.defaulting import Clock, own_alone
 from graphcb.evaluation.keeping import Keeping
 from graphcb.evaluation.knowing import awaits_feedback, knowing
-from graphcb.evaluation.settling import MOST_SILENT, Answers, Settled, is_complete
+from graphcb.evaluation.settling import MOST_SILENT, Settled, Turnout, is_complete
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.service.judged import Judge, Judged
@@ -79,7 +79,7 @@ class ByDefault(NamedTuple):
     settled: Settled
 
 
-class Made(NamedTuple):
+class AwaitedDecision(NamedTuple):
     """A decision, and when it has waited long enough for a default."""
 
     due: float
@@ -130,7 +130,7 @@ class LiveTally:
         self.former = versions.numbered(number - 1).problem if number > 1 else None
         self.has_estimates = versions.last.informed or isinstance(problem.reveals.unknown, str)
         fixed = problem.actions if isinstance(problem.actions, tuple) else ()
-        self._answers = Answers()
+        self._answers = Turnout()
         self.judge = Judge(fixed, self._answers)
         keeping = Keeping(versions) if before is None else before.keeping
         self.keeping: Keeping = keeping.followed_by(versions)
@@ -148,7 +148,7 @@ class LiveTally:
         self._silent: list[Settled] = []
         # those that are complete, by when they have waited long enough for a default
         self._young: list[tuple[float, int, Open]] = []
-        self._made: deque[Made] = deque()
+        self._made: deque[AwaitedDecision] = deque()
         self._waiting = None if problem.defaults is None else problem.defaults.waiting
         self._clock = Clock()
         self._settled: list[Settled] = []
@@ -197,7 +197,7 @@ class LiveTally:
             seen[place], losses[place] = True, self._scaled(value)
         is_silent = not awaits_feedback(row)
         group = self._answers.group_of(names[row.action_index])
-        self._made.append(Made(row.made_at + (self._waiting or 0.0), group, is_silent))
+        self._made.append(AwaitedDecision(row.made_at + (self._waiting or 0.0), group, is_silent))
         self._heard(row.made_at)
         if not is_silent:
             self.n_expected += 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphcb.checks import listed
 from graphcb.estimates.comparing import Apart, difference
-from graphcb.estimates.estimate import Asked, Estimate, Found
+from graphcb.estimates.estimate import Conditions, Estimate, TargetEstimates
 from graphcb.estimates.estimators import estimates, normal_around
 from graphcb.estimates.moments import Moments
 from graphcb.evaluation.estimating import LEAST_EXPLAINED
@@ -24,7 +24,7 @@ Unseen = Literal["refuse", "bound"]
 
 
 def conclude(
-    work: Work, tally: Tally, weighing: Weighing, asked: Asked, unseen: Unseen
+    work: Work, tally: Tally, weighing: Weighing, asked: Conditions, unseen: Unseen
 ) -> TableEvaluation:
     """Estimates from the sums, and what they rest on."""
     question = work.question
@@ -63,7 +63,7 @@ def _judge(
     work: Work,
     moments: Moments,
     robust: Moments | None,
-    asked: Asked,
+    asked: Conditions,
     shares: list[float],
     weighing: Weighing,
 ) -> tuple[Judged, ...]:
@@ -83,7 +83,7 @@ def _judge(
     return tuple(judged)
 
 
-def _trusted(found: Found, weighing: Weighing) -> Found:
+def _trusted(found: TargetEstimates, weighing: Weighing) -> TargetEstimates:
     """Without the intervals that leave no room for the error of estimated weights."""
     if weighing.are_known:
         return found
@@ -99,7 +99,11 @@ def _normal_only(one: Estimate, weighing: Weighing) -> Estimate:
 
 
 def _gain(
-    moments: Moments, found: list[Found], number: int, asked: Asked, weighing: Weighing
+    moments: Moments,
+    found: list[TargetEstimates],
+    number: int,
+    asked: Conditions,
+    weighing: Weighing,
 ) -> Estimate | None:
     """By how much the mean of a target is larger than that of the first one."""
     how = None
@@ -113,8 +117,8 @@ def _gain(
 
 
 def _with_robust(
-    found: Found, robust: Moments, number: int, asked: Asked, outcomes: Outcomes
-) -> Found:
+    found: TargetEstimates, robust: Moments, number: int, asked: Conditions, outcomes: Outcomes
+) -> TargetEstimates:
     """With the doubly robust estimate, the mean of terms of weight 1."""
     n, sums = robust.n, robust.of(number)
     if not found.estimates or n < 2:
@@ -137,7 +141,7 @@ def _robust(tally: Tally, slot: str | None) -> Moments | None:
 
 
 def _span_of(
-    tally: Tally, asked: Asked, question: Question
+    tally: Tally, asked: Conditions, question: Question
 ) -> tuple[tuple[float, float], list[str]]:
     if asked.value_range is not None:
         return asked.value_range, []

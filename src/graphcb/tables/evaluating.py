@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from graphcb.checks import as_one_of, as_range
-from graphcb.estimates.estimate import Asked
+from graphcb.estimates.estimate import Conditions
 from graphcb.estimates.intervals import check_confidence
 from graphcb.experiments.sweep import Engine
 from graphcb.tables.asking import Choice, Question, ask
@@ -102,7 +102,7 @@ def evaluate_table(
         work = Work(opened, question, span, running, Path(scratch))
         robust = doubly_robust or features is not None
         tally, weighing = work.run(robust=robust)
-    return conclude(work, tally, weighing, Asked(span, confidence, independent), unseen)
+    return conclude(work, tally, weighing, Conditions(span, confidence, independent), unseen)
 
 
 def _check_resumable(question: Question) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inner
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import Codes, Vocabulary
 from graphcb.tables.design import Design
@@ -146,7 +146,7 @@ def _softmax_of(
     return found
 
 
-@compiled
+@inner
 def scores_of(features: Floats, coefficients: Floats, out: Floats) -> None:
     """Row by row, so that the bits do not depend on the batch."""
     n_features = features.size

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from graphcb.estimates.estimate import Estimate, Found
+from graphcb.estimates.estimate import Estimate, TargetEstimates
 from graphcb.estimates.intervals import Interval
 from graphcb.tables.models import Calibration
 
@@ -136,7 +136,7 @@ def plural(unit: str) -> str:
 
 def judged_of(
     policy: str,
-    found: Found,
+    found: TargetEstimates,
     unseen_share: float,
     difference: Estimate | None,
     value_range: tuple[float, float],
