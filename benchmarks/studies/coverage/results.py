@@ -141,9 +141,29 @@ def below(found: Found) -> list[tuple[str, Line]]:
 
 
 def what_is_low(found: Found) -> list[str]:
-    """A sentence for each interval that holds less often than it must, or one that none does."""
-    return [
-        f"holds in {one.held:.3f} of the logs with an interval ({one.given:.2f}), less than "
-        f"{LEAST}: {name}, {one.target}, {one.estimator}, {one.interval}"
-        for name, one in below(found)
-    ] or [f"every interval holds in at least {LEAST} of the logs in which it is given"]
+    """A sentence for each interval that holds less often than it must, or one that none does.
+
+    Of few logs with an interval the share says little: what is within two standard errors of
+    0.95 is only counted.
+    """
+    low = below(found)
+    sure = [(name, one) for name, one in low if one.held < 0.95 - 2.0 * _error(one)]
+    said = [
+        f"holds in {one.held:.3f} of {_number(one):.0f} logs with an interval, less than {LEAST}: "
+        f"{name}, {one.target}, {one.estimator}, {one.interval}"
+        for name, one in sure
+    ]
+    if len(low) > len(sure):
+        said.append(
+            f"{len(low) - len(sure)} more are below {LEAST}, within two standard errors of 0.95 "
+            "for as few logs as have them"
+        )
+    return said or [f"every interval holds in at least {LEAST} of the logs in which it is given"]
+
+
+def _number(line: Line) -> float:
+    return line.given * line.logs
+
+
+def _error(line: Line) -> float:
+    return math.sqrt(0.95 * 0.05 / max(1.0, _number(line)))
