@@ -131,7 +131,7 @@ def test_what_is_counted():
     counts.add_looks(looks)
     (normal,) = [line for line in lines(counts.counts) if line.interval == "normal"]
     assert normal[:3] == ("a", "plain", "normal")
-    assert normal[3:] == pytest.approx((2 / 3, 0.5, 0.15, 0.5, 0.0))
+    assert normal[3:] == pytest.approx((2 / 3, 0.5, 0.15, 0.5, 0.0, 3.0))
     (anytime,) = [line for line in lines(counts.counts) if line.interval == "anytime"]
     assert anytime.given == 0.0
     assert math.isnan(anytime.held)
@@ -154,27 +154,26 @@ def test_claims_have_every_estimate_the_best_one_and_bounds_where_there_is_none(
     assert [one.estimator for one in claims("another", found, 0.5)] == ["best", "bounds"]
 
 
-def curve(name, held):
-    counts = {"logged | plain | normal | asked": 10.0, "logged | plain | normal | given": 10.0,
-              "logged | plain | normal | width": 1.0}  # fmt: skip
-    counts["logged | plain | normal | held"] = held
-    return Curve(Setting("world", name, 0.0, 0.0, 0), np.array([1]), np.array([0.0]),
-                 measured=counts)  # fmt: skip
+def curve(name, held, n=500):
+    counts = dict.fromkeys((f"logged | plain | normal | {what}" for what in ("asked", "given")), n)
+    counts |= {"logged | plain | normal | width": 1.0, "logged | plain | normal | held": held}
+    setting = Setting("world", name, 0.0, 0.0, 0)
+    return Curve(setting, np.array([1]), np.array([0.0]), measured=counts)
 
 
 def test_what_is_below_the_line_is_said():
     study = read().made_quick()
-    good, bad = curve("good", 10.0), curve("bad", 9.0)
-    assert [name for name, _ in below(by_setting([good, bad]))] == ["bad"]
-    said = results(study, [good, bad])
-    (line,) = said.lines
-    assert line.startswith("holds in 0.900 of the logs with an interval (1.00), less than 0.93: ")
-    assert line.endswith("bad, logged, plain, normal")
-    assert "| bad | logged |  | 0.900 |" in said.markdown
+    good, bad, few = curve("good", 500), curve("bad", 450), curve("few", 9, n=10)
+    assert [name for name, _ in below(by_setting([good, bad, few]))] == ["bad", "few"]
+    said = results(study, [good, bad, few])
+    assert said.lines == [
+        "holds in 0.900 of 500 logs with an interval, less than 0.93: bad, logged, plain, normal",
+        "1 more are below 0.93, within two standard errors of 0.95 for as few logs as have them",
+    ]
+    assert "| bad | 500 | logged |  | 0.900 |" in said.markdown
     (line,) = results(study, [good]).lines
     assert line == f"every interval holds in at least {LEAST} of the logs in which it is given"
-    # runs of one setting add up
-    assert below(by_setting([good, curve("good", 9.0)])) == []
+    assert below(by_setting([good, curve("good", 450)])) == []  # runs of a setting add up
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

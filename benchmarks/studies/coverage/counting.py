@@ -102,6 +102,7 @@ class Line(NamedTuple):
     width: float
     held_at_looks: float
     held_at_all_looks: float
+    logs: float
 
 
 def lines(counts: Mapping[str, float]) -> list[Line]:
@@ -131,6 +132,7 @@ def lines(counts: Mapping[str, float]) -> list[Line]:
                 share("width", "given"),
                 share("held at looks", "looks"),
                 share("held at all looks", "logs"),
+                counts.get(f"{name} | asked", 0.0),
             )
         )
     return found

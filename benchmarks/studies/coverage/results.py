@@ -52,7 +52,6 @@ def markdown(study: CoverageStudy, found: Found) -> str:
     """The report."""
     return "\n\n".join(
         [
-            f"{study.logs} logs of each setting, fewer of the programs of the documentation; "
             f"{study.looks} looks at one log of {study.together}. A cell is the share of 95 % "
             "intervals that hold the truth, and in brackets the share of logs in which there is "
             "one, where that is not all. *logged* is the policy of the log, *another* and "
@@ -73,7 +72,7 @@ def normal_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
     def more(by: Mapping[tuple[str, str], Line]) -> list[str]:
         return [_share(by.get(("graph", "normal")), lambda line: line.held_at_looks)]
 
-    return ("setting", "of", *NORMAL, "a look"), _body(found, "normal", NORMAL, more)
+    return ("setting", "logs", "of", *NORMAL, "a look"), _body(found, "normal", NORMAL, more)
 
 
 def anytime_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -87,7 +86,7 @@ def anytime_table(found: Found) -> tuple[Sequence[str], list[Sequence[str]]]:
             "" if widths == ["-", "-"] else " / ".join(widths),
         ]
 
-    head = ("setting", "of", *ANYTIME, "all looks", "width, normal")
+    head = ("setting", "logs", "of", *ANYTIME, "all looks", "width, normal")
     return head, _body(found, "anytime", ANYTIME, more)
 
 
@@ -99,6 +98,7 @@ def _body(
 ) -> list[Sequence[str]]:
     body: list[Sequence[str]] = []
     for name, some in found.items():
+        logs = f"{max(line.logs for line in some):.0f}"
         for target in dict.fromkeys(line.target for line in some):
             by = {
                 (SHORT[line.estimator], line.interval): line
@@ -107,7 +107,7 @@ def _body(
             }
             cells = [_cell(by.get((column, interval))) for column in columns]
             if any(cells):
-                body.append((name, target, *cells, *more(by)))
+                body.append((name, logs, target, *cells, *more(by)))
     return body
 
 
@@ -141,9 +141,29 @@ def below(found: Found) -> list[tuple[str, Line]]:
 
 
 def what_is_low(found: Found) -> list[str]:
-    """A sentence for each interval that holds less often than it must, or one that none does."""
-    return [
-        f"holds in {one.held:.3f} of the logs with an interval ({one.given:.2f}), less than "
-        f"{LEAST}: {name}, {one.target}, {one.estimator}, {one.interval}"
-        for name, one in below(found)
-    ] or [f"every interval holds in at least {LEAST} of the logs in which it is given"]
+    """A sentence for each interval that holds less often than it must, or one that none does.
+
+    Of few logs with an interval the share says little: what is within two standard errors of
+    0.95 is only counted.
+    """
+    low = below(found)
+    sure = [(name, one) for name, one in low if one.held < 0.95 - 2.0 * _error(one)]
+    said = [
+        f"holds in {one.held:.3f} of {_number(one):.0f} logs with an interval, less than {LEAST}: "
+        f"{name}, {one.target}, {one.estimator}, {one.interval}"
+        for name, one in sure
+    ]
+    if len(low) > len(sure):
+        said.append(
+            f"{len(low) - len(sure)} more are below {LEAST}, within two standard errors of 0.95 "
+            "for as few logs as have them"
+        )
+    return said or [f"every interval holds in at least {LEAST} of the logs in which it is given"]
+
+
+def _number(line: Line) -> float:
+    return line.given * line.logs
+
+
+def _error(line: Line) -> float:
+    return math.sqrt(0.95 * 0.05 / max(1.0, _number(line)))
