@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphcb.tables.columns import Place
+from graphcb.tables.columns import CellPlace
 from graphcb.tables.design import design_of
 from graphcb.tables.fitting import Fitting
 from graphcb.tables.models import folds_of
@@ -17,7 +17,7 @@ COLUMNS = ("item", "click", "x")
 def sample_of(tables, at_most=100_000):
     sample = Sample(at_most)
     for table in tables:
-        hashes = row_hashes(table, COLUMNS, Place("", 0), ("item",))
+        hashes = row_hashes(table, COLUMNS, CellPlace("", 0), ("item",))
         sample.add(hashes, np.ones(table.num_rows, dtype=np.int64), table)
     return sample
 
@@ -41,7 +41,7 @@ def test_the_smallest_hashes_are_kept_whatever_the_parts(cut):
     whole = sample_of([table], at_most=30)
     parts = [sample_of([part], at_most=30) for part in (table.slice(cut), table.slice(0, cut))]
     parts[0].merge(parts[1])
-    every = row_hashes(table, COLUMNS, Place("", 0), ("item",))
+    every = row_hashes(table, COLUMNS, CellPlace("", 0), ("item",))
     assert whole.hashes.tolist() == sorted(every)[:30]
     assert parts[0].hashes.tolist() == whole.hashes.tolist()
     assert parts[0].table.equals(whole.table)

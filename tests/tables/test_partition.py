@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphcb import evaluate_table
 from graphcb.tables import source
-from graphcb.tables.tally import Tally
+from graphcb.tables.tally import TableTally
 from tests.tables.shop import shop
 
 ASKED = {"action": "item", "reward": "click", "slot": "slot"}
@@ -118,10 +118,10 @@ def test_another_question_is_not_answered_by_what_was_stored(tmp_path):
 
 
 def test_a_tally_is_stored_whole():
-    tally = Tally(2, 3)
+    tally = TableTally(2, 3)
     tally.counts, tally.unseen, tally.expected = {"a": [3, 2]}, [1, 2], [5, 6]
     tally.plays, tally.n, tally.low, tally.high = [{"a": 7}, {}], 3, 0.25, 0.5
-    again = Tally.from_bytes(tally.to_bytes())
+    again = TableTally.from_bytes(tally.to_bytes())
     for name in ("counts", "unseen", "expected", "plays", "n", "low", "high", "is_binary"):
         assert getattr(again, name) == getattr(tally, name)
     assert again.seen.shape == (3, 3)

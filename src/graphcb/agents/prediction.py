@@ -165,8 +165,9 @@ class Predicts(Obeys, ABC):
         predicted, *sureness = forecast
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
         opened = OpenRound(graph, losses, box, sureness)
-        chosen = self._choose(opened) if is_open else play_best(losses, box)
-        probabilities = self._seeing_more(chosen, opened)
+        probabilities = self._choose(opened) if is_open else play_best(losses, box)
+        if self.explore:
+            probabilities = self._seeing_more(probabilities, opened)
         self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
         self.n_rounds += 1
         return probabilities
@@ -200,8 +201,6 @@ class Predicts(Obeys, ABC):
 
     def _seeing_more(self, probabilities: Floats, opened: OpenRound) -> Floats:
         """The probabilities, with the share that goes to outcomes that are seldom seen."""
-        if self.explore == 0.0:
-            return probabilities
         return see_more(probabilities, opened.losses, opened.graph, self.explore, opened.box)
 
     def _cost_of_exploring(self, graph: FeedbackGraph) -> str:

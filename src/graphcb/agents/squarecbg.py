@@ -171,8 +171,10 @@ class SquareCBG(Scheduled):
         gamma = as_gamma(_gamma_of(schedule, self.n_rounds + 1, graph))
         probabilities, value = self._explore(opened, gamma)
         if self.certificate is not None:
-            played = self._seeing_more(probabilities, opened)
-            worst = value if played is probabilities else dec(played, opened.losses, graph, gamma)
+            worst = value
+            if self.explore:
+                played = self._seeing_more(probabilities, opened)
+                worst = dec(played, opened.losses, graph, gamma)
             self.certificate = self.certificate.after(worst, gamma, restarts=self._restarts)
         self.epoch = schedule.epoch
         if opened.box is not None and value == math.inf:  # limits keep something from being seen

@@ -22,7 +22,7 @@ from graphcb.commands.shown import (
 )
 
 if TYPE_CHECKING:
-    from graphcb.tables import Judged, TableEvaluation
+    from graphcb.tables import JudgedPolicy, TableEvaluation
 
 COLUMNS = ("action", "reward", "loss", "probability", "actions", "action_set", "reveals", "graph",
            "slot", "id", "features", "unseen", "independent", "resume")  # fmt: skip
@@ -186,7 +186,7 @@ def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
     write_outputs(lines, options, unit=found.unit, title=Path(options.log).name)
 
 
-def _lines(some: "tuple[Judged, ...]") -> list[ShownEstimate]:
+def _lines(some: "tuple[JudgedPolicy, ...]") -> list[ShownEstimate]:
     return [
         ShownEstimate(judged.policy, name, estimate, name == judged.best)
         for judged in some
@@ -194,7 +194,7 @@ def _lines(some: "tuple[Judged, ...]") -> list[ShownEstimate]:
     ]
 
 
-def _print_gain(judged: "Judged", first: str) -> None:
+def _print_gain(judged: "JudgedPolicy", first: str) -> None:
     gain = judged.difference
     if gain is not None:
         interval = "" if gain.interval is None else f" ({interval_text(gain.interval)})"

@@ -36,7 +36,7 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     """
     import pyarrow.parquet as pq
 
-    columns = Columns.of(log.versions)
+    columns = ExportColumns.of(log.versions)
     count = 0
     with atomic_write(path) as file, pq.ParquetWriter(file, columns.schema()) as writer:
         for batch in batches(log):
@@ -59,7 +59,7 @@ def batches(rows: Iterable[LoggedDecision]) -> Iterator[list[LoggedDecision]]:
         yield batch
 
 
-class Columns(NamedTuple):
+class ExportColumns(NamedTuple):
     """The columns of an export: the unit of each version, and the declared features."""
 
     units: dict[int, str]
@@ -67,7 +67,7 @@ class Columns(NamedTuple):
     about: dict[str, str]
 
     @classmethod
-    def of(cls, versions: Versions) -> "Columns":
+    def of(cls, versions: Versions) -> "ExportColumns":
         """Those of a log with these versions."""
         units: dict[int, str] = {}
         features: dict[str, str] = {}

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.decisions import records
-from graphcb.decisions.export import ROWS_AT_A_TIME, Columns, batches
+from graphcb.decisions.export import ROWS_AT_A_TIME, ExportColumns, batches
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.storage import LogError
 from graphcb.files import FileError, atomic_write
@@ -80,7 +80,7 @@ class _Export:
 
     def __init__(self, log: DecisionLog, folder: Path, done: int, until: int) -> None:
         self.log, self.folder, self.done, self.until = log, folder, done, until
-        self.columns = Columns.of(log.versions.until(until))
+        self.columns = ExportColumns.of(log.versions.until(until))
         self.schema = self.columns.schema()
         self.parts = _parts_in(folder)
         self.n_files = self.n_new = 0

@@ -1,6 +1,6 @@
 """Tables of decisions that any program wrote: what would another policy have earned?"""
 
 from graphcb.tables.evaluating import evaluate_table
-from graphcb.tables.result import Judged, TableEvaluation
+from graphcb.tables.result import JudgedPolicy, TableEvaluation
 
-__all__ = ["Judged", "TableEvaluation", "evaluate_table"]
+__all__ = ["JudgedPolicy", "TableEvaluation", "evaluate_table"]

@@ -11,9 +11,9 @@ from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
 from graphcb.tables.choosing import matching, read_target
 from graphcb.tables.columns import as_name
-from graphcb.tables.rows import Columns
-from graphcb.tables.source import Table
-from graphcb.tables.targets import Probabilities, Target, Uniform
+from graphcb.tables.rows import TableColumns
+from graphcb.tables.source import OpenedTable
+from graphcb.tables.targets import Probabilities, Target, UniformTarget
 
 Choice = str | Mapping[Any, str]
 
@@ -21,7 +21,7 @@ Choice = str | Mapping[Any, str]
 class Question(NamedTuple):
     """Columns, targets, and what is to be estimated beside."""
 
-    columns: Columns
+    columns: TableColumns
     targets: tuple[Target, ...]
     unit: str
     features: tuple[str, ...] | None  # None: whatever can be learned from
@@ -36,11 +36,11 @@ class Question(NamedTuple):
         if any(lists):
             raise ValueError("`actions` must be given: the names of all actions, in the order of "
                              "the lists of probabilities")  # fmt: skip
-        return any(isinstance(one, Uniform) for one in self.targets)
+        return any(isinstance(one, UniformTarget) for one in self.targets)
 
 
 def ask(
-    table: Table,
+    table: OpenedTable,
     *,
     action: str,
     reward: str | None,
@@ -65,7 +65,7 @@ def ask(
     whole, single, of_actions = _probabilities(probability, types, table.name)
     shown = _by_action(reveals, types, table.name, "reveals")
     names = _actions(actions, of_actions, shown)
-    columns = Columns(
+    columns = TableColumns(
         action, value, single, whole, names, action_set, tuple(shown.values()), slot, identifier
     )
     for name in (*columns.used, *(features or ())):

@@ -8,14 +8,14 @@ import numpy as np
 
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import as_name
-from graphcb.tables.rows import Rows, Sets, check_distributions
+from graphcb.tables.rows import ReadRows, Sets, check_distributions
 from graphcb.tables.targets import (
     ActionColumn,
-    Constant,
+    ConstantTarget,
     Logged,
     Probabilities,
     Target,
-    Uniform,
+    UniformTarget,
     masses,
     moved,
 )
@@ -35,29 +35,29 @@ class RowFunction:
     columns: tuple[str, ...]
     name: str
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """By one call per row."""
         names = rows.vocabulary.names
         said = self._said(rows)
         return np.array([one.get(names[code], 0.0) for one, code in zip(said, rows.codes.tolist(),
                                                                         strict=True)])  # fmt: skip
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """By one call per row."""
         mine, shares = self._ragged(rows)
         return moved(mine, shares, rows, sets, self.name)
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """Sums of the probabilities."""
         return masses(rows, *self._ragged(rows))
 
-    def _ragged(self, rows: Rows) -> tuple[Sets, Floats]:
+    def _ragged(self, rows: ReadRows) -> tuple[Sets, Floats]:
         said = self._said(rows)
         ends = np.cumsum([0, *map(len, said)], dtype=np.int64)
         codes = np.array([rows.vocabulary.code(name) for one in said for name in one], np.int64)
         return Sets(ends, codes), np.array([p for one in said for p in one.values()], np.float64)
 
-    def _said(self, rows: Rows) -> list[dict[str, float]]:
+    def _said(self, rows: ReadRows) -> list[dict[str, float]]:
         key = f"{self.name} {id(self)}"
         if key not in rows.memo:
             values = rows.batch.select(list(self.columns)).to_pylist()
@@ -67,7 +67,7 @@ class RowFunction:
         found: list[dict[str, float]] = rows.memo[key]
         return found
 
-    def _as_dict(self, answer: Any, rows: Rows, row: int) -> dict[str, float]:
+    def _as_dict(self, answer: Any, rows: ReadRows, row: int) -> dict[str, float]:
         if isinstance(answer, Mapping):
             found = {as_name(name): float(share) for name, share in answer.items()}
         elif isinstance(answer, list | tuple | np.ndarray) and np.ndim(answer) == 1:
@@ -107,9 +107,9 @@ def read_target(policy: Any, types: Mapping[str, Any], features: tuple[str, ...]
         lists = pa.types.is_list(types[policy]) or pa.types.is_large_list(types[policy])
         return Probabilities(policy, (policy,)) if lists else ActionColumn(policy)
     if policy in ("uniform", "logged"):
-        return Uniform() if policy == "uniform" else Logged()
+        return UniformTarget() if policy == "uniform" else Logged()
     if kind == "constant" and colon and rest:
-        return Constant(rest)
+        return ConstantTarget(rest)
     if policy.endswith(".npz"):
         from graphcb.tables.learned import read_learned
 

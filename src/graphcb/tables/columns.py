@@ -13,7 +13,7 @@ Codes = NDArray[np.int64]
 MISSING = -1
 
 
-class Place(NamedTuple):
+class CellPlace(NamedTuple):
     """Where a batch stands: its file, if it has one, and how many rows come before it."""
 
     path: str
@@ -55,7 +55,7 @@ def as_name(value: Any) -> str:
     return str(value)
 
 
-def names_of(batch: Any, column: str, vocabulary: Vocabulary, place: Place) -> Codes:
+def names_of(batch: Any, column: str, vocabulary: Vocabulary, place: CellPlace) -> Codes:
     """Codes of the names in a column, all of which must be there."""
     codes = codes_of(batch.column(column), vocabulary)
     if codes.size and codes.min() < 0:
@@ -88,7 +88,7 @@ def _is_nothing(word: Any) -> bool:
     return word is None or word == "" or (isinstance(word, float) and word != word)
 
 
-def numbers_of(batch: Any, column: str, place: Place) -> tuple[Floats, Flags | None]:
+def numbers_of(batch: Any, column: str, place: CellPlace) -> tuple[Floats, Flags | None]:
     """The numbers of a column, finite ones, and which are there if not all are."""
     values = as_floats(batch.column(column), column, place)
     here = ~np.isnan(values)
@@ -102,7 +102,7 @@ def numbers_of(batch: Any, column: str, place: Place) -> tuple[Floats, Flags | N
     return values, missing
 
 
-def as_floats(array: Any, column: str, place: Place) -> Floats:
+def as_floats(array: Any, column: str, place: CellPlace) -> Floats:
     """Numbers, NaN where one is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -120,7 +120,7 @@ def as_floats(array: Any, column: str, place: Place) -> Floats:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _parsed(array: Any, column: str, place: Place) -> Any:
+def _parsed(array: Any, column: str, place: CellPlace) -> Any:
     """Numbers that are written as texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -136,7 +136,7 @@ def _parsed(array: Any, column: str, place: Place) -> Any:
     return pa.array([float(text or "nan") for text in array.to_pylist()])
 
 
-def probabilities_of(batch: Any, column: str, place: Place) -> Floats:
+def probabilities_of(batch: Any, column: str, place: CellPlace) -> Floats:
     """Probabilities of actions that were played: above 0, at most 1."""
     values = as_floats(batch.column(column), column, place)
     wrong = _first_no_probability(values)

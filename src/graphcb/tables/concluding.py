@@ -9,14 +9,14 @@ import numpy as np
 from graphcb.checks import listed
 from graphcb.estimates.comparing import Apart, difference
 from graphcb.estimates.estimate import Conditions, Estimate, TargetEstimates
-from graphcb.estimates.estimators import estimates, normal_around
+from graphcb.estimates.estimators import LEAST_FOR_MEANS, estimates, normal_around
 from graphcb.estimates.moments import Moments
 from graphcb.evaluation.estimating import LEAST_EXPLAINED
 from graphcb.tables.asking import Question
 from graphcb.tables.models import Outcomes
-from graphcb.tables.result import Judged, TableEvaluation, judged_of, plural
+from graphcb.tables.result import JudgedPolicy, TableEvaluation, judged_of, plural
 from graphcb.tables.surveying import Work
-from graphcb.tables.tally import TOGETHER, Tally
+from graphcb.tables.tally import TOGETHER, TableTally
 from graphcb.tables.targets import ONE
 from graphcb.tables.weighing import EXPECTED_ONE, Weighing
 
@@ -24,7 +24,7 @@ Unseen = Literal["refuse", "bound"]
 
 
 def conclude(
-    work: Work, tally: Tally, weighing: Weighing, asked: Conditions, unseen: Unseen
+    work: Work, tally: TableTally, weighing: Weighing, asked: Conditions, unseen: Unseen
 ) -> TableEvaluation:
     """Estimates from the sums, and what they rest on."""
     question = work.question
@@ -66,7 +66,7 @@ def _judge(
     asked: Conditions,
     shares: list[float],
     weighing: Weighing,
-) -> tuple[Judged, ...]:
+) -> tuple[JudgedPolicy, ...]:
     found = [_trusted(one, weighing) for one in estimates(moments, asked)]
     if robust is not None and (outcomes := weighing.outcomes) is not None:
         found = [
@@ -126,7 +126,8 @@ def _with_robust(
     mean = float(sums.x.sum()) / n
     error = math.sqrt(max(0.0, float(sums.xx.sum()) - n * mean * mean) / (n * (n - 1)))
     normal = None
-    if found.why is None and any(one.normal for one in found.estimates.values()):
+    enough = found.weights.effective_size >= LEAST_FOR_MEANS
+    if enough and found.estimates["self-normalised"].normal is not None:
         normal = normal_around(mean, error, found.weights.effective_size, asked)
     every = {**found.estimates, "doubly robust": Estimate(mean, error, normal, None)}
     # Choosing the narrowest interval would favour the luckiest.
@@ -134,14 +135,14 @@ def _with_robust(
     return replace(found, estimates=every, best=best)
 
 
-def _robust(tally: Tally, slot: str | None) -> Moments | None:
+def _robust(tally: TableTally, slot: str | None) -> Moments | None:
     if not tally.robust:
         return None
     return tally.together(robust=True) if slot is None else tally.robust[slot]
 
 
 def _span_of(
-    tally: Tally, asked: Conditions, question: Question
+    tally: TableTally, asked: Conditions, question: Question
 ) -> tuple[tuple[float, float], list[str]]:
     if asked.value_range is not None:
         return asked.value_range, []
@@ -159,7 +160,7 @@ def _span_of(
     return (low, high), [text]
 
 
-def _rests_on(work: Work, tally: Tally, weighing: Weighing) -> list[str]:
+def _rests_on(work: Work, tally: TableTally, weighing: Weighing) -> list[str]:
     """What the estimates take for granted, in sentences."""
     question, found = work.question, []
     if weighing.propensities is not None:
@@ -187,7 +188,7 @@ def _rests_on(work: Work, tally: Tally, weighing: Weighing) -> list[str]:
     return found
 
 
-def _unseen_share(work: Work, tally: Tally, number: int, unseen: Unseen) -> float:
+def _unseen_share(work: Work, tally: TableTally, number: int, unseen: Unseen) -> float:
     """The share of a target's play that could not have been seen."""
     target = work.question.targets[number]
     if work.question.columns.probabilities:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.estimates.terms import Floats
-from graphcb.tables.columns import Place, Vocabulary, as_floats, codes_of
+from graphcb.tables.columns import CellPlace, Vocabulary, as_floats, codes_of
 
 MOST_WORDS = 50  # that have a place of their own, of each column
-NO_PLACE = Place("", 0)
+NO_PLACE = CellPlace("", 0)
 
 
 class Scaled(NamedTuple):
@@ -40,7 +40,7 @@ class Design:
         """The columns that are looked at."""
         return tuple(part.column for part in self.parts)
 
-    def matrix(self, batch: Any, place: Place = NO_PLACE) -> Floats:
+    def matrix(self, batch: Any, place: CellPlace = NO_PLACE) -> Floats:
         """Features of the rows of a batch or table, (n, d)."""
         found: list[Floats] = []
         for part in self.parts:

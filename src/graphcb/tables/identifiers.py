@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.tables.columns import Place, as_name
+from graphcb.tables.columns import CellPlace, as_name
 from graphcb.tables.sampling import Hashes, row_hashes
 from graphcb.tables.source import Piece
 
 AT_ONCE = 4_000_000  # hashes in memory
 
 
-def identifier_hashes(batch: Any, column: str, place: Place) -> Hashes:
+def identifier_hashes(batch: Any, column: str, place: CellPlace) -> Hashes:
     """Hashes of the identifiers of a batch."""
     array = batch.column(column)
     if array.null_count:
@@ -29,7 +29,7 @@ def identifier_hashes(batch: Any, column: str, place: Place) -> Hashes:
 def check_identifiers(
     files: Sequence[Path],
     pieces: Sequence[Piece],
-    reread: Callable[[Piece], Iterator[tuple[Place, Any]]],
+    reread: Callable[[Piece], Iterator[tuple[CellPlace, Any]]],
     column: str,
 ) -> None:
     """Refuse the table if an identifier comes twice; `reread` gives the batches of a piece."""
@@ -56,11 +56,11 @@ def _in_range(file: Path, number: int, n_ranges: int) -> Hashes:
 def _name_rows(
     twice: Hashes,
     pieces: Sequence[Piece],
-    reread: Callable[[Piece], Iterator[tuple[Place, Any]]],
+    reread: Callable[[Piece], Iterator[tuple[CellPlace, Any]]],
     column: str,
 ) -> None:
     """Raise the error with both rows; nothing if the identifiers differ and share a hash."""
-    earlier: dict[str, tuple[Place, int]] = {}
+    earlier: dict[str, tuple[CellPlace, int]] = {}
     for piece in pieces:
         for place, batch in reread(piece):
             hashes = identifier_hashes(batch, column, place)

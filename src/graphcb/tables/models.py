@@ -15,7 +15,7 @@ from graphcb.compilation import compiled, inner
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import Codes, Vocabulary
 from graphcb.tables.design import Design
-from graphcb.tables.rows import Rows, Sets
+from graphcb.tables.rows import ReadRows, Sets
 from graphcb.tables.sampling import row_hashes
 
 
@@ -69,7 +69,7 @@ class Linear:
     hashed: tuple[str, ...]
     words: tuple[str | None, ...] = ()  # among them, those that hold names
 
-    def parts(self, rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
+    def parts(self, rows: ReadRows) -> tuple[Floats, NDArray[np.int64]]:
         """Features of rows, and the fold that predicts each."""
         features = self.design.matrix(rows.batch, rows.place)
         if self.coefficients.shape[0] == 1:
@@ -77,7 +77,7 @@ class Linear:
         hashes = row_hashes(rows.batch, self.hashed, rows.place, self.words)
         return features, folds_of(hashes)
 
-    def codes(self, rows: Rows) -> Codes:
+    def codes(self, rows: ReadRows) -> Codes:
         """The number of the played action among those of the model."""
         known = Vocabulary(self.actions)
         return np.array([known.find(name) for name in rows.vocabulary.names])[rows.codes]
@@ -92,7 +92,7 @@ class Propensities:
     mixed: float  # how much of them
     calibration: Calibration | None = None
 
-    def applied(self, rows: Rows) -> Rows:
+    def applied(self, rows: ReadRows) -> ReadRows:
         """Rows with the estimated probability of what was played."""
         codes = self.linear.codes(rows)
         if not self.linear.design.parts:
@@ -111,7 +111,7 @@ class Outcomes:
     value_range: tuple[float, float]
     explained: float  # of squared errors around the mean of each action, on rows held out
 
-    def predict(self, rows: Rows) -> tuple[Sets, Floats]:
+    def predict(self, rows: ReadRows) -> tuple[Sets, Floats]:
         """Values of all actions of the rows, and which actions these are."""
         known = Vocabulary(self.linear.actions)
         sets = rows.sets

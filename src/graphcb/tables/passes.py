@@ -10,13 +10,13 @@ import numpy as np
 
 from graphcb.experiments.sweep import Engine, sweep
 from graphcb.files import atomic_write
-from graphcb.tables.columns import Place, Vocabulary, codes_of
+from graphcb.tables.columns import CellPlace, Vocabulary, codes_of
 from graphcb.tables.identifiers import check_identifiers, identifier_hashes
 from graphcb.tables.reading import read
-from graphcb.tables.rows import Columns, Rows
+from graphcb.tables.rows import ReadRows, TableColumns
 from graphcb.tables.sampling import Sample, row_hashes
-from graphcb.tables.source import Piece, Table
-from graphcb.tables.tally import TOGETHER, Tally
+from graphcb.tables.source import OpenedTable, Piece
+from graphcb.tables.tally import TOGETHER, TableTally
 from graphcb.tables.weighing import Weighing
 
 MOST_CELLS = 1 << 21  # rows times actions that are worked on at once
@@ -35,7 +35,7 @@ class Running(NamedTuple):
 class Result(NamedTuple):
     """What a pass over a piece has found."""
 
-    tally: Tally
+    tally: TableTally
     sample: Sample | None = None
 
 
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 class Pass:
     """What is done with each piece: count, and weigh or sample if asked to."""
 
-    columns: Columns
+    columns: TableColumns
     types: Mapping[str, Any]
     weighing: Weighing | None = None
     value_range: tuple[float, float] | None = None
@@ -63,7 +63,7 @@ class Pass:
         """Read a piece once."""
         vocabulary = Vocabulary(self.columns.actions)
         n_targets = 0 if self.weighing is None else len(self.weighing.targets)
-        tally = Tally(n_targets, len(self.columns.reveals))
+        tally = TableTally(n_targets, len(self.columns.reveals))
         sample = Sample() if self.sampled else None
         if self.hashes_to is not None:
             self.hash_file(piece).unlink(missing_ok=True)
@@ -84,14 +84,14 @@ class Pass:
                     file.write(hashes.tobytes())
         return Result(tally, sample)
 
-    def batches(self, piece: Piece, vocabulary: Vocabulary) -> Iterator[tuple[Place, Any]]:
+    def batches(self, piece: Piece, vocabulary: Vocabulary) -> Iterator[tuple[CellPlace, Any]]:
         """Batches with the columns that are used, fewer rows where there are many actions."""
         columns = self.used
         words = [name for name in self._words() if name in columns]
         at_once = max(1024, MOST_CELLS // max(1, len(self.columns.actions)))
         for first, batch in read(piece, columns, self.types, words):
             for begin in range(0, batch.num_rows, at_once):
-                yield Place(piece.path, first + begin), batch.slice(begin, at_once)
+                yield CellPlace(piece.path, first + begin), batch.slice(begin, at_once)
 
     def hash_file(self, piece: Piece) -> Path:
         """Where the hashes of a piece's identifiers are."""
@@ -104,7 +104,7 @@ class Pass:
             text = repr((about, {name: str(kind) for name, kind in self.types.items()}, piece[:6]))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _weigh(self, rows: Rows, tally: Tally) -> None:
+    def _weigh(self, rows: ReadRows, tally: TableTally) -> None:
         weighing = self.weighing
         if weighing is None:
             return
@@ -121,7 +121,7 @@ class Pass:
             for name, share in target.plays(rows).items():
                 plays[name] = plays.get(name, 0) + share
 
-    def _check_range(self, rows: Rows) -> None:
+    def _check_range(self, rows: ReadRows) -> None:
         if self.value_range is None:
             return
         low, high = self.value_range
@@ -143,7 +143,7 @@ class Pass:
                 yield name
 
 
-def run_pass(one: Pass, table: Table, running: Running) -> Result:
+def run_pass(one: Pass, table: OpenedTable, running: Running) -> Result:
     """Read all pieces; what was found before a kill is read from `running.resume`."""
     total, left = _start(one), []
     for piece in table.pieces:
@@ -174,16 +174,16 @@ def run_pass(one: Pass, table: Table, running: Running) -> Result:
 
 def _start(one: Pass) -> Result:
     n_targets = 0 if one.weighing is None else len(one.weighing.targets)
-    tally = Tally(n_targets, len(one.columns.reveals))
+    tally = TableTally(n_targets, len(one.columns.reveals))
     return Result(tally, Sample() if one.sampled else None)
 
 
-def _stored(one: Pass, piece: Piece, running: Running) -> Tally | None:
+def _stored(one: Pass, piece: Piece, running: Running) -> TableTally | None:
     """What an earlier run found in a piece; passes that sample or look for twins start again."""
     if running.resume is None or one.weighing is None or one.hashes_to is not None:
         return None
     path = running.resume / f"{one.key(piece)}.npz"
-    return Tally.from_bytes(path.read_bytes()) if path.is_file() else None
+    return TableTally.from_bytes(path.read_bytes()) if path.is_file() else None
 
 
 def _tell(running: Running, n_rows: int) -> None:

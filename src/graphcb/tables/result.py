@@ -9,7 +9,7 @@ from graphcb.tables.models import Calibration
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPolicy:
     """What a table says about one policy.
 
     `estimates` are by the name of the estimator, `best` is the one to show. Both are empty where
@@ -48,13 +48,13 @@ class TableEvaluation:
     n_missing: int
     value_range: tuple[float, float]
     confidence: float
-    policies: tuple[Judged, ...]
-    slots: dict[str, tuple[Judged, ...]]
+    policies: tuple[JudgedPolicy, ...]
+    slots: dict[str, tuple[JudgedPolicy, ...]]
     actions: dict[str, int]
     rests_on: tuple[str, ...]
     calibration: Calibration | None = None
 
-    def __getitem__(self, policy: str) -> Judged:
+    def __getitem__(self, policy: str) -> JudgedPolicy:
         for judged in self.policies:
             if judged.policy == policy:
                 return judged
@@ -141,7 +141,7 @@ def judged_of(
     difference: Estimate | None,
     value_range: tuple[float, float],
     are_known: bool,
-) -> Judged:
+) -> JudgedPolicy:
     """From what the sums say; estimates are withheld where something could not be seen."""
     weights, bounds = found.weights, None
     estimates, best, warnings = found.estimates, found.best, found.warnings
@@ -153,11 +153,11 @@ def judged_of(
             of_all = next(iter(estimates.values()))
             bounds = of_all.bernstein or of_all.anytime
         estimates, best, warnings = {}, None, ()
-    return Judged(policy, estimates, best, weights.effective_size, weights.largest,
+    return JudgedPolicy(policy, estimates, best, weights.effective_size, weights.largest,
                   weights.top_share, unseen_share, bounds, difference, warnings)  # fmt: skip
 
 
-def _cells(judged: Judged, *, every: bool) -> list[tuple[str, ...]]:
+def _cells(judged: JudgedPolicy, *, every: bool) -> list[tuple[str, ...]]:
     if judged.best is None:
         return [(judged.policy, "not known", "-", "-", "-", "-")]
     names = list(judged.estimates) if every else [judged.best]
@@ -185,7 +185,7 @@ def _bounds(bounds: Interval | None) -> str:
     return "" if bounds is None else f"; whatever that is, its mean is {_interval(bounds)}"
 
 
-def _as_dict(judged: Judged) -> dict[str, Any]:
+def _as_dict(judged: JudgedPolicy) -> dict[str, Any]:
     plain = {one.name: getattr(judged, one.name) for one in fields(judged)}
     plain["estimates"] = {name: _plain(one) for name, one in judged.estimates.items()}
     plain["difference"] = _plain(judged.difference)

@@ -9,8 +9,8 @@ from graphcb.checks import SUM_TOLERANCE
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.tables.columns import (
+    CellPlace,
     Codes,
-    Place,
     Vocabulary,
     as_floats,
     codes_of,
@@ -61,7 +61,7 @@ class Sets(NamedTuple):
         return {int(code): int(found[code]) for code in np.flatnonzero(found)}
 
 
-class Rows(NamedTuple):
+class ReadRows(NamedTuple):
     """Rows of a table.
 
     `codes` are the actions that were played. `probability` is that of what was played, None if
@@ -71,7 +71,7 @@ class Rows(NamedTuple):
     `memo` is for what targets have found out about these rows.
     """
 
-    place: Place
+    place: CellPlace
     batch: Any
     vocabulary: Vocabulary
     codes: Codes
@@ -89,7 +89,7 @@ class Rows(NamedTuple):
         return int(self.codes.size)
 
 
-class Columns(NamedTuple):
+class TableColumns(NamedTuple):
     """Which columns of a table mean what; see `evaluate_table`."""
 
     action: str
@@ -117,7 +117,7 @@ class Columns(NamedTuple):
         parts = (self.value, self.probability, *(() if lists else self.probabilities))
         return (*(name for name in parts if name is not None), *self.reveals)
 
-    def rows(self, batch: Any, place: Place, vocabulary: Vocabulary) -> Rows:
+    def rows(self, batch: Any, place: CellPlace, vocabulary: Vocabulary) -> ReadRows:
         """The rows of a batch, checked."""
         codes = names_of(batch, self.action, vocabulary, place)
         sets = self._sets(batch, place, vocabulary, codes.size)
@@ -134,11 +134,11 @@ class Columns(NamedTuple):
                 place.wrong(row, column, f"must be above 0 for {name!r}, which was played, got 0")
         revealed = self._revealed(batch, place)
         values, seen = self._values(batch, place, codes, revealed)
-        return Rows(place, batch, vocabulary, codes, sets, probability, shares, values, seen,
+        return ReadRows(place, batch, vocabulary, codes, sets, probability, shares, values, seen,
                     revealed, {})  # fmt: skip
 
     def _values(
-        self, batch: Any, place: Place, codes: Codes, revealed: Floats | None
+        self, batch: Any, place: CellPlace, codes: Codes, revealed: Floats | None
     ) -> tuple[Floats, Flags | None]:
         """What the played action brought; also written into `revealed`, where that lacks it."""
         if self.value is None:
@@ -155,7 +155,7 @@ class Columns(NamedTuple):
                                              revealed[rows, codes])  # fmt: skip
         return values, seen
 
-    def _sets(self, batch: Any, place: Place, vocabulary: Vocabulary, n: int) -> Sets | None:
+    def _sets(self, batch: Any, place: CellPlace, vocabulary: Vocabulary, n: int) -> Sets | None:
         if self.action_set is not None:
             column = _list_column(batch, self.action_set, place)
             ends = _ends(column)
@@ -169,7 +169,7 @@ class Columns(NamedTuple):
         return None
 
     def _positions(
-        self, place: Place, vocabulary: Vocabulary, codes: Codes, sets: Sets
+        self, place: CellPlace, vocabulary: Vocabulary, codes: Codes, sets: Sets
     ) -> NDArray[np.int64]:
         """Where the played action of each row stands in `sets`."""
         found = sets.find(codes)
@@ -180,7 +180,7 @@ class Columns(NamedTuple):
             place.wrong(row, self.action, f"must be one of the actions in {known}, got {name!r}")
         return found
 
-    def _shares(self, batch: Any, place: Place, sets: Sets) -> Floats | None:
+    def _shares(self, batch: Any, place: CellPlace, sets: Sets) -> Floats | None:
         """The probabilities of all actions, as `sets` lists these."""
         if not self.probabilities:
             return None
@@ -199,7 +199,7 @@ class Columns(NamedTuple):
         check_distributions(shares, sets.ends, column, place)
         return shares
 
-    def _revealed(self, batch: Any, place: Place) -> Floats | None:
+    def _revealed(self, batch: Any, place: CellPlace) -> Floats | None:
         if not self.reveals:
             return None
         parts = []
@@ -209,7 +209,9 @@ class Columns(NamedTuple):
         return np.ascontiguousarray(np.stack(parts, axis=1))
 
 
-def check_distributions(shares: Floats, ends: NDArray[np.int64], column: str, place: Place) -> None:
+def check_distributions(
+    shares: Floats, ends: NDArray[np.int64], column: str, place: CellPlace
+) -> None:
     """Refuse probabilities that are negative, missing, or do not add up to 1 in a row."""
     row, total = _first_no_distribution(shares, ends)
     if row < 0:
@@ -220,7 +222,7 @@ def check_distributions(shares: Floats, ends: NDArray[np.int64], column: str, pl
     place.wrong(row, column, f"must have probabilities that add up to 1, got {total:.9g}")
 
 
-def _list_column(batch: Any, column: str, place: Place) -> Any:
+def _list_column(batch: Any, column: str, place: CellPlace) -> Any:
     import pyarrow as pa
 
     array = batch.column(column)

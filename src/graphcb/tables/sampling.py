@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
-from graphcb.tables.columns import Place, Vocabulary, as_floats, codes_of
+from graphcb.tables.columns import CellPlace, Vocabulary, as_floats, codes_of
 
 Hashes = NDArray[np.uint64]
 AT_MOST = 100_000
@@ -78,7 +78,7 @@ def _as_mask(mask: Any) -> Any:
 
 
 def row_hashes(
-    batch: Any, columns: Sequence[str], place: Place, words: Sequence[str | None] = ()
+    batch: Any, columns: Sequence[str], place: CellPlace, words: Sequence[str | None] = ()
 ) -> Hashes:
     """A hash of what each row holds in these columns; those in `words` hold names, not numbers.
 
@@ -90,7 +90,7 @@ def row_hashes(
     return hashes
 
 
-def _bits(array: Any, column: str, place: Place, has_words: bool) -> Hashes:
+def _bits(array: Any, column: str, place: CellPlace, has_words: bool) -> Hashes:
     import pyarrow as pa
 
     kind = array.type

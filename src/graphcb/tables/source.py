@@ -39,7 +39,7 @@ class Piece(NamedTuple):
     frame: Any = None
 
 
-class Table(NamedTuple):
+class OpenedTable(NamedTuple):
     """The pieces of a table, and the type of each column that all of its files have."""
 
     pieces: tuple[Piece, ...]
@@ -59,7 +59,7 @@ def kind_of(path: str) -> Kind | None:
     return next((kind for end, kind in SUFFIXES.items() if name.endswith(end)), None)
 
 
-def open_table(source: Any) -> Table:
+def open_table(source: Any) -> OpenedTable:
     """A table in memory, or a file, a folder or a pattern of files."""
     if not isinstance(source, str | os.PathLike):
         return _from_frame(source)
@@ -68,7 +68,7 @@ def open_table(source: Any) -> Table:
     pieces = tuple(piece for part, _ in found for piece in part)
     if not any(piece.n_rows is None or piece.n_rows for piece in pieces):
         raise ValueError(f"{text}: must have rows, got an empty table")
-    return Table(pieces, _common([types for _, types in found]), text)
+    return OpenedTable(pieces, _common([types for _, types in found]), text)
 
 
 def _paths(text: str) -> list[str]:
@@ -130,7 +130,7 @@ def _sampled_types(kind: Kind, path: str) -> dict[str, Any]:
     return first_types(kind, path)
 
 
-def _from_frame(frame: Any) -> Table:
+def _from_frame(frame: Any) -> OpenedTable:
     table = _without_views(_as_arrow(frame))
     if table.num_rows == 0:
         raise ValueError("the table must have rows, got an empty one")
@@ -143,7 +143,7 @@ def _from_frame(frame: Any) -> Table:
         for part in [table.slice(first, ROWS_OF_A_SLICE)]
     )
     types = dict(zip(table.column_names, table.schema.types, strict=True))
-    return Table(pieces, types, "the table")
+    return OpenedTable(pieces, types, "the table")
 
 
 def _as_arrow(frame: Any) -> Any:

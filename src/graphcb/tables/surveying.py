@@ -15,8 +15,8 @@ from graphcb.tables.fitting import Fitting
 from graphcb.tables.models import Outcomes, Propensities
 from graphcb.tables.passes import Pass, Running, run_pass
 from graphcb.tables.sampling import Sample
-from graphcb.tables.source import Table
-from graphcb.tables.tally import Tally
+from graphcb.tables.source import OpenedTable
+from graphcb.tables.tally import TableTally
 from graphcb.tables.weighing import Weighing
 
 
@@ -25,7 +25,7 @@ class Work:
 
     def __init__(
         self,
-        table: Table,
+        table: OpenedTable,
         question: Question,
         value_range: tuple[float, float] | None,
         running: Running,
@@ -38,7 +38,7 @@ class Work:
         types = _read_types(table, question)
         self.first = Pass(question.columns, types, None, value_range, hashes_to=hashes_to)
 
-    def run(self, *, robust: bool) -> tuple[Tally, Weighing]:
+    def run(self, *, robust: bool) -> tuple[TableTally, Weighing]:
         """Survey the table if something must be known beforehand, then weigh its rows."""
         question, one = self.question, self.first
         columns = question.columns
@@ -88,7 +88,12 @@ class Work:
         return tuple(dict.fromkeys((*columns.used, *chosen)))
 
     def _fit(
-        self, sample: Sample, tally: Tally, sampled: tuple[str, ...], estimated: bool, robust: bool
+        self,
+        sample: Sample,
+        tally: TableTally,
+        sampled: tuple[str, ...],
+        estimated: bool,
+        robust: bool,
     ) -> tuple[Propensities | None, Outcomes | None]:
         types, columns = self.table.types, self.question.columns
         features = self.question.features
@@ -116,18 +121,18 @@ class Work:
         return propensities, outcomes
 
 
-def _shares_that_came(tally: Tally) -> dict[str, float]:
+def _shares_that_came(tally: TableTally) -> dict[str, float]:
     return {name: came / played for name, (played, came) in tally.counts.items()}
 
 
-def _graph_of(tally: Tally, actions: tuple[str, ...], given: Floats | None) -> Floats:
+def _graph_of(tally: TableTally, actions: tuple[str, ...], given: Floats | None) -> Floats:
     """G[a, j]: the share of the rows with a that show the value of j, if the graph reveals it."""
     played = np.array([tally.counts.get(name, [0])[0] for name in actions], dtype=np.float64)
     shown = tally.seen / np.maximum(played, 1.0)[:, None]
     return shown if given is None else np.where(given > 0.0, shown, 0.0)
 
 
-def _read_types(table: Table, question: Question) -> dict[str, Any]:
+def _read_types(table: OpenedTable, question: Question) -> dict[str, Any]:
     """The types as which columns are read; texts have none of their own."""
     import pyarrow as pa
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from graphcb.estimates.moments import Moments
 from graphcb.estimates.terms import Floats
-from graphcb.tables.rows import Rows
+from graphcb.tables.rows import ReadRows
 from graphcb.tables.weighing import Weighed
 
 TOGETHER = ""  # the slot of tables without slots
 
 
-class Tally:
+class TableTally:
     """Counts and sums over rows, by slot where there are slots.
 
     `counts` has, for each action, how often it was played and how often its value came; `plays`,
@@ -35,7 +35,7 @@ class Tally:
         self.seen: NDArray[np.int64] = np.zeros((n_revealed, n_revealed), dtype=np.int64)
         self.low, self.high, self.is_binary = np.inf, -np.inf, True
 
-    def count(self, rows: Rows) -> None:
+    def count(self, rows: ReadRows) -> None:
         """Count what was played, what came, and the range of values."""
         self.n += rows.n
         names = rows.vocabulary.names
@@ -64,7 +64,7 @@ class Tally:
         self.unseen = _sums(self.unseen, weighed.unseen)
         self.expected = _sums(self.expected, weighed.expected)
 
-    def merge(self, other: "Tally") -> None:
+    def merge(self, other: "TableTally") -> None:
         """Add what another pass over other rows has found."""
         self.n += other.n
         for mine, theirs in ((self.moments, other.moments), (self.robust, other.robust)):
@@ -114,7 +114,7 @@ class Tally:
         return file.getvalue()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Tally":
+    def from_bytes(cls, data: bytes) -> "TableTally":
         """What `to_bytes` gave."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             plain = json.loads(str(arrays["json"]))

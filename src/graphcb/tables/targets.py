@@ -8,7 +8,7 @@ import numpy as np
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import Codes, as_floats, names_of
-from graphcb.tables.rows import Rows, Sets, check_distributions
+from graphcb.tables.rows import ReadRows, Sets, check_distributions
 
 ONE = 1 << 40  # shares are added as whole numbers of 1 / ONE, in any order
 
@@ -24,18 +24,18 @@ class Target(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The columns that it looks at."""
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """The probability with which it plays what was played, (n,)."""
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """Its probabilities of all actions, as `sets` lists these; None if nobody knows."""
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """How often it plays each action, in units of 1 / ONE."""
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantTarget:
     """Always the same action."""
 
     action: str
@@ -46,16 +46,16 @@ class Constant:
         """As on the command line."""
         return f"constant:{self.action}"
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """1 where the action was played."""
         return np.asarray(rows.codes == rows.vocabulary.code(self.action), dtype=np.float64)
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """1 at the action."""
         codes = np.full(rows.n, rows.vocabulary.code(self.action), dtype=np.int64)
         return _one_hot(codes, self.action, rows, sets)
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """This action in all rows."""
         return {self.action: rows.n * ONE}
 
@@ -71,20 +71,20 @@ class ActionColumn:
         """The one column."""
         return (self.name,)
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """1 where the action of the column was played."""
         return np.asarray(self._codes(rows) == rows.codes, dtype=np.float64)
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """1 at the action."""
         return _one_hot(self._codes(rows), self.name, rows, sets)
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """Counts of the column."""
         counts = np.bincount(self._codes(rows))
         return {rows.vocabulary.names[k]: int(counts[k]) * ONE for k in np.flatnonzero(counts)}
 
-    def _codes(self, rows: Rows) -> Codes:
+    def _codes(self, rows: ReadRows) -> Codes:
         if self.name not in rows.memo:
             found = names_of(rows.batch, self.name, rows.vocabulary, rows.place)
             rows.memo[self.name] = found
@@ -92,21 +92,21 @@ class ActionColumn:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class UniformTarget:
     """Every action of a row equally often."""
 
     name: str = "uniform"
     columns: tuple[str, ...] = ()
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """One part in the number of actions."""
         return 1.0 / listed_actions(rows).sizes
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """The same for each."""
         return np.repeat(1.0 / sets.sizes, sets.sizes)
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """Of each row, the same share for each of its actions."""
         sets = listed_actions(rows)
         return masses(rows, sets, np.repeat(1.0 / sets.sizes, sets.sizes))
@@ -119,17 +119,17 @@ class Logged:
     name: str = "logged"
     columns: tuple[str, ...] = ()
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """The probability of what was played."""
         if rows.probability is None:
             raise TypeError("`rows` must have their probabilities by now")
         return rows.probability
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """Those of the table, if it has them."""
         return rows.shares
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """What was played could be played."""
         return {}
 
@@ -142,31 +142,31 @@ class Probabilities:
     columns: tuple[str, ...]
     actions: tuple[str, ...] = ()  # of the columns; those of lists are as in the rows
 
-    def chosen(self, rows: Rows) -> Floats:
+    def chosen(self, rows: ReadRows) -> Floats:
         """The probability of what was played."""
         sets = self._sets(rows)
         where = sets.find(rows.codes)
         shares = np.append(self._shares(rows, sets), 0.0)
         return np.asarray(shares[where])  # the last, 0, where it never plays that
 
-    def whole(self, rows: Rows, sets: Sets) -> Floats | None:
+    def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
         """As in the table."""
         mine = self._sets(rows)
         shares = self._shares(rows, mine)
         return shares if mine is sets else moved(mine, shares, rows, sets, self.name)
 
-    def plays(self, rows: Rows) -> dict[str, int]:
+    def plays(self, rows: ReadRows) -> dict[str, int]:
         """Sums of the probabilities."""
         sets = self._sets(rows)
         return masses(rows, sets, self._shares(rows, sets))
 
-    def _sets(self, rows: Rows) -> Sets:
+    def _sets(self, rows: ReadRows) -> Sets:
         if not self.actions:
             return listed_actions(rows)
         codes = np.array([rows.vocabulary.code(name) for name in self.actions], dtype=np.int64)
         return Sets.same(codes, rows.n)
 
-    def _shares(self, rows: Rows, sets: Sets) -> Floats:
+    def _shares(self, rows: ReadRows, sets: Sets) -> Floats:
         if self.actions:
             parts = [as_floats(rows.batch.column(one), one, rows.place) for one in self.columns]
             shares = np.ascontiguousarray(np.stack(parts, axis=1)).reshape(-1)
@@ -182,14 +182,14 @@ class Probabilities:
         return shares
 
 
-def listed_actions(rows: Rows) -> Sets:
+def listed_actions(rows: ReadRows) -> Sets:
     """The actions of each row, which must be known."""
     if rows.sets is None:
         raise ValueError("`actions` must be given: the names of all actions, in the order of lists")
     return rows.sets
 
 
-def _one_hot(codes: Any, column: str, rows: Rows, sets: Sets) -> Floats:
+def _one_hot(codes: Any, column: str, rows: ReadRows, sets: Sets) -> Floats:
     where = sets.find(codes)
     if where.size and where.min() < 0:
         row = int((where < 0).argmax())
@@ -200,7 +200,7 @@ def _one_hot(codes: Any, column: str, rows: Rows, sets: Sets) -> Floats:
     return shares
 
 
-def moved(mine: Sets, shares: Floats, rows: Rows, sets: Sets, column: str) -> Floats:
+def moved(mine: Sets, shares: Floats, rows: ReadRows, sets: Sets, column: str) -> Floats:
     """Probabilities as other sets list their actions."""
     moved, wrong = _move(mine.ends, mine.codes, shares, sets.ends, sets.codes)
     if wrong >= 0:
@@ -229,7 +229,7 @@ def _move(
     return moved, -1
 
 
-def masses(rows: Rows, sets: Sets, shares: Floats) -> dict[str, int]:
+def masses(rows: ReadRows, sets: Sets, shares: Floats) -> dict[str, int]:
     """Sums of shares by name."""
     names = rows.vocabulary.names
     return {names[code]: total for code, total in sets.totals(shares, ONE).items() if total}

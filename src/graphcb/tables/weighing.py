@@ -20,7 +20,7 @@ import numpy as np
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Floats
 from graphcb.tables.models import Outcomes, Propensities
-from graphcb.tables.rows import Rows, Sets
+from graphcb.tables.rows import ReadRows, Sets
 from graphcb.tables.targets import ONE, Target
 
 EXPECTED_ONE = 1 << 20
@@ -56,7 +56,7 @@ class Weighing:
         certain = self.graph is None or bool(np.isin(self.graph, (0.0, 1.0)).all())
         return self.propensities is None and self.shares is None and certain
 
-    def weigh(self, rows: Rows) -> Weighed:
+    def weigh(self, rows: ReadRows) -> Weighed:
         """The weights of some rows."""
         if self.propensities is not None:
             rows = self.propensities.applied(rows)
@@ -72,7 +72,7 @@ class Weighing:
             ])  # fmt: skip
         return Weighed(np.stack(weights), np.stack(terms), robust, unseen, expected)
 
-    def _of(self, target: Target, rows: Rows) -> tuple[Floats, Floats, int, int]:
+    def _of(self, target: Target, rows: ReadRows) -> tuple[Floats, Floats, int, int]:
         whole = None if rows.shares is None or rows.sets is None else target.whole(rows, rows.sets)
         if rows.revealed is not None and whole is not None and self.graph is not None:
             n_actions = rows.revealed.shape[1]
@@ -101,7 +101,7 @@ class Weighing:
         whole: Floats | None,
         weights: Floats,
         terms: Floats,
-        rows: Rows,
+        rows: ReadRows,
         sets: Sets,
         predicted: Floats,
     ) -> Floats:
