@@ -15,11 +15,12 @@ from graphcb.estimates.terms import Floats
 
 class Apart(NamedTuple):
     """How far two targets are apart: the share of decisions that they make differently at most,
-    and the effective size of the sample that tells them apart.
+    the effective size of the sample that tells them apart, and a least standard error.
     """
 
     share: float
     effective_size: float
+    least_error: float = 0.0
 
 
 def apart(moments: Moments, one: int, other: int) -> Apart:
@@ -56,7 +57,7 @@ def difference(
     if most > 0.0 and how.effective_size >= LEAST_SIZE:
         within = asked._replace(value_range=(-most, most))
         middle = min(max(m1 - m2, -most), most)
-        normal = normal_around(middle, error, how.effective_size, within)
+        normal = normal_around(middle, max(error, how.least_error), how.effective_size, within)
     alpha = 0.5 * (1.0 - asked.confidence)
     sides = [_half_difference(first, second, products, *pair, high - low)
              for pair in ((low, high), (high, low))]  # fmt: skip

@@ -122,7 +122,7 @@ def _why_not_normal(sums: BySize, weights: WeightSpread, asked: Conditions) -> W
 def _self_normalised(sums: BySize, size: float, asked: Conditions, why: Why | None) -> Estimate:
     _, mean, squares, _ = errors_of(sums)
     error = _standard_error(sums, squares)
-    wide = max(error, _least_error(sums, mean, size))
+    wide = max(error, least_error_of(sums, mean, size))
     normal = None if why else normal_around(mean, wide, size, asked)
     return Estimate(mean, error, normal, None)
 
@@ -134,7 +134,7 @@ def _standard_error(sums: BySize, squares: float) -> float:
     return math.sqrt(squares / left) if left > 1e-12 * total**2 else math.inf
 
 
-def _least_error(sums: BySize, mean: float, size: float) -> float:
+def least_error_of(sums: BySize, mean: float, size: float) -> float:
     """What the standard error would be if large weights had values like the others.
 
     Two or three decisions may carry most of the weight; if their values happen to be equal, the
@@ -150,9 +150,12 @@ def _ips(sums: BySize, weights: WeightSpread, asked: Conditions, why: Why | None
     if n < 2:
         return Estimate(mean, math.inf, None, None)
     error = math.sqrt(max(0.0, square - n * mean * mean) / (n * (n - 1)))
-    enough = why is None and weights.effective_size >= LEAST_FOR_MEANS
-    normal = normal_around(mean, error, weights.effective_size, asked) if enough else None
-    return Estimate(mean, error, normal, None)
+    size = weights.effective_size
+    if why is not None or size < LEAST_FOR_MEANS:
+        return Estimate(mean, error, None, None)
+    spread_out = n / size * float(sums.wvv.sum() / sums.w.sum()) - mean * mean
+    wide = max(error, math.sqrt(max(0.0, spread_out) / n))  # as in `least_error_of`
+    return Estimate(mean, error, normal_around(mean, wide, size, asked), None)
 
 
 def mean_of(
@@ -200,7 +203,7 @@ def _clipped(sums: BySize, weights: WeightSpread, asked: Conditions) -> tuple[Es
     effective = float(left**2 / cut.ww.sum()) if best < used else weights.effective_size
     normal = None
     if effective >= LEAST_SIZE:
-        wide = max(error, _least_error(cut, mean, effective))
+        wide = max(error, least_error_of(cut, mean, effective))
         normal = normal_around(mean, wide, effective, asked, bias)
     return Estimate(mean, error, normal, None, None, bias), 2.0**best if best < used else math.inf
 

@@ -102,7 +102,7 @@ class Estimating:
         """The mean of the first target less that of the second, decision by decision."""
         if mine.unseen.any() or other.unseen.any():
             return None
-        both = difference(moments, 0, 1, self.asked, self._apart(between))
+        both = difference(moments, 0, 1, self.asked, self._apart(mine, other, between))
         if both is None or not self.has_anytime:
             return both if both is None else both._replace(anytime=None)
         pairs = zip(mine.terms, other.terms, strict=True)
@@ -111,16 +111,25 @@ class Estimating:
         lower, upper = (self.scale.width * (2.0 * float(end) - 1.0) for end in ends)
         return both._replace(anytime=Interval(lower, upper))
 
-    def _apart(self, between: RoundTerms) -> Apart:
+    def _apart(self, mine: RoundTerms, other: RoundTerms, between: RoundTerms) -> Apart:
         """How far two targets are apart, by the terms of what differs between them."""
         weights, mass = self.stands_for * between.weights, self.stands_for * between.mass
-        seen, total = float(weights @ weights), float(mass.sum())
+        seen, total, n = float(weights @ weights), float(mass.sum()), float(self.stands_for.sum())
         expected = float((self.stands_for**2 * between.expected).sum())
-        sizes = [
-            float(weights.sum()) ** 2 / seen if seen > 0.0 else 0.0,
-            total**2 / expected if expected > 0.0 else 0.0,
-        ]
-        return Apart(min(1.0, 0.5 * total / float(self.stands_for.sum())), min(sizes))
+        if seen == 0.0 or expected == 0.0:
+            return Apart(min(1.0, 0.5 * total / n), 0.0)
+        size = min(float(weights.sum()) ** 2 / seen, total**2 / expected)
+        errors = self._errors(mine) - self._errors(other)
+        pooled = np.divide(errors**2, weights, out=np.zeros(errors.size), where=weights > 0.0)
+        least = np.sqrt(float(pooled.sum()) * float(weights.sum()) / size) / n
+        return Apart(min(1.0, 0.5 * total / n), size, self.scale.width * float(least))
+
+    def _errors(self, terms: RoundTerms) -> Floats:
+        """What each decision adds to the error of the mean with the graph, times n."""
+        below, weights = self.stands_for * terms.below, self.stands_for * terms.weights
+        total = max(float(weights.sum()), 1e-300)
+        mean = float(below.sum()) / total
+        return np.asarray((below - mean * weights) * (float(self.stands_for.sum()) / total))
 
     def _plain(self, terms: RoundTerms) -> dict[str, Estimate]:
         """By the probabilities of playing, whose weights are never learned."""

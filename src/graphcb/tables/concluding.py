@@ -9,7 +9,7 @@ import numpy as np
 from graphcb.checks import listed
 from graphcb.estimates.comparing import Apart, difference
 from graphcb.estimates.estimate import Conditions, Estimate, TargetEstimates
-from graphcb.estimates.estimators import LEAST_FOR_MEANS, estimates, normal_around
+from graphcb.estimates.estimators import LEAST_FOR_MEANS, estimates, least_error_of, normal_around
 from graphcb.estimates.moments import Moments
 from graphcb.evaluation.estimating import LEAST_EXPLAINED
 from graphcb.tables.asking import Question
@@ -70,7 +70,8 @@ def _judge(
     found = [_trusted(one, weighing) for one in estimates(moments, asked)]
     if robust is not None and (outcomes := weighing.outcomes) is not None:
         found = [
-            _with_robust(one, robust, number, asked, outcomes) for number, one in enumerate(found)
+            _with_robust(one, moments, robust, number, asked, outcomes)
+            for number, one in enumerate(found)
         ]
     judged = []
     for number, (target, one) in enumerate(zip(work.question.targets, found, strict=True)):
@@ -117,7 +118,12 @@ def _gain(
 
 
 def _with_robust(
-    found: TargetEstimates, robust: Moments, number: int, asked: Conditions, outcomes: Outcomes
+    found: TargetEstimates,
+    moments: Moments,
+    robust: Moments,
+    number: int,
+    asked: Conditions,
+    outcomes: Outcomes,
 ) -> TargetEstimates:
     """With the doubly robust estimate, the mean of terms of weight 1."""
     n, sums = robust.n, robust.of(number)
@@ -125,10 +131,13 @@ def _with_robust(
         return found
     mean = float(sums.x.sum()) / n
     error = math.sqrt(max(0.0, float(sums.xx.sum()) - n * mean * mean) / (n * (n - 1)))
-    normal = None
-    enough = found.weights.effective_size >= LEAST_FOR_MEANS
-    if enough and found.estimates["self-normalised"].normal is not None:
-        normal = normal_around(mean, error, found.weights.effective_size, asked)
+    normal, size = None, found.weights.effective_size
+    other = found.estimates["self-normalised"]
+    if size >= LEAST_FOR_MEANS and other.normal is not None:
+        # what the model does not explain is spread as the values are
+        least = least_error_of(moments.of(number), other.value, size)
+        wide = max(error, least * math.sqrt(1.0 - min(max(outcomes.explained, 0.0), 1.0)))
+        normal = normal_around(mean, wide, size, asked)
     every = {**found.estimates, "doubly robust": Estimate(mean, error, normal, None)}
     # Choosing the narrowest interval would favour the luckiest.
     best = "doubly robust" if outcomes.explained > LEAST_EXPLAINED else found.best
