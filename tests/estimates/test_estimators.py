@@ -122,6 +122,23 @@ def test_heavy_decisions_with_equal_values_do_not_make_it_narrow():
     assert wide > 2.0 * 1.96 * one.standard_error
 
 
+def test_nor_that_of_inverse_propensity():
+    w, v = np.ones(1000), np.zeros(1000)
+    v[::2] = 1.0
+    w[:3], v[:3] = 50.0, 0.01  # much of the weight, and next to no part in the sum
+    one = found([w], [v])[1][0].estimates["ips"]
+    wide = 0.5 * (one.normal.upper - one.normal.lower)
+    assert wide > 2.0 * 1.96 * one.standard_error
+
+
+def test_a_difference_has_a_least_standard_error():
+    w, v = bandit_log(np.random.default_rng(15), 800)
+    moments, _ = found(w, v)
+    narrow = difference(moments, 0, 1, ASKED, Apart(1.0, 100.0))
+    wide = difference(moments, 0, 1, ASKED, Apart(1.0, 100.0, 0.2))
+    assert wide.normal.upper - wide.normal.lower > 0.6 > narrow.normal.upper - narrow.normal.lower
+
+
 def test_the_normal_interval_of_a_share_is_that_of_agresti_and_coull():
     v = np.repeat([0.0, 1.0], [90, 10])
     normal = found([np.ones(100)], [v])[1][0].estimates["self-normalised"].normal

@@ -272,3 +272,35 @@ class TestTargets:
             found = evaluate(log, constant(2), oracle=oracle)
         assert found.doubly_robust.value == pytest.approx(1.0)
         assert found.graph.value == 1.0
+
+
+def answered_unequally(seed):
+    """Action 2 is answered half of the time, the others always."""
+    rng = np.random.default_rng(seed)
+    p = [0.4, 0.3, 0.3]
+    for position in range(1, 601):
+        action = int(rng.choice(3, p=p))
+        loss = float(rng.random() < (0.2, 0.3, 0.9)[action])
+        seen = None if action == 2 and rng.random() < 0.5 else {action: loss}
+        yield row(graphs.bandit(3), p, action, seen, position)
+
+
+def test_decisions_stand_for_those_of_the_same_action_whose_feedback_is_missing():
+    truth = 0.4 * 0.2 + 0.3 * 0.3 + 0.3 * 0.9
+    found = [evaluate(answered_unequally(seed), logged) for seed in range(40)]
+    assert not any(one.answers_alike for one in found)
+    assert all(one.graph.anytime is one.bounds is one.plain.anytime is None for one in found)
+    held = sum(one.graph.normal.lower <= truth <= one.graph.normal.upper for one in found)
+    assert held >= 35
+    assert np.mean([one.graph.value for one in found]) == pytest.approx(truth, abs=0.01)
+
+
+def test_where_few_decisions_tell_policies_apart_their_difference_is_not_sure():
+    """Three rare decisions have most of the weight, and happen to have one loss."""
+    graph, common, rare = graphs.bandit(2), [0.5, 0.5], [0.99, 0.01]
+    rng = np.random.default_rng(0)
+    made = [row(graph, common, k % 2, {k % 2: float(rng.random() < 0.5)}, k + 1)
+            for k in range(400)]  # fmt: skip
+    made += [row(graph, rare, 1, {1: 0.5}, 401 + k) for k in range(3)]
+    found = evaluate(made, constant(1), against=constant(0)).difference
+    assert found.normal.upper - found.normal.lower > 2.0 * 2.0 * 1.96 * found.standard_error
