@@ -1,6 +1,7 @@
 """Tables that cannot be used: each error names the row and the column."""
 
 import gzip
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -240,3 +241,15 @@ def test_twins_in_two_files(tmp_path):
         pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
     with pytest.raises(ValueError, match=r"2\.parquet, row 2, column 'id'.*'y' as in row 2 of .*1"):
         ask_file(tmp_path, identifier="id")
+
+
+@pytest.mark.parametrize(
+    ("package", "text"),
+    [("pyarrow", r"needs pyarrow: pip install 'graphcb\[parquet\]'"),
+     ("sklearn.exceptions", r"needs scikit-learn: pip install 'graphcb\[sklearn\]'")],
+)  # fmt: skip
+def test_without_a_package_the_extra_is_named(monkeypatch, package, text):
+    table = shop(200)
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    with pytest.raises(ValueError, match=text):
+        evaluate_table(table, action="item", reward="click", features=["x"], policy="constant:a")

@@ -99,8 +99,13 @@ class Fitting:
         return Linear(self.design, self.actions, coefficients, self.hashed, self.words)
 
     def _logistic(self, counts: Floats) -> Floats:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import LogisticRegression
+        try:
+            from sklearn.exceptions import ConvergenceWarning
+            from sklearn.linear_model import LogisticRegression
+        except ModuleNotFoundError:
+            raise ValueError(
+                "estimating probabilities needs scikit-learn: pip install 'graphcb[sklearn]'"
+            ) from None
 
         found = np.zeros((len(self.actions), self.features.shape[1] + 1))
         here = counts > 0.0

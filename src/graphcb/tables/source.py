@@ -61,6 +61,10 @@ def kind_of(path: str) -> Kind | None:
 
 def open_table(source: Any) -> OpenedTable:
     """A table in memory, or a file, a folder or a pattern of files."""
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError:
+        raise ValueError("reading a table needs pyarrow: pip install 'graphcb[parquet]'") from None
     if not isinstance(source, str | os.PathLike):
         return _from_frame(source)
     text = os.fspath(source)
