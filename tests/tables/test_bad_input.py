@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphcb import FileError, evaluate_table
+from tests.tables.shop import shop
 
 COLUMNS = {
     "item": ["a", "b", "a", "b"],
