@@ -119,17 +119,13 @@ class Estimating:
         if seen == 0.0 or expected == 0.0:
             return Apart(min(1.0, 0.5 * total / n), 0.0)
         size = min(float(weights.sum()) ** 2 / seen, total**2 / expected)
-        errors = self._errors(mine) - self._errors(other)
-        pooled = np.divide(errors**2, weights, out=np.zeros(errors.size), where=weights > 0.0)
-        least = np.sqrt(float(pooled.sum()) * float(weights.sum()) / size) / n
+        # what the values would be spread by if large weights had values like the others
+        apart = self.stands_for * (mine.below - other.below)
+        squares = np.divide(apart**2, weights, out=np.zeros(apart.size), where=weights > 0.0)
+        seen_mass = float(weights.sum())
+        pooled = float(squares.sum()) / seen_mass - (float(apart.sum()) / seen_mass) ** 2
+        least = np.sqrt(max(0.0, pooled) / size) * total / n
         return Apart(min(1.0, 0.5 * total / n), size, self.scale.width * float(least))
-
-    def _errors(self, terms: RoundTerms) -> Floats:
-        """What each decision adds to the error of the mean with the graph, times n."""
-        below, weights = self.stands_for * terms.below, self.stands_for * terms.weights
-        total = max(float(weights.sum()), 1e-300)
-        mean = float(below.sum()) / total
-        return np.asarray((below - mean * weights) * (float(self.stands_for.sum()) / total))
 
     def _plain(self, terms: RoundTerms) -> dict[str, Estimate]:
         """By the probabilities of playing, whose weights are never learned."""
