@@ -35,7 +35,8 @@ def test_estimates_and_notes(path, capsys):
     )
     assert "mean reward of new, constant:b (larger is better)" in text
     assert f"{found['new'].estimate.value:.4f}" in text
-    assert f"constant:b less new: {found['constant:b'].difference.value:+.4f} per row" in text
+    gain = found["constant:b"].difference.value
+    assert f"gain of constant:b on new: {gain:.4f} per decision (normal 95 %: " in text
     assert "2,000 rows; rewards between 0 and 1" in text
 
 

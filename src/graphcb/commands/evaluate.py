@@ -19,6 +19,7 @@ from graphcb.commands.shown import (
     as_json,
     check_options,
     chosen,
+    gain_text,
     interval_text,
     print_json,
     show_table,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from graphcb.decisions import DecisionLog, Versions
-    from graphcb.evaluation import Evaluation, Interval, Target
+    from graphcb.evaluation import Evaluation, Target
     from graphcb.oracles import Oracle
     from graphcb.problems import Problem, Recorded
 
@@ -113,9 +114,12 @@ def _evaluate(options: argparse.Namespace) -> None:
             show_table(_title("policies", unit), lines, options)
         for policy, one in found.items():
             _print_about(policy if len(found) > 1 else "", one, options, unit, imported)
-            if one.difference is not None or policy == "shadow":
-                other = "what was played" if policy == "shadow" else next(iter(found))
-                _print_gain(policy, other, one, options, unit)
+            is_shadow, first = policy == "shadow", next(iter(found))
+            named = ("", "what was played") if is_shadow else (policy, first)
+            if one.difference is not None:
+                print(gain_text(*named, one.difference, options, unit=unit))
+            elif is_shadow:
+                print("gain on what was played: cannot be estimated from what was revealed")
     write_outputs(lines, options, unit=unit, title=Path(options.log).name)
 
 
@@ -318,30 +322,6 @@ def _as_json(
         "estimates": as_json(lines),
         "policies": about,
     }
-
-
-def _print_gain(
-    policy: str, other: str, found: "Evaluation", options: argparse.Namespace, unit: str
-) -> None:
-    """What a policy would have gained on another one, per decision."""
-    start = "gain on" if policy == "shadow" else f"gain of {policy} on"
-    if found.difference is None:
-        print(f"{start} {other}: cannot be estimated from what was revealed")
-        return
-    sign = 1.0 if unit == "reward" else -1.0
-    sure = f"{100 * options.confidence:g} %"
-    intervals = {"normal": found.difference.normal, "anytime-valid": found.difference.anytime}
-    text = "; ".join(
-        f"{kind} {sure}: {_gained(interval, sign)}"
-        for kind, interval in intervals.items()
-        if interval is not None
-    )
-    print(f"{start} {other}: {sign * found.difference.value:.4f} per decision ({text})")
-
-
-def _gained(interval: "Interval", sign: float) -> str:
-    lower, upper = sorted((sign * interval.lower, sign * interval.upper))
-    return f"{lower:.4f} to {upper:.4f}"
 
 
 def _why_not_plain(found: "Evaluation", unit: str) -> str:

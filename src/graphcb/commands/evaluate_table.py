@@ -15,7 +15,7 @@ from graphcb.commands.shown import (
     as_json,
     check_options,
     chosen,
-    interval_text,
+    gain_text,
     print_json,
     show_table,
     write_outputs,
@@ -171,7 +171,7 @@ def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
         options.estimator = "best"
     lines = chosen(_lines(found.policies), options, ())
     if options.json:
-        print_json({**_finite(found.to_dict()), "estimates": as_json(lines)})
+        print_json({**found.to_dict(), "estimates": as_json(lines)})
     else:
         better = " (larger is better)" if found.unit == "reward" else ""
         names = ", ".join(one.policy for one in found.policies)
@@ -179,8 +179,10 @@ def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
             where = f" in slot {slot}" if slot else ""
             title = f"mean {found.unit} of {names}{where}{better}"
             show_table(title, chosen(_lines(some), options, ()), options)
-        for judged in found.policies:
-            _print_gain(judged, found.policies[0].policy)
+        first = found.policies[0].policy
+        for one in found.policies:
+            if one.difference is not None:
+                print(gain_text(one.policy, first, one.difference, options, unit=found.unit))
         for text in found.notes():
             print(text)
     write_outputs(lines, options, unit=found.unit, title=Path(options.log).name)
@@ -192,22 +194,6 @@ def _lines(some: "tuple[JudgedPolicy, ...]") -> list[ShownEstimate]:
         for judged in some
         for name, estimate in judged.estimates.items()
     ]
-
-
-def _print_gain(judged: "JudgedPolicy", first: str) -> None:
-    gain = judged.difference
-    if gain is not None:
-        interval = "" if gain.interval is None else f" ({interval_text(gain.interval)})"
-        print(f"{judged.policy} less {first}: {gain.value:+.4f} per row{interval}")
-
-
-def _finite(content: Any) -> Any:
-    """Infinite and undefined numbers, which JSON does not have, become null."""
-    if isinstance(content, dict):
-        return {key: _finite(part) for key, part in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(part) for part in content]
-    return None if isinstance(content, float) and not abs(content) < float("inf") else content
 
 
 def _jobs(options: argparse.Namespace) -> int:

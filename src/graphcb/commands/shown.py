@@ -132,14 +132,35 @@ def write_outputs(
         save(draw_estimates(named, title=title, unit=unit), options.plot)
 
 
+def gain_text(
+    policy: str, other: str, difference: "Estimate", options: argparse.Namespace, *, unit: str
+) -> str:
+    """What a policy would have gained on another one, per decision; `policy` may be empty."""
+    sign = 1.0 if unit == "reward" else -1.0
+    sure = f"{100 * options.confidence:g} %"
+    intervals = [
+        f"{said} {sure}: {interval_text(_turned(interval, sign))}"
+        for kind, said in KINDS.items()
+        if (interval := getattr(difference, kind)) is not None
+    ]
+    within = f" ({'; '.join(intervals)})" if intervals else ""
+    start = f"gain of {policy} on" if policy else "gain on"
+    return f"{start} {other}: {sign * difference.value:.4f} per decision{within}"
+
+
+def _turned(interval: "Interval", sign: float) -> "Interval":
+    lower, upper = sorted(sign * end for end in interval)
+    return interval._replace(lower=lower, upper=upper)
+
+
 def as_json(lines: Sequence[ShownEstimate]) -> list[dict[str, Any]]:
     """The estimates for JSON; what is not there is null."""
-    return [dict(zip(COLUMNS, map(_plain, _cells(line)), strict=True)) for line in lines]
+    return [dict(zip(COLUMNS, _cells(line), strict=True)) for line in lines]
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print it in one line."""
-    print(json.dumps(content))
+    """Print it in one line; infinite and undefined numbers, which JSON does not have, are null."""
+    print(json.dumps(_finite(content)))
 
 
 def interval_text(interval: "Interval | None") -> str:
@@ -157,9 +178,12 @@ def _cells(line: ShownEstimate) -> list[Any]:
     return cells
 
 
-def _plain(cell: Any) -> Any:
-    """Infinite and undefined numbers, which JSON does not have, become null."""
-    return None if isinstance(cell, float) and not abs(cell) < float("inf") else cell
+def _finite(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {key: _finite(part) for key, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(part) for part in content]
+    return None if isinstance(content, float) and not abs(content) < float("inf") else content
 
 
 def _number(value: float) -> str:

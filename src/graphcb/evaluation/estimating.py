@@ -1,5 +1,6 @@
 """From the terms of a log's rounds to estimates, in the units of its losses or rewards."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ class Estimating:
         self, terms: RoundTerms, found: TargetEstimates, *, has_oracle: bool
     ) -> dict[str, Estimate]:
         """Every estimate of a target by its name, the one that is always shown first."""
-        if (terms.known >= terms.mass - 1e-12).all():
+        if terms.is_known:
             return {"with the graph": self._known(terms)}
         bounds = self.bounds(terms.terms)
         named: dict[str, Estimate] = {}
@@ -119,13 +120,9 @@ class Estimating:
         if seen == 0.0 or expected == 0.0:
             return Apart(min(1.0, 0.5 * total / n), 0.0)
         size = min(float(weights.sum()) ** 2 / seen, total**2 / expected)
-        # what the values would be spread by if large weights had values like the others
-        apart = self.stands_for * (mine.below - other.below)
-        squares = np.divide(apart**2, weights, out=np.zeros(apart.size), where=weights > 0.0)
-        seen_mass = float(weights.sum())
-        pooled = float(squares.sum()) / seen_mass - (float(apart.sum()) / seen_mass) ** 2
-        least = np.sqrt(max(0.0, pooled) / size) * total / n
-        return Apart(min(1.0, 0.5 * total / n), size, self.scale.width * float(least))
+        variance = _pooled_variance(self.stands_for * (mine.below - other.below), weights)
+        least = self.scale.width * math.sqrt(variance / size) * total / n
+        return Apart(min(1.0, 0.5 * total / n), size, least)
 
     def _plain(self, terms: RoundTerms) -> dict[str, Estimate]:
         """By the probabilities of playing, whose weights are never learned."""
@@ -149,22 +146,13 @@ class Estimating:
         """Doubly robust where weights are small; where they are large, the prediction alone.
 
         A prediction is off by at most the range, which bounds the bias by the weight that is
-        left aside.
+        left aside. What is large is decided by the weights alone, as in the clipped estimate.
         """
-        weights = terms.weights
-        total = float(weights.sum())
-        best = self._mean(terms.robust, terms, found, anytime)
-        narrowest = np.inf if best.normal is None else best.normal.upper - best.normal.lower
-        largest = max(1.0, float(weights.max()))
-        for most in 2.0 ** np.arange(int(np.log2(largest)) + 1) if total > 0.0 else ():
-            aside = weights > most
-            switched = np.where(aside, terms.predicted, terms.robust)
-            lost = float(weights[aside].sum()) / total
-            one = self._mean(switched, terms, found, anytime, bias=lost * self.scale.width)
-            wide = np.inf if one.normal is None else one.normal.upper - one.normal.lower
-            if wide < narrowest:
-                best, narrowest = one, wide
-        return best
+        weights = self.stands_for * terms.weights
+        aside = weights > found.cut
+        lost = float(weights[aside].sum()) / max(float(weights.sum()), 1e-300)
+        switched = np.where(aside, terms.predicted, terms.robust)
+        return self._mean(switched, terms, found, anytime, bias=lost * self.scale.width)
 
     def _mean(
         self,
@@ -178,11 +166,12 @@ class Estimating:
         values = self.scale.low + self.scale.width * terms
         mean = float((self.stands_for * values).sum() / self.stands_for.sum())
         around = mean + (self.stands_for / self.stands_for.mean()) * (values - mean)
-        left, weights = self.scale.width * (terms - mine.predicted), mine.weights
-        pooled = np.divide(left**2, weights, out=np.zeros(left.size), where=weights > 0.0).sum()
-        size = found.weights.effective_size
-        least = np.sqrt(pooled / (weights.sum() * size)) if size > 0.0 else 0.0
-        one = mean_of(around, found, self.asked, bias=bias, least_error=float(least))
+        size, least = found.weights.effective_size, 0.0
+        if size > 0.0:
+            left, weights = self.stands_for * (terms - mine.predicted), mine.weights
+            variance = _pooled_variance(left, self.stands_for * weights)
+            least = self.scale.width * math.sqrt(variance / size)
+        one = mean_of(around, found, self.asked, bias=bias, least_error=least)
         return one._replace(anytime=anytime)
 
     def _smoothed(self, terms: RoundTerms) -> Estimate:
@@ -201,6 +190,13 @@ class Estimating:
         moments.add(self.stands_for * weights, self.stands_for * values)
         moments.n = round(float(self.stands_for.sum()))
         return moments
+
+
+def _pooled_variance(terms: Floats, weights: Floats) -> float:
+    """Of the values of terms, each counted by its weight: as if weight did not go with value."""
+    total = float(weights.sum())
+    squares = np.divide(terms**2, weights, out=np.zeros(terms.size), where=weights > 0.0)
+    return max(0.0, float(squares.sum()) / total - (float(terms.sum()) / total) ** 2)
 
 
 def best_name(named: dict[str, Estimate], explained: float) -> str | None:

@@ -166,7 +166,7 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
     guess = every["doubly robust"].value if has_oracle and unseen > 0.0 else None
     if unseen > 0.0:
         every = {}
-    compared, all_known = len(terms) > 1, bool((mine.known >= mine.mass - 1e-12).all())
+    compared = len(terms) > 1
     return Evaluation(
         settling.n,
         settling.n_without_feedback,
@@ -180,10 +180,10 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
         estimating.difference(moments, *terms) if compared else None,
         weights,
         settling.n_silent,
-        every["with the graph"].anytime if all_known else estimating.bounds(mine.terms),
+        every["with the graph"].anytime if mine.is_known else estimating.bounds(mine.terms),
         guess,
-        found[0].warnings if unseen == 0.0 and not all_known else (),
+        found[0].warnings if unseen == 0.0 and not mine.is_known else (),
         answers.are_alike,
         settling.n_young,
-        all_known,
+        mine.is_known,
     )

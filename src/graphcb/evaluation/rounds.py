@@ -86,6 +86,11 @@ class RoundTerms(NamedTuple):
         """Those of decisions."""
         return self.below + self.above
 
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing that the target plays needs feedback."""
+        return bool((self.known >= self.mass - 1e-12).all())
+
 
 class Rounds:
     """Rounds of a log, added in the order in which their decisions were made.
