@@ -50,8 +50,7 @@ class EpsilonGreedy(Predicts):
 
     With `limits`, "plays an action" becomes "plays it as often as the limits allow, and what is
     left on the next best predictions". So the probabilities are a mixture of distributions that
-    obey, and obey themselves. `oracle`, `budgets` and `explore` as in
-    `Greedy`.
+    obey, and obey themselves. `oracle`, `budgets` and `explore` as in `Greedy`.
 
     >>> from graphcb import graphs, oracles
     >>> agent = EpsilonGreedy(oracles.LinearOGD(4, 1), epsilon=0.2)
