@@ -304,3 +304,17 @@ def test_where_few_decisions_tell_policies_apart_their_difference_is_not_sure():
     made += [row(graph, rare, 1, {1: 0.5}, 401 + k) for k in range(3)]
     found = evaluate(made, constant(1), against=constant(0)).difference
     assert found.normal.upper - found.normal.lower > 2.0 * 2.0 * 1.96 * found.standard_error
+
+
+def test_switch_leaves_heavy_weights_aside_and_only_those():
+    oracle = OnlineRidge(3, 2)
+    even = evaluate(rows(graphs.bandit(3), [0.4, 0.3, 0.3], 300, 0), uniform, oracle=oracle)
+    assert even.estimates["switch"] == even.doubly_robust
+    graph, common, rare = graphs.bandit(3), [0.4, 0.3, 0.3], [0.999, 0.0005, 0.0005]
+    made = list(rows(graph, common, 300, 0))
+    made.append(row(graph, rare, 1, {1: 1.0}, 301, CONTEXTS[0]))
+    one = evaluate(made, uniform, oracle=oracle)
+    switch = one.estimates["switch"]
+    assert 0.0 < switch.bias < 1.0
+    assert abs(switch.value - even.doubly_robust.value) < 0.05 < one.doubly_robust.value
+    assert one.doubly_robust.value - switch.value > 0.5
