@@ -6,9 +6,9 @@ from typing import Any
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
 from graphcb.loaded import Instance, Learned
-from graphcb.oracles.blends import DenseBlend, SparseBlend
+from graphcb.oracles.blends import Blend, form_of
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Floats, as_columns, as_seen, dense_width
+from graphcb.oracles.rows import Floats, as_columns, as_seen
 
 
 class DefaultOracle:
@@ -32,12 +32,12 @@ class DefaultOracle:
     array([ True, False])
     """
 
-    learned = Learned(blend=Instance(DenseBlend, SparseBlend, None))
+    learned = Learned(blend=Instance(Blend, None))
 
     def __init__(self, n_actions: int, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.loss_range = as_range("loss_range", loss_range)
-        self.blend: DenseBlend | SparseBlend | None = None
+        self.blend: Blend | None = None
 
     __repr__ = describe
 
@@ -53,7 +53,7 @@ class DefaultOracle:
         columns = as_columns(actions, self.n_actions)
         blend = self.blend
         if blend is None:
-            blend = _unlearned(self.n_actions, dense_width(context))
+            blend = _unlearned(self.n_actions, *form_of(context))
         shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
         low, high = self.loss_range
         if (low, high) != (0.0, 1.0):
@@ -66,7 +66,7 @@ class DefaultOracle:
         check_in_range("losses", seen, "loss_range", self.loss_range)
         blend = self.blend
         if blend is None:
-            blend = _new_blend(self.n_actions, dense_width(context))
+            blend = Blend(self.n_actions, *form_of(context))
             _unlearned.cache_clear()  # it may be large
         x = blend.read(context)
         low, high = self.loss_range
@@ -111,15 +111,10 @@ class DefaultOracle:
             self.blend.take(columns)
 
 
-def _new_blend(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:
-    """A model for dense contexts of this width, or for sparse ones."""
-    return SparseBlend(n_actions) if width is None else DenseBlend(n_actions, width)
-
-
 @lru_cache(maxsize=1)
-def _unlearned(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:
-    """The same before it learns, kept for decisions that come before the first feedback."""
-    return _new_blend(n_actions, width)
+def _unlearned(n_actions: int, width: int | None, constant: float) -> Blend:
+    """A blend before it learns, kept for decisions that come before the first feedback."""
+    return Blend(n_actions, width, constant)
 
 
 def _divergence() -> DivergenceError:
