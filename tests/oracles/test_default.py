@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from graphcb.contexts import Encoder
 from graphcb.oracles import DefaultOracle, ForecastingOracle, default
 from graphcb.oracles.blends import FULL_UP_TO, Blend, affords_full, n_pairs
 from graphcb.oracles.features import DenseFeatures, SparseFeatures

@@ -98,9 +98,7 @@ class DeclaredFeatures:
         indices = np.append(self.indices, np.array(places, dtype=np.int64))
         return EncodedRow(indices, np.append(numbers, values), numbers.size, self.constant)
 
-    def _others(
-        self, numbers: list[float], words: Iterable[Any]
-    ) -> tuple[list[int], list[float]]:
+    def _others(self, numbers: list[float], words: Iterable[Any]) -> tuple[list[int], list[float]]:
         """Places and values of the marks of missing numbers, then of the words."""
         places: list[int] = []
         values: list[float] = []

@@ -75,9 +75,7 @@ class NotedFeatures:
         places: list[int] = []
         values: list[float] = []
         for name in others:
-            found = places_of(
-                name, row[name], "text" if name in self.texts else "", self.constant
-            )
+            found = places_of(name, row[name], "text" if name in self.texts else "", self.constant)
             places += found
             values += [1.0 / len(found) ** 0.5] * len(found) if found else ()
         if not self._is_dense(given):
@@ -106,22 +104,11 @@ class NotedFeatures:
     def count(self, row: Mapping[str, Any]) -> None:
         """As `learn`, for a row that `encode` has taken."""
         given, others = self._numbers(row)
-        for name in others:
-            value = row[name]
-            if is_missing(value):
-                self.missing[name] = self.missing.get(name, 0) + 1
-            elif is_long(name, value):
-                self.kinds[name] = "text"
-                self.texts[name] = True
-            else:
-                self.kinds.setdefault(name, "category")
         is_dense = self._is_dense(given)
         self.n_rows += 1
         self.n_given += len(given)
-        for name in given:
-            if name not in self.numbers:
-                self.numbers[name] = len(self.numbers)
-                self.kinds.setdefault(name, "number")
+        if others or not given.keys() <= self.numbers.keys():
+            self._note(row, given)
         if len(self.numbers) > self.largest.size:
             more = 2 * len(self.numbers) - self.largest.size
             self.largest = np.append(self.largest, np.zeros(more))
@@ -134,6 +121,20 @@ class NotedFeatures:
             at = np.array([self.numbers[name] for name in given], dtype=np.int64)
             sizes = np.abs(np.array(list(given.values()), dtype=np.float64))
             self.largest[at] = np.maximum(self.largest[at], sizes)
+
+    def _note(self, row: Mapping[str, Any], given: Mapping[str, float]) -> None:
+        """Note new features, and what is missing."""
+        for name, value in row.items():
+            if name in given:
+                self.kinds.setdefault(name, "number")
+                self.numbers.setdefault(name, len(self.numbers))
+            elif is_missing(value):
+                self.missing[name] = self.missing.get(name, 0) + 1
+            elif is_long(name, value):
+                self.kinds[name] = "text"
+                self.texts[name] = True
+            else:
+                self.kinds.setdefault(name, "category")
 
     def _numbers(self, row: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
         """The numbers of a row, and the names of all other features."""
@@ -152,8 +153,7 @@ class NotedFeatures:
 
     def _is_dense(self, given: Mapping[str, float]) -> bool:
         """Whether each number has its scale, this row counted."""
-        known = self.numbers
-        n_numbers = len(known) + sum(name not in known for name in given)
+        n_numbers = len(self.numbers.keys() | given.keys())
         if n_numbers <= FEW_NUMBERS:
             return True
         mean = (self.n_given + len(given)) / (self.n_rows + 1)

@@ -195,10 +195,10 @@ def _scaled(
     if x != x:
         return 0.0
     distance = standard_with(x, mean, squares, float(count))
-    share = shape[0]
+    share = float(shape[0])
     if share == 1.0:
         return distance
-    score = (_normal(_rank(x, sample, min(count, sample.size))) - shape[1]) / shape[2]
+    score = float((_normal(_rank(x, sample, min(count, sample.size))) - shape[1]) / shape[2])
     return share * distance + (1.0 - share) * min(CLIP, max(-CLIP, score))
 
 
@@ -216,7 +216,7 @@ def _rank(x: float, sample: Floats, size: int) -> float:
         return (below + 0.5 * (upto - below + 1.0)) / (size + 1.0)
     if below == 0 or below == size:
         return (0.5 if below == 0 else size + 0.5) / (size + 1.0)
-    left, right = sample[below - 1], sample[below]
+    left, right = float(sample[below - 1]), float(sample[below])
     return (below + (x - left) / (right - left)) / (size + 1.0)
 
 
@@ -260,9 +260,9 @@ def _keep(x: float, place: int, count: int, sample: Floats) -> int:
 
 
 @inner
-def _mixed(state: int) -> int:
+def _mixed(state: np.uint64) -> np.uint64:
     """The hash of a number: the finaliser of splitmix64."""
-    z = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
+    z = state + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

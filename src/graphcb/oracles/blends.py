@@ -37,6 +37,12 @@ FULL_UP_TO = 256  # features with a full covariance,
 FULL_ENTRIES = 1_000_000  # and 8 MB for the covariances of all actions: larger ones are slow
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 
+# A row; constant and table of the features; weights and covariances of both members; where the
+# products are, and of how many numbers; log weights; squares and counts of the residuals.
+Arguments = tuple[
+    Columns, Floats, int, float, float, Columns, Columns, Floats, Floats, Floats, Floats, Floats,
+    int, int, Floats, Floats, Floats,
+]  # fmt: skip
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
 
@@ -92,7 +98,7 @@ class Blend:
 
     def forecast(self, row: BlendRow, columns: Columns) -> Answer:
         """The members' answers together, and how sure they are."""
-        return _forecast(*row[:4], *self._state(), columns)
+        return _forecast(*self._arguments(row), columns)
 
     def learn(self, row: BlendRow, columns: Columns, shares: Floats) -> bool:
         """Weigh the members by what they predicted, let them learn, and count the context.
@@ -100,14 +106,14 @@ class Blend:
         False, and nothing is learned, if that would not stay finite.
         """
         if columns.size:
-            new = _learn(*row[:4], *self._state(), columns, shares)
+            new = _learn(*self._arguments(row), columns, shares)
             if new < 0:
                 return False
             if new > 0:
                 self.features.learn(row[:2])
                 self._make_room(self.diagonal.n_actions, row.n_numbers)
-                _learn(*row[:4], *self._state(), columns, shares)
-        if self.numbers is not None:
+                _learn(*self._arguments(row), columns, shares)
+        if self.numbers is not None and row.raw is not None:
             self.numbers.learn(row.raw)
         return True
 
@@ -150,11 +156,12 @@ class Blend:
         for name in ("squares", "counts"):
             check_array(self, name, (n_actions,), least=0.0)
 
-    def _state(self) -> tuple[Any, ...]:
+    def _arguments(self, row: BlendRow) -> Arguments:
         """What the kernels work on."""
         features, full, diagonal = self.features, self.full, self.diagonal
         weights, covariances = _NOTHING if full is None else (full.weights, full.covariances)
         return (
+            row.indices, row.values, row.n_numbers, row.room,
             self.constant, features.keys, features.key_places, features.largest,
             weights, covariances, diagonal.weights, diagonal.covariances,
             self.first_product, self.n_numbers, self.log_weights, self.squares, self.counts,
@@ -251,8 +258,9 @@ def _place(
     Entries are the constant, what is known of the numbers and words, then the products.
     """
     n_pairs = n_paired * (n_paired + 1) // 2
-    places, scaled = np.empty(indices.size + 1 + n_pairs, np.int64), np.empty(
-        indices.size + 1 + n_pairs
+    places, scaled = (
+        np.empty(indices.size + 1 + n_pairs, np.int64),
+        np.empty(indices.size + 1 + n_pairs),
     )
     places[0], scaled[0] = 0, constant
     size, n_new, norm, novelty = 1, 0, room + n_numbers, 0.0
