@@ -20,6 +20,7 @@ from graphcb.oracles.features import (
     SparseFeatures,
     find_key,
 )
+from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import (
     certainty,
     diagonal_learn,
@@ -130,6 +131,13 @@ class Blend:
             if member is not None:
                 member.take(columns)
         self.squares, self.counts = self.squares[columns], self.counts[columns]
+
+    def carry(self, carry: Carry) -> None:
+        """Go over to shares of another range."""
+        for member in (self.full, self.diagonal):
+            if member is not None:
+                member.carry(carry, 0, self.constant)
+        self.squares = np.minimum(self.squares * carry.noises, PRIOR_COUNT + self.counts)
 
     def check_loaded(self) -> None:
         """Refuse parts that do not fit together."""

@@ -158,6 +158,28 @@ def diagonal_learn(
 
 
 @compiled
+def full_add(weights: Floats, covariance: Floats, precisions: Floats) -> None:
+    """Add to the prior precision of each weight of one action; the data's information stays.
+
+    One rank-one step per feature i: with c its column of the covariance and g = p_i / (1 + p_i
+    c_i), weights -= g weights_i c and covariance -= g c c^T. A precision may be negative, but
+    takes off less than there is.
+    """
+    along = np.empty(weights.size)
+    for i in range(weights.size):
+        if precisions[i] == 0.0:
+            continue
+        along[:] = covariance[i]
+        gain = precisions[i] / (1.0 + precisions[i] * along[i])
+        step = gain * weights[i]
+        for j in range(weights.size):
+            weights[j] -= step * along[j]
+            part, row = gain * along[j], covariance[j]
+            for k in range(weights.size):
+                row[k] -= part * along[k]
+
+
+@compiled
 def _gains(score: float, leverage: float, share: float) -> tuple[float, float]:
     """The factors of the step and of what is taken off the covariance."""
     mu = 1.0 / (1.0 + math.exp(-score))
