@@ -375,9 +375,7 @@ def test_an_agent_that_needs_a_range_gets_values_between_0_and_1(agent, why):
     learner.learn({"rooms": 1.0}, ["flat"], [0.5])
     before = to_bytes(learner)
     for values in ([2.0], [-0.1]):
-        with pytest.raises(
-            ValueError, match=f"must lie between 0 and 1, .* which {why}: write"
-        ):
+        with pytest.raises(ValueError, match=f"must lie between 0 and 1, .* which {why}: write"):
             learner.learn({"rooms": 1.0}, ["flat"], values)
     assert to_bytes(learner) == before
     assert Learner(Problem(["flat", "house"]), Uniform()).needs_range is None
