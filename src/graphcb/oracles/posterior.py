@@ -5,9 +5,10 @@ The loss, as a share of the loss range, is sigmoid(score). By MacKay's approxima
 
     sigmoid(m / sqrt(1 + pi s / 8)),
 
-and its variance, within 6 % of the deviation for almost all m and s, v (1 - 1 / sqrt(1 + 2 v s)) with
-v = mean (1 - mean): that of a coin where nothing is known of the score, v^2 s where much is. Learning matches the moments of the
-posterior of a coin: with k = 1 / sqrt(1 + pi s / 8), p = sigmoid(k m) and a = covariance @ x,
+and its variance v (1 - 1 / sqrt(1 + 2 v s)) with v = mean (1 - mean), the deviation within 6 % for
+almost all m and s: a coin's where nothing is known of the score, v^2 s where much is. Learning
+matches the moments of the posterior of a coin: with k = 1 / sqrt(1 + pi s / 8), p = sigmoid(k m)
+and a = covariance @ x,
 
     weights += a k (loss - p),   covariance -= a a^T k^2 p (1 - p),
 
