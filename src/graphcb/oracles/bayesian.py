@@ -48,8 +48,8 @@ PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a
 class BayesianLogistic:
     """sigmoid(context @ weights) for each action, with the uncertainty of the weights.
 
-    Logistic regression by log loss: each loss moves a Gaussian posterior by one step of an
-    extended Kalman filter, so there is no learning rate. For losses in `loss_range`, and contexts,
+    Logistic regression by log loss: each loss moves a Gaussian posterior by matching moments, so
+    there is no learning rate. For losses in `loss_range`, and contexts,
     dense or sparse, with a norm of about 1. `prior_variance` is that of every weight at the
     start. `forecast` says how sure the predictions are.
 
@@ -61,9 +61,9 @@ class BayesianLogistic:
     >>> oracle = BayesianLogistic(2, 3)
     >>> oracle.update([1.0, 0.0, 0.0], [0], [0.0])
     >>> oracle.predict([1.0, 0.0, 0.0]).round(3)
-    array([0.273, 0.5  ])
+    array([0.212, 0.5  ])
     >>> oracle.forecast([1.0, 0.0, 0.0]).deviations.round(3)
-    array([0.249, 0.371])
+    array([0.253, 0.385])
     """
 
     learned = Learned(
@@ -112,7 +112,7 @@ class BayesianLogistic:
         )
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
-        """One step of the filter for each revealed action."""
+        """One step for each revealed action."""
         row, columns, shares, predicted = self._step(context, actions, losses)
         note_residuals(self.squares, self.counts, columns, predicted, shares)
         self.learn(row, columns, shares)
