@@ -4,6 +4,8 @@ A dense feature is standardised by what was seen of it so far, unless all that w
 and 1: such a mark stays as it is. A sparse feature is divided by its largest value where that is
 above 1. All are then divided by the typical norm of a row. Features get places in the order in
 which they first appear; place 0 is a constant.
+
+Dense features also have products: of all pairs if these are few, else their squares if those are.
 """
 
 import math
@@ -20,14 +22,20 @@ from graphcb.standardising import standard, standard_with
 
 CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
 UNSEEN = -1  # in place of a feature that was never learned
+MOST_PRODUCTS = 55  # of dense features: all those of 10, or the squares of up to 55
+PRODUCT = 0.3  # of an action's products, beside its features: few of them matter
 
 
 class Rows(NamedTuple):
-    """Several sparse rows, one after the other; row r is at starts[r] to starts[r + 1]."""
+    """Several sparse rows, one after the other; row r is at starts[r] to starts[r + 1].
+
+    `products` (n_rows, n_products) are those of dense features, none before they are scaled.
+    """
 
     starts: Columns
     indices: Columns
     values: Floats
+    products: Floats
 
 
 class ActionRows:
@@ -58,30 +66,37 @@ class ActionRows:
         """Places of all features seen, the constant among them."""
         return self.places.n_places if self.width is None else self.width + 1
 
+    @property
+    def n_products(self) -> int:
+        """How many products of features a row has."""
+        return n_few_products(self.width or 0)
+
     def read(self, actions: Any) -> Rows:
         """The rows, checked."""
         return _read_sparse(actions) if self.width is None else _read_dense(actions, self.width)
 
     def scale(self, rows: Rows) -> Rows:
         """The rows by place, the constant first in each, as if each were counted."""
-        starts, indices, values = rows
+        starts, indices, values, _ = rows
         if self.width is not None:
             return Rows(
                 *_scale_dense(
-                    values, self.means, self.squares, self.is_mark, self.count, self.total
+                    values, self.means, self.squares, self.is_mark, self.count, self.total,
+                    self.n_products,
                 )
-            )
+            )  # fmt: skip
         table = self.places
         return Rows(
             *_scale_sparse(
                 starts, indices, values, table.keys, table.key_places, table.largest,
                 self.count, self.total,
-            )
+            ),
+            no_products(starts),
         )  # fmt: skip
 
     def learn(self, rows: Rows) -> None:
         """Count the rows, and give new features places."""
-        starts, indices, values = rows
+        starts, indices, values, _ = rows
         n = starts.size - 1
         if self.width is None:
             self.places.learn((indices, values))
@@ -91,6 +106,11 @@ class ActionRows:
                 values.reshape(n, self.width), self.means, self.squares, self.is_mark, self.count
             )
         self.count += n
+
+
+def n_few_products(width: int) -> int:
+    """How many products so many dense features have: all of them, or the squares, or none."""
+    return next((n for n in (width * (width + 1) // 2, width) if n <= MOST_PRODUCTS), 0)
 
 
 def width_of(actions: Any) -> int | None:
@@ -138,7 +158,7 @@ def _read_dense(actions: Any, width: int) -> Rows:
         where = f"index {wrong // width}, feature {wrong % width}"
         raise too_large("actions", rows.ravel()[wrong], where)
     starts = every_index(len(rows) + 1) * width
-    return Rows(starts, every_index(0), np.ascontiguousarray(rows.ravel()))
+    return _unscaled(starts, every_index(0), np.ascontiguousarray(rows.ravel()))
 
 
 def _read_sparse(actions: Any) -> Rows:
@@ -163,8 +183,17 @@ def _read_sparse(actions: Any) -> Rows:
         indices.append(keys)
         values.append(numbers)
     if not indices:
-        return Rows(starts, np.empty(0, dtype=np.int64), np.empty(0))
-    return Rows(starts, np.concatenate(indices), np.concatenate(values))
+        return _unscaled(starts, np.empty(0, dtype=np.int64), np.empty(0))
+    return _unscaled(starts, np.concatenate(indices), np.concatenate(values))
+
+
+def _unscaled(starts: Columns, indices: Columns, values: Floats) -> Rows:
+    return Rows(starts, indices, values, no_products(starts))
+
+
+def no_products(starts: Columns) -> Floats:
+    """The products of rows without dense features."""
+    return np.empty((starts.size - 1, 0))
 
 
 def _squared_norms(values: Floats, indices: Columns, table: SparseFeatures) -> float:
@@ -225,7 +254,8 @@ def _scale_dense(
     is_mark: Any,
     count: int,
     total: float,
-) -> tuple[Columns, Columns, Floats]:
+    n_products: int,
+) -> tuple[Columns, Columns, Floats, Floats]:
     d = means.size
     n = values.size // d
     ends, places, scaled = (
@@ -233,6 +263,7 @@ def _scale_dense(
         np.empty(n * (d + 1), np.int64),
         np.empty(n * (d + 1)),
     )
+    products = np.empty((n, n_products))
     ends[0] = 0
     for r in range(n):
         at, norm = r * (d + 1), 0.0
@@ -243,12 +274,24 @@ def _scale_dense(
                 value = standard_with(value, means[i], squares[i], count)
             places[at + 1 + i], scaled[at + 1 + i] = i + 1, value
             norm += value * value
+        fill_products(scaled[at + 1 : at + 1 + d], PRODUCT, products[r])
         typical = math.sqrt((total + norm) / (count + 1.0))
         if typical > 0.0:
             for k in range(at + 1, at + 1 + d):
                 scaled[k] /= typical
         ends[r + 1] = at + d + 1
-    return ends, places, scaled
+    return ends, places, scaled, products
+
+
+@compiled
+def fill_products(values: Floats, weight: float, products: Floats) -> None:
+    """Products of standardised features, with such a norm: of all pairs, or squares alone."""
+    d, k = values.size, 0
+    share = weight / math.sqrt(products.size + d + 1.0)
+    for i in range(d if products.size else 0):
+        for j in range(i, i + 1 if products.size == d else d):
+            products[k] = share * values[i] * values[j]
+            k += 1
 
 
 @compiled
