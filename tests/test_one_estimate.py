@@ -24,7 +24,7 @@ REWARDS = {"feedback": "rewards", "range": (-20.0, 5.0)}
 def write(path, problem, *, agent=None, answers=None, n=N):
     """A log of decisions; `answers` gives feedback for one of them, the last waits."""
     rng = np.random.default_rng(1)
-    low, high = problem.range
+    low, high = problem.scale
     learner = problem if agent is None else Learner(problem, agent)
     settings = {"problem": learner} if agent is None else {"agent": learner}
     with Policy(path, seed=3, durability="process-kill", **settings) as policy:

@@ -140,7 +140,7 @@ def assert_true_of_table(truths: dict[str, float]) -> None:
 
 def assert_within_range(path: Path) -> None:
     with graphcb.DecisionLog(path) as log:
-        low, high = log.versions.range
+        low, high = log.versions.range or (0.0, 1.0)
         for estimate in evaluate(log, logged).estimates.values():
             for interval in (estimate.normal, estimate.bernstein, estimate.anytime):
                 assert interval is None or low <= interval.lower <= interval.upper <= high

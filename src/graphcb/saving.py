@@ -21,10 +21,10 @@ from graphcb.archives import check_size, read_archive, size_limit
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import contents, is_rebuilt, rebuild
-from graphcb.oracles import action_rows, blends, context_products, features, pairs
+from graphcb.oracles import action_rows, blends, context_products, features, loss_scale, pairs
 
 FORMAT = 1
-_PARTS = (action_rows, blends, context_products, features, pairs)  # of oracles
+_PARTS = (action_rows, blends, context_products, features, loss_scale, pairs)  # of oracles
 _ROOMS = [
     thing
     for room in (agents, contexts, exploration, graph_oracles, oracles, problems, *_PARTS)

@@ -7,6 +7,7 @@ import pytest
 
 from graphcb import Problem
 from graphcb.cli import main
+from graphcb.commands.problem_facts import problem_facts
 
 
 @pytest.fixture
@@ -190,3 +191,12 @@ def test_inspect_says_what_is_learned(tmp_path, monkeypatch, capsys, reveals, wo
     Path("data.csv").write_text("x,a,b\n1,0,1\n2,1,0\n")
     assert main(["run", "data.csv", "--problem", "problem.toml"]) != 0
     assert "must say what is revealed to be run on a file" in capsys.readouterr().err
+
+
+def test_without_numbers_the_range_is_found(ask):
+    assert ask("\na,b\n\nrewards\n\n")[0] == 0
+    problem = Problem.read("problem.toml")
+    said = dict(problem_facts(problem))["feedback"]
+    assert said == "rewards, whose range is found as it comes; larger is better"
+    said = dict(problem_facts(Problem(["a", "b"], baseline="a")))["feedback"]
+    assert said == "losses from 0 to 1, as a baseline needs a range; smaller is better"

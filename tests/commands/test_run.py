@@ -576,6 +576,15 @@ def test_a_problem_says_what_the_options_would(fraud, capsys):
     assert run(fraud, "--load", "m.npz") == 0
 
 
+def test_without_a_range_it_is_what_the_file_spans(fraud, capsys):
+    assert run(fraud, "--problem", "problem.toml") == 0
+    text = capsys.readouterr().out
+    (fraud / "problem.toml").write_text(PROBLEM.replace("range = [-50.0, 20.0]", ""))
+    assert run(fraud, "--problem", "problem.toml", "--save", "m.npz") == 0
+    assert final(capsys.readouterr().out, "average reward") == final(text, "average reward")
+    assert graphcb.load("m.npz").problem.range == (-50.0, 20.0)
+
+
 def test_a_problem_without_features_and_with_labels(fraud, capsys):
     text = PROBLEM.partition("[features]")[0].replace("range = [-50.0, 20.0]", "")
     (fraud / "problem.toml").write_text(text)

@@ -445,3 +445,12 @@ def test_a_snapshot_that_took_long_does_not_keep_the_next_one_away(monkeypatch):
         assert not publishing.is_due
         now[0] += 0.02
         assert publishing.is_due
+
+
+def test_a_decider_refuses_what_the_trainer_could_not_learn(url):
+    problem = Problem(["a", "b"])
+    with Trainer(url, SquareCBG(gamma=5.0), problem=problem, seed=1), Decider(url) as decider:
+        made = decider.decide({"x": 1.0})
+        with pytest.raises(ValueError, match="which SquareCBG needs: write range"):
+            decider.feedback(made.decision_id, {made.action: 7.0})
+        assert decider.feedback(made.decision_id, {made.action: 1.0}).counted

@@ -314,3 +314,44 @@ def test_actions_may_have_features_without_a_problem_too(tmp_path):
             TypeError, match="`actions` as a mapping must have texts as keys, got 3"
         ):
             policy.decide(None, graphs.bandit(1), {3: {}})
+
+
+def test_without_a_range_it_is_found_and_replayed_bit_for_bit(new_log):
+    problem, location = Problem(["flat", "house"], feedback="rewards"), new_log()
+    with Policy(location, problem=problem, seed=0, checkpoint_every=20) as policy:
+        for n in range(60):
+            made = policy.decide({"rooms": float(n % 4)})
+            worth = 900.0 + 40.0 * (n % 5) if made.action == "flat" else 1500.0 - 30.0 * (n % 3)
+            policy.feedback(made.decision_id, {made.action: worth if n else 0.5})
+        n_events = policy.n_events
+        with pytest.raises(ValueError, match="`rewards` must be finite"):
+            policy.feedback(policy.decide({"rooms": 1.0}).decision_id, {"flat": float("nan")})
+        assert policy.n_events == n_events + 1
+        state = to_bytes(policy.agent)
+    with DecisionLog(location) as log:
+        assert log.problem.range is None
+        assert to_bytes(replay(log).agent) == to_bytes(replay(log, from_checkpoint=True).agent)
+    with Policy(location, problem=problem) as policy:
+        assert to_bytes(policy.agent) == state
+        assert policy.decide({"rooms": 1.0}).action == "house"
+
+
+def test_an_agent_that_needs_a_range_refuses_before_anything_is_written(tmp_path):
+    with Policy(
+        tmp_path / "log.db", graphcb.SquareCBG(gamma=5.0), problem=Problem(["a", "b"]), seed=0
+    ) as policy:
+        made = policy.decide({"x": 1.0})
+        with pytest.raises(ValueError, match="which SquareCBG needs: write range"):
+            policy.feedback(made.decision_id, {made.action: 7.0})
+        assert policy.n_events == 1
+        assert policy.feedback(made.decision_id, {made.action: 1.0}).counted
+
+
+def test_a_log_whose_range_is_0_to_1_is_opened_by_a_problem_without_one(tmp_path):
+    """Up to version 0.4.0, that is what a range left out meant."""
+    with Policy(tmp_path / "log.db", problem=Problem(["a", "b"], range=(0, 1)), seed=0):
+        pass
+    with Policy(tmp_path / "log.db", problem=Problem(["a", "b"])) as policy:
+        assert policy.problem.range == (0.0, 1.0)
+    with pytest.raises(ValueError, match=r"it differs in range: \(0.0, 2.0\), not \(0.0, 1.0\)"):
+        Policy(tmp_path / "log.db", problem=Problem(["a", "b"], range=(0, 2)))

@@ -10,7 +10,7 @@ from graphcb.decisions.encoding import Encoded
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 
-ITEMS = Problem("each round", feedback="rewards")
+ITEMS = Problem("each round", feedback="rewards", range=(0, 1))
 ROUNDS = [
     ({"hour": 9}, None, ["tea", "cake"]),
     ({"hour": 10}, graphs.full_information(3), ["tea", "cake", "soup"]),

@@ -72,9 +72,9 @@ def test_a_range_of_losses_changes_the_scale_alone():
     assert second.graph.anytime == pytest.approx([10.0 + 10.0 * e for e in first.graph.anytime])
     with pytest.raises(
         ValueError,
-        match=r"must lie in loss_range \(0, 1\), got 14 in the feedback for decision 0badcafe-1",
+        match=r"must lie in loss_range \(0, 9\), got 14 in the feedback for decision 0badcafe-1",
     ):
-        evaluate(there, constant(2))
+        evaluate(there, constant(2), loss_range=(0.0, 9.0))
     with pytest.raises(ValueError, match=r"`loss_range` must be \(low, high\) with low < high"):
         evaluate(here, constant(2), loss_range=(1.0, 1.0))
 

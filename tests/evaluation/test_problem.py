@@ -14,7 +14,7 @@ from graphcb import (
     save,
 )
 from graphcb.cli import main
-from graphcb.evaluation import as_saved, constant, evaluate, greedy, uniform
+from graphcb.evaluation import as_saved, constant, evaluate, greedy, summarize, uniform
 
 FRAUD = Problem(
     ["approve", "review"], reveals={"all": ["review"]}, feedback="rewards", range=(-50.0, 20.0)
@@ -131,3 +131,60 @@ def test_the_range_is_the_problems(log, capsys):
     code, _, err = out_of(capsys, "evaluate", log, "--policy", "constant:reveiw")
     assert code == 2
     assert "must be one of the actions decided on ('approve', 'review'), got 'reveiw'" in err
+
+
+@pytest.fixture
+def rents(tmp_path):
+    """A log without a range, whose rewards are beyond 0 to 1."""
+    problem, rng = Problem(["flat", "house"], feedback="rewards"), np.random.default_rng(0)
+    with Policy(tmp_path / "rents.db", Uniform(), problem=problem, seed=0) as policy:
+        for _ in range(200):
+            made = policy.decide({"rooms": rng.uniform(1, 5)})
+            worth = (900.0 if made.action == "flat" else 1500.0) + rng.normal(0, 50)
+            policy.feedback(made.decision_id, {made.action: worth})
+    return tmp_path / "rents.db"
+
+
+def test_without_a_range_what_needs_one_is_withheld(rents, capsys):
+    with DecisionLog(rents) as rows:
+        found = evaluate(rows, constant("house"), against=constant("flat"), oracle=Learner(
+            Problem(["flat", "house"], feedback="rewards")))  # fmt: skip
+        summed = summarize(rows)
+    assert not found.has_range
+    assert found.graph.value == pytest.approx(1500.0, abs=20.0)
+    assert found.graph.normal.lower < 1500.0 < found.graph.normal.upper
+    assert found.doubly_robust.value == pytest.approx(1500.0, abs=20.0)
+    assert [name for name, one in found.estimates.items() if one.anytime is not None] == []
+    assert not {"clipped", "switch", "log smoothing"} & set(found.estimates)
+    assert (found.bounds, found.difference.normal, found.difference.anytime) == (None, None, None)
+    assert found.difference.value == pytest.approx(600.0, abs=20.0)
+    assert summed.anytime is None
+    assert summed.interval is not None
+    assert "no range is declared, and not every reward lies between 0 and 1" in summed.warnings[-1]
+    assert main(["evaluate", str(rents), "--policy", "constant:house"]) == 0
+    out = capsys.readouterr().out
+    assert "no range is declared, and not every reward lies between 0 and 1: without a bound" in out
+    assert main(["log", "summary", str(rents)]) == 0
+    assert "without a bound no interval is anytime-valid" in capsys.readouterr().out
+
+
+def test_a_range_may_be_given_where_the_problem_has_none(rents, log, capsys):
+    options = ["--policy", "constant:house", "--reward-range", "0,2000"]
+    assert main(["evaluate", str(rents), *options]) == 0
+    assert "no range is declared" not in capsys.readouterr().out
+    assert main(["evaluate", str(log), *options[:1], "constant:review", *options[2:]]) == 2
+    assert "the log's problem says -50 to 20" in capsys.readouterr().err
+
+
+def test_without_a_range_values_between_0_and_1_have_every_interval(tmp_path):
+    with Policy(tmp_path / "log.db", Uniform(), problem=Problem(["a", "b"]), seed=0) as policy:
+        for k in range(100):
+            made = policy.decide({"x": 1.0})
+            policy.feedback(made.decision_id, {made.action: float(k % 3 == 0)})
+    with DecisionLog(tmp_path / "log.db") as rows:
+        found, summed = evaluate(rows, constant("a")), summarize(rows)
+        same = evaluate(rows, constant("a"), loss_range=(0.0, 1.0))
+    assert found.has_range
+    assert found == same
+    assert None not in (found.graph.anytime, summed.anytime)
+    assert summed.warnings == ()

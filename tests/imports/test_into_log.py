@@ -53,7 +53,7 @@ class TestCb:
         report = import_log(write(tmp_path, CB), tmp_path / "log.db")
         assert report.format == "cb"
         assert report.n_decisions == 3
-        assert report.problem == Problem(["1", "2", "3"])
+        assert report.problem == Problem(["1", "2", "3"], range=(0, 1))
         assert not report.all_probabilities
         assert not report.has_times
         with graphcb.DecisionLog(tmp_path / "log.db") as log:
@@ -106,7 +106,7 @@ class TestCbAdf:
     def test_actions_come_with_their_features(self, tmp_path):
         report = import_log(write(tmp_path, ADF), tmp_path / "log.db")
         assert (report.n_decisions, report.n_without_choice) == (2, 1)
-        assert report.problem == Problem("each round")
+        assert report.problem == Problem("each round", range=(0, 1))
         with graphcb.DecisionLog(tmp_path / "log.db") as log:
             first, second = log
         assert first.actions == {
@@ -120,7 +120,7 @@ class TestCbAdf:
 class TestDsjson:
     def test_has_rewards_times_and_all_probabilities(self, tmp_path):
         report = import_log(dsjson(tmp_path), tmp_path / "log.db")
-        assert report.problem == Problem("each round", feedback="rewards")
+        assert report.problem == Problem("each round", feedback="rewards", range=(0, 1))
         assert report.all_probabilities
         assert report.has_times
         with graphcb.DecisionLog(tmp_path / "log.db") as log:

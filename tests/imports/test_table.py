@@ -232,7 +232,9 @@ def test_an_imported_table_is_a_log(tmp_path):
     assert (report.n_decisions, report.n_without_outcome) == (3, 1)
     assert not report.all_probabilities
     features = {"age": "number?", "city": "text"}
-    assert report.problem == Problem(["milk", "tea"], feedback="rewards", features=features)
+    assert report.problem == Problem(
+        ["milk", "tea"], feedback="rewards", range=(0, 1), features=features
+    )
     with graphcb.DecisionLog(tmp_path / "log.db") as log:
         first, _, third = log
         assert (log.n_imported, log.is_imported) == (3, True)

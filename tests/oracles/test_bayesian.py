@@ -8,7 +8,7 @@ from graphcb.saving import from_bytes, to_bytes
 
 
 class PlainFilter:
-    """The extended Kalman filter on the log loss, written out for one action."""
+    """Matching moments, written out for one action."""
 
     def __init__(self, n_features, *, diagonal):
         self.weights, self.covariance = np.zeros(n_features), 10.0 * np.eye(n_features)
@@ -20,15 +20,15 @@ class PlainFilter:
 
     def deviation(self, x, dispersion):
         spread, mean = x @ self.covariance @ x, self.predict(x)
-        unknown = 1.0 - 1.0 / np.sqrt(1.0 + np.pi * spread / 8.0)
+        unknown = 1.0 - 1.0 / np.sqrt(1.0 + 2.0 * mean * (1.0 - mean) * spread)
         return np.sqrt(min(dispersion, 1.0) * mean * (1.0 - mean) * unknown)
 
     def learn(self, x, loss):
-        share = 1.0 / (1.0 + np.exp(-(x @ self.weights)))
-        curvature = share * (1.0 - share)
-        gain = self.covariance @ x / (1.0 + curvature * (x @ self.covariance @ x))
-        self.weights = self.weights + gain * (loss - share)
-        covariance = self.covariance - curvature * np.outer(gain, self.covariance @ x)
+        along, share = self.covariance @ x, self.predict(x)
+        scale = 1.0 / np.sqrt(1.0 + np.pi * (x @ along) / 8.0)
+        self.weights = self.weights + along * scale * (loss - share)
+        shrink = scale**2 * share * (1.0 - share)
+        covariance = self.covariance - shrink * np.outer(along, along)
         self.covariance = np.diag(np.diag(covariance)) if self.diagonal else covariance
 
 
@@ -49,7 +49,7 @@ def trained(covariance="full", n=50, **options):
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_is_an_extended_kalman_filter(covariance):
+def test_matches_the_moments_of_the_posterior_of_a_coin(covariance):
     oracle = BayesianLogistic(3, 4, covariance=covariance)
     plain = [PlainFilter(4, diagonal=covariance == "diagonal") for _ in range(3)]
     squares, counts = np.full(3, 2.0), np.zeros(3)
@@ -67,6 +67,33 @@ def test_is_an_extended_kalman_filter(covariance):
             counts[a] += 1
             plain[a].learn(x, loss)
     assert counts.min() > 100
+
+
+@pytest.mark.parametrize("score", [0.0, -1.0, -4.0])
+@pytest.mark.parametrize("spread", [0.01, 1.0, 20.0])
+def test_the_deviation_is_that_of_the_mean_loss(score, spread):
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    shares = 1.0 / (1.0 + np.exp(-(score + np.sqrt(spread) * nodes)))
+    mean = np.average(shares, weights=weights)
+    variance = np.average((shares - mean) ** 2, weights=weights)
+    predicted = mean_shares(np.array([score]), np.array([spread]))
+    deviations, _ = certainty(predicted, np.array([spread]), np.ones(1))
+    assert deviations[0] == pytest.approx(np.sqrt(variance), rel=0.06)
+
+
+@pytest.mark.parametrize(("n", "slope"), [(10, 2.0), (100, 2.0), (400, 2.0), (100, 0.5)])
+def test_one_deviation_is_one_deviation(n, slope):
+    """In a world as the model has it, losses are off by as much as their deviations say."""
+    rng, d, off, expected = np.random.default_rng(0), 3, [], []
+    for _ in range(40):
+        truth, oracle = slope * rng.normal(size=d), BayesianLogistic(1, d)
+        for x in rng.normal(size=(n, d)):
+            oracle.update(x, [0], [float(rng.random() < 1.0 / (1.0 + np.exp(-x @ truth)))])
+        for x in rng.normal(size=(10, d)):
+            f = oracle.forecast(x)
+            off.append(1.0 / (1.0 + np.exp(-x @ truth)) - f.losses[0])
+            expected.append(f.deviations[0])
+    assert 0.75 < np.linalg.norm(off) / np.linalg.norm(expected) < 1.3
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])

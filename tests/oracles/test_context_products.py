@@ -26,12 +26,10 @@ def test_a_step_is_that_of_the_filter_with_independent_weights():
             np.array([share]), np.array([score]), np.array([leverage]),
         )  # fmt: skip
         np.testing.assert_allclose(np.ravel(found), [added, spread], rtol=1e-9)
-        mu = 1.0 / (1.0 + np.exp(-score - added))
-        curvature = mu * (1.0 - mu)
-        damping = 1.0 + curvature * (leverage + spread)
-        along = variances * phi
-        weights += along * (share - mu) / damping
-        variances -= along**2 * curvature / damping
+        scale, along = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * (leverage + spread)), variances * phi
+        mean = 1.0 / (1.0 + np.exp(-scale * (score + added)))
+        weights += along * scale * (share - mean)
+        variances -= along**2 * scale**2 * mean * (1.0 - mean)
     np.testing.assert_allclose(posterior.weights, weights, rtol=1e-9)
     np.testing.assert_allclose(posterior.variances, variances, rtol=1e-9)
 

@@ -31,10 +31,10 @@ class Textbook:
 
     def learn(self, phi, share):
         score, leverage = self.score(phi)
-        mu = 1.0 / (1.0 + np.exp(-score))
-        v, along = mu * (1.0 - mu), self.covariance @ phi
-        self.weights += along * (share - mu) / (1.0 + v * leverage)
-        self.covariance -= np.outer(along, along) * v / (1.0 + v * leverage)
+        scale, along = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * leverage), self.covariance @ phi
+        mean = 1.0 / (1.0 + np.exp(-scale * score))
+        self.weights += along * scale * (share - mean)
+        self.covariance -= np.outer(along, along) * scale**2 * mean * (1.0 - mean)
 
 
 def written_out(rows, r, x):
@@ -100,7 +100,7 @@ def test_a_pair_never_seen_has_the_prior_variance():
     posterior.learn((np.array([0]), np.array([1.0])), NONE, rows_of([(0, 1.0)]), np.array([1.0]))
     row = np.array([0, 7]), np.array([1.0, 0.5])
     known, leverages = posterior.scores(row, 0.25, NONE, rows_of([(0, 1.0)], [(-1, 2.0)]), 1)
-    own = PRIOR_VARIANCE / (1.0 + PRIOR_VARIANCE / 4.0)
+    own = PRIOR_VARIANCE * (1.0 - PRIOR_VARIANCE / 4.0 / (1.0 + np.pi / 8.0 * PRIOR_VARIANCE))
     assert leverages[0] == pytest.approx(own + PRIOR_VARIANCE * (0.25 + 0.25))
     assert leverages[1] == pytest.approx(4.0 * PRIOR_VARIANCE * (1.0 + 0.25 + 0.25))
     assert known[1] == 0.0

@@ -246,7 +246,7 @@ def test_differences_name_what_is_other():
         (
             {"baseline": {"action": "call", "loss": 1.5}},
             ValueError,
-            "`losses` must lie in the problem's range, 0 to 1, got 1.5 for action 'call'",
+            "`losses` must lie between 0 and 1, got 1.5 for action 'call'; the problem says no",
         ),
         (
             {"baseline": {"action": "call", "reward": 0.5}},

@@ -168,7 +168,7 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path, problem):
                     f"item-{k + i}": {"price": float(i), "kind": "xy"[i % 2]} for i in range(3)
                 }
             out.append(learner.act(context, None, None if problem is not ITEMS else actions))
-            low, high = problem.range
+            low, high = problem.scale
             learner.learn(context, actions, np.linspace(low, high, len(actions)))
         return out
 
@@ -342,3 +342,40 @@ def test_content_that_does_not_fit_is_refused():
 
 def test_it_is_exported():
     assert graphcb.Learner is Learner
+
+
+def rent(k):
+    """A context without features, and rewards far from 0 to 1."""
+    return {"flat": 900.0 + 40.0 * (k % 5), "house": 1500.0 - 30.0 * (k % 3)}
+
+
+def test_without_a_range_it_is_found():
+    learner = Learner(Problem(["flat", "house"], feedback="rewards"))
+    assert learner.needs_range is None
+    for k in range(40):
+        learner.learn({"rooms": float(k % 4)}, ["flat", "house"], list(rent(k).values()))
+    np.testing.assert_allclose(learner.predict({"rooms": 2.0}), [980.0, 1470.0], rtol=0.1)
+    assert learner.act({"rooms": 2.0}).tolist() == [0.0, 1.0]
+    before = to_bytes(learner)
+    with pytest.raises(ValueError, match="`rewards` must be finite and within"):
+        learner.learn({"rooms": 2.0}, ["flat"], [1e60])
+    assert to_bytes(learner) == before
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        (SquareCBG(gamma=10.0), "SquareCBG needs"),
+        (InformationDirected(oracles.OnlineRidge(2, 2)), "OnlineRidge needs"),
+        (InformationDirected(oracles.DefaultOracle(2)), "DefaultOracle needs"),
+    ],
+)
+def test_an_agent_that_needs_a_range_gets_values_between_0_and_1(agent, why):
+    learner = Learner(Problem(["flat", "house"], features={"rooms": "number"}), agent)
+    learner.learn({"rooms": 1.0}, ["flat"], [0.5])
+    before = to_bytes(learner)
+    for values in ([2.0], [-0.1]):
+        with pytest.raises(ValueError, match=f"must lie between 0 and 1, .* which {why}: write"):
+            learner.learn({"rooms": 1.0}, ["flat"], values)
+    assert to_bytes(learner) == before
+    assert Learner(Problem(["flat", "house"]), Uniform()).needs_range is None

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ def fraud(**changes):
     return Problem(["approve", "review"], **{**FRAUD, **changes})
 
 
-def test_the_shortest_problem_is_a_bandit_with_losses_between_0_and_1():
+def test_the_shortest_problem_is_a_bandit_with_losses_whose_range_is_found():
     problem = Problem(["a", "b", "c"])
     assert problem.graph == graphs.bandit(3)
-    assert (problem.feedback, problem.range, problem.unit) == ("losses", (0.0, 1.0), "loss")
+    assert (problem.feedback, problem.range, problem.unit) == ("losses", None, "loss")
+    assert problem.scale == (0.0, 1.0)
     assert problem.features is None
     assert repr(problem) == "Problem(['a', 'b', 'c'])"
 
@@ -112,7 +114,39 @@ def test_values_outside_the_range_are_refused_by_name():
     ):
         problem.check_values([1.0, 20.5], ["approve", "review"])
     with pytest.raises(ValueError, match=r"`losses` must lie in .* 0 to 1, got nan for action 'a'"):
-        Problem(["a"]).check_values([np.nan], ["a"])
+        Problem(["a"], range=(0, 1)).check_values([np.nan], ["a"])
+
+
+def test_without_a_range_any_number_is_a_value():
+    problem = Problem(["a"], feedback="rewards")
+    values = problem.check_values([0.5, -7.0, 1e6], ["a"] * 3)
+    np.testing.assert_array_equal(problem.as_losses(values), [0.5, 8.0, 1 - 1e6])
+    np.testing.assert_array_equal(problem.as_values(problem.as_losses(values)), values)
+    for odd in (np.nan, np.inf, 1e51):
+        text = re.escape(f"`rewards` must be finite and within 1e+50 of 0, got {odd:g} for action")
+        with pytest.raises(ValueError, match=text):
+            problem.check_values([odd], ["a"])
+    assert Problem.from_toml(problem.to_toml()).range is None
+    assert "range" not in problem.to_toml()
+    assert "range = [0.0, 1.0]" in Problem(["a"], range=(0, 1)).to_toml()
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [({"baseline": "a"}, "a baseline needs"), ({"known": {"a": 0.5}}, "known outcomes need")],
+)
+def test_what_needs_a_range_takes_values_between_0_and_1_without_one(rules, why):
+    problem = Problem(["a", "b"], **rules)
+    np.testing.assert_array_equal(problem.check_values([0.25], ["b"]), [0.25])
+    text = f"must lie between 0 and 1, got 2 for action 'b'; the problem says no range, which {why}"
+    with pytest.raises(ValueError, match=text + r": write range = \[LOW, HIGH\]"):
+        problem.check_values([2.0], ["b"])
+    Problem(["a", "b"], range=(0, 5), **rules).check_values([2.0], ["b"])
+
+
+def test_a_shadow_needs_no_range():
+    problem = Problem(["a", "b"], baseline={"action": "a", "mode": "shadow"})
+    np.testing.assert_array_equal(problem.check_values([2.0], ["b"]), [2.0])
 
 
 def test_a_problem_is_a_value():
@@ -144,11 +178,14 @@ def test_explore_is_a_key_of_the_problem():
 
 def test_differences_are_named():
     assert fraud().differences(fraud()) == []
-    assert Problem(["a"], range=(-0.0, 1.0)).differences(Problem(["a"])) == []
+    assert Problem(["a"], range=(-0.0, 1.0)).differences(Problem(["a"], range=(0, 1))) == []
+    assert Problem(["a"], range=(0, 1)).differences(Problem(["a"])) == [
+        "range: (0.0, 1.0), not None"
+    ]
     assert fraud().differences(Problem(["approve", "review"], reveals="bandit")) == [
         "reveals: {'all': ('review',)}, not 'bandit'",
         "feedback: 'rewards', not 'losses'",
-        "range: (-50.0, 20.0), not (0.0, 1.0)",
+        "range: (-50.0, 20.0), not None",
     ]
     one, two = ({"a": "number", "b": "text"}, {"b": "text", "a": "number"})
     assert len(fraud(features=one).differences(fraud(features=two))) == 1  # the order counts

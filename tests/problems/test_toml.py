@@ -143,7 +143,7 @@ START = '[problem]\nactions = ["a", "b"]\n'
             START + "[defaults]\nwaiting = 0\nloss = 1\n",
             "`defaults.waiting` must be above 0, got 0",
         ),
-        (START + "[defaults]\nwaiting = 9\nloss = 2\n", "`losses` must lie in the problem's range"),
+        (START + "range = [0, 1]\n[defaults]\nwaiting = 9\nloss = 2\n", "`losses` must lie in the"),
         (START + "[defaults]\nkeep_days = '1'\n", "`defaults.keep_days` must be a number, got '1'"),
         (START + "[defaults]\nkeep_days = inf\n", "`defaults.keep_days` must be finite, got inf"),
         (

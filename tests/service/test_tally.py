@@ -10,6 +10,7 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.evaluation import constant, evaluate, logged, summarize
 from graphcb.service import tally as tallies
+from graphcb.service.live import _missing
 from graphcb.service.watching import Watch
 
 from .conftest import only
@@ -167,3 +168,19 @@ def test_what_is_known_needs_no_feedback_and_is_its_own_mean(tmp_path):
     assert -50.0 + 51.0 * width.mean == pytest.approx(-2.0, abs=1e-12)
     assert review.graph.value == pytest.approx(-2.0, abs=1e-12)
     assert -50.0 + 51.0 * tally.judge.policy().mean == pytest.approx(own.graph.value, abs=1e-9)
+
+
+def test_without_a_range_estimates_end_with_the_first_value_beyond_0_to_1(tmp_path):
+    problem = Problem(["a", "b"], feedback="rewards")
+    with Policy(tmp_path / "log.db", problem=problem, seed=0) as policy:
+        for k in range(30):
+            made = policy.decide({"x": 1.0})
+            policy.feedback(made.decision_id, {made.action: float(k % 2)})
+        tally = watched(tmp_path / "log.db", problem)
+        assert (tally.has_estimates, tally.is_unbounded, tally.judge.n) == (True, False, 30)
+        made = policy.decide({"x": 1.0})
+        policy.feedback(made.decision_id, {made.action: 40.0})
+    tally = watched(tmp_path / "log.db", problem)
+    assert (tally.has_estimates, tally.is_unbounded, tally.n_answered) == (False, True, 31)
+    assert tally.result().policy is None
+    assert _missing(tally).startswith("This problem says no range, and not all values lie between")

@@ -70,7 +70,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--version", type=int, metavar="N", help="use the decisions of one version of the log only"
     )
-    add_loss_range(parser, default="that of the log's problem, else 0,1")
+    add_loss_range(parser, default="that of the log's problem, else 0,1 if all lie there")
     parser.add_argument(
         "--confidence",
         type=float,
@@ -147,8 +147,8 @@ def _judge(
             if version.recorded is not None:
                 imported = _Imported(log.n_imported, version.recorded)
         known, problem = versions.range, versions.last.problem
-        if problem is not None and options.loss_range is not None:
-            low, high = known or problem.range
+        if known is not None and options.loss_range is not None:
+            low, high = known
             raise ValueError(
                 f"`--loss-range` must not be given: the log's problem says {low:g} to {high:g}"
             )
@@ -214,7 +214,7 @@ def _oracle_for_all(versions: "Versions") -> "Oracle | None":
         Problem(
             list(dict.fromkeys(name for names in fixed for name in names)) or "each round",
             feedback=last.feedback,
-            range=versions.range or last.range,
+            range=versions.range,
             features=features,
         )
     )
@@ -255,6 +255,8 @@ def _print_about(
 
 
 def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "Iterator[str]":
+    from graphcb.evaluation.estimating import WITHOUT_RANGE
+
     sure = f"{100 * options.confidence:g} %"
     if found.is_known:
         yield f"every {unit} of this policy is known without feedback: nothing is estimated"
@@ -264,6 +266,8 @@ def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "
             "feedback is missing more often for some actions than for others: decisions that "
             "count stand for those of the same action that do not, and no interval is anytime-valid"
         )
+    if not found.has_range:
+        yield f"{WITHOUT_RANGE.format(unit=unit)}; give it with --loss-range if you know it"
     if found.weights == "learned":
         yield (
             "reveal probabilities were learned, not known: the estimates with the graph and doubly "

@@ -226,20 +226,22 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, C
         raise ValueError("`--edges` must not be given: this problem has one graph for all rows")
     given = _given(options)
     is_label = options.label is not None or source.format == "libsvm"
-    if is_label and problem.range != (0.0, 1.0):
+    if is_label and problem.scale != (0.0, 1.0):
         raise ValueError(
             "labels are for problems with the range 0 to 1, where the right action has the loss 0 "
-            f"or the reward 1; {options.problem} has {problem.range[0]:g} to {problem.range[1]:g}"
+            f"or the reward 1; {options.problem} has {problem.scale[0]:g} to {problem.scale[1]:g}"
         )
     if is_label or source.format == "vw":
         given["classes"] = problem.actions
     else:
         given[problem.feedback] = problem.actions
-    if not is_label:
+    if not is_label and problem.range is not None:
         given["loss_range"] = problem.range
     if problem.features is not None and source.format not in ("libsvm", "vw"):
         given["features"] = tuple(problem.features)
     reading = first_look(source, ReadOptions(**given))
+    if problem.range is None:  # a file can be looked through: it is what the values span
+        problem = dataclasses.replace(problem, range=reading.targets.value_range)
     if problem.features is None:
         problem = dataclasses.replace(problem, features=features_of(reading))
     elif isinstance(reading, TableExamples):

@@ -94,7 +94,7 @@ def _import(options: argparse.Namespace) -> None:
     print(f"{report.n_decisions:,} decisions of the format {report.format}: {options.log}")
     names = listed(problem.actions) if problem.has_fixed_actions else "come with each round"
     print(f"actions: {names}")
-    low, high = problem.range
+    low, high = problem.scale
     print(f"{problem.feedback} between {low:g} and {high:g}")
     if problem.features:
         kinds = (f"{name} ({kind})" for name, kind in problem.features.items())

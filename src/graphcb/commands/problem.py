@@ -74,7 +74,7 @@ def _new(options: argparse.Namespace) -> None:
     )
     feedback, bounds = _ask(
         "4. Losses (smaller is better) or rewards, and the smallest and the largest one?\n"
-        "   Such as: rewards -50 20 [losses 0 1]",
+        "   Such as: rewards -50 20; without numbers, the range is found as it comes [losses]",
         _read_feedback,
     )
     features = _ask(
@@ -90,7 +90,7 @@ def _new(options: argparse.Namespace) -> None:
         explore=EXPLORE,
     )
     with atomic_write(options.file, text=True) as file:
-        comments = guardrails_to_fill_in(problem.actions, problem.range[0])
+        comments = guardrails_to_fill_in(problem.actions, problem.scale[0])
         if not problem.informed:  # where there can be no baseline
             comments = comments.partition("#\n# [baseline]")[0]
         elif problem.has_fixed_actions and not problem.reveals.each_round:
@@ -149,19 +149,20 @@ def _read_reveals(text: str, actions: Any) -> Any:
     return reveals
 
 
-def _read_feedback(text: str) -> tuple[str, tuple[float, float]]:
+def _read_feedback(text: str) -> tuple[str, tuple[float, float] | None]:
     from graphcb.problems import Problem
 
     words = text.replace(",", " ").split() or ["losses"]
     try:
-        numbers = [float(word) for word in words[1:]] or [0.0, 1.0]
+        numbers = [float(word) for word in words[1:]]
     except ValueError:
-        numbers = []
-    if len(numbers) != 2:
+        numbers = [0.0]
+    if len(numbers) not in (0, 2):
         raise ValueError(
-            f"the answer must be a word and two numbers, such as losses 0 1; got {text!r}"
+            "the answer must be a word and two numbers, such as losses 0 1, or the word alone; "
+            f"got {text!r}"
         )
-    bounds = numbers[0], numbers[1]
+    bounds = (numbers[0], numbers[1]) if numbers else None
     Problem(["any"], feedback=words[0], range=bounds)
     return words[0], bounds
 

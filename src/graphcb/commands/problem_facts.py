@@ -26,11 +26,10 @@ def graph_of(problem: Problem) -> FeedbackGraph | None:
 def problem_facts(problem: Problem) -> Facts:
     """Its actions, what each reveals, its feedback and features, and what must hold."""
     better = "larger" if problem.feedback == "rewards" else "smaller"
-    low, high = problem.range
     facts = [("name", problem.name)] if problem.name else []
     facts += [
         ("actions", _actions(problem)),
-        ("feedback", f"{problem.feedback} from {low:g} to {high:g}; {better} is better"),
+        ("feedback", f"{problem.feedback}{_range(problem)}; {better} is better"),
         ("features", _features(problem)),
     ]
     return facts + _reveals(problem) + list[tuple[str, str]](guardrails_in_words(problem))
@@ -40,6 +39,14 @@ def _actions(problem: Problem) -> str:
     if not isinstance(problem.actions, tuple):
         return "come with each round, with features or without"
     return f"{len(problem.actions):,}: {listed(problem.actions, at_most=SHOWN)}"
+
+
+def _range(problem: Problem) -> str:
+    if problem.range is None and problem.needs_range is None:
+        return ", whose range is found as it comes"
+    needed = "" if problem.range is not None else f", as {problem.needs_range} a range"
+    low, high = problem.scale
+    return f" from {low:g} to {high:g}{needed}"
 
 
 def _features(problem: Problem) -> str:

@@ -155,7 +155,7 @@ class Progress:
 
     def _bound(self, model: Model) -> dict[str, Any] | None:
         learner = model.learner
-        return regret_bound(learner.agent, learner.problem.range, self.regression_regret)
+        return regret_bound(learner.agent, learner.problem.scale, self.regression_regret)
 
 
 def _facts(model: Model) -> Iterator[str]:

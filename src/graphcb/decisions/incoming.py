@@ -1,6 +1,6 @@
 """Feedback on its way into a log: whether it is for this log, and what of it is new."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
 from graphcb.decisions.writer import Pending
+from graphcb.problems import Learner, Problem
 
 Losses = Mapping[Any, float]
 
@@ -100,6 +101,8 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
         return decode(read_whole(pending, row).context)
 
     indices, values = read_losses(losses, identifiers, graph, row.action, problem, context)
+    if problem is not None and pending.versions.of(row).number == pending.versions.last.number:
+        _check_range(pending.state.agent, problem, values, [identifiers.values[i] for i in indices])
     if not parts:
         receipt = Acknowledgement(name, True, "counted")
         return NewFeedback(row, parts, indices, values, receipt)
@@ -120,6 +123,12 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
         )
     receipt = Acknowledgement(name, new.size > 0, message)
     return NewFeedback(row, parts, new, new_values, receipt, earlier)
+
+
+def _check_range(agent: Any, problem: Problem, values: Any, names: Sequence[Any]) -> None:
+    """Refuse here and now what the agent could not learn where the problem says no range."""
+    if problem.range is None and isinstance(agent, Learner):
+        problem.check_values(values, names, agent.needs_range)
 
 
 def read_whole(pending: Pending, row: DecisionRow) -> DecisionRow:

@@ -1,9 +1,11 @@
 """The agent that a log is created with, and the problem in it."""
 
+from dataclasses import replace
 from typing import Any
 
 from graphcb.agents import Agent
 from graphcb.problems import Learner, Problem, Recorded, problem_of
+from graphcb.problems.units import UNTIL_FOUND
 from graphcb.saving import from_bytes, to_bytes
 
 
@@ -50,6 +52,8 @@ def check_same_problem(agent: bytes, logged: Problem | None, location: str) -> N
     given = stored_problem(agent, location)
     if given is None or given == logged:
         return
+    if given.range is None and replace(given, range=UNTIL_FOUND) == logged:
+        return  # which is what a range left out meant, up to version 0.4.0
     if logged is None:
         raise ValueError(
             f"{location}: `problem` must be left out, as the log was created without one; create "

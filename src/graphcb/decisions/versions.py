@@ -98,7 +98,7 @@ class Versions:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """A range that contains all feedback of all versions; None without a problem.
+        """A range that contains all feedback of all versions; None if one says none.
 
         Versions with losses and versions with rewards have no range in common.
         """
@@ -112,7 +112,10 @@ class Versions:
                 f"the log must have {' or '.join(units)}, got versions with both; choose the "
                 "decisions of one version (--version)"
             )
-        return min(one.range[0] for one in known), max(one.range[1] for one in known)
+        ranges = [one.range for one in known if one.range is not None]
+        if len(ranges) < len(known):
+            return None
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def followed_by(self, version: Version) -> "Versions":
         """These and one more."""
@@ -156,13 +159,12 @@ def _understood(
 ) -> NDArray[np.bool_]:
     if then.feedback != now.feedback:
         return np.zeros(len(names), dtype=bool)
-    low, high = now.range
     known = now.known or {}
     exists = [
         name not in known and (not isinstance(now.actions, tuple) or name in now.actions)
         for name in names
     ]
-    return np.array(exists, dtype=bool) & (values >= low) & (values <= high)
+    return np.array(exists, dtype=bool) & now.accepts(values)
 
 
 def _is_informed(problem: Problem | None, agent: bytes, location: str) -> bool:

@@ -63,14 +63,14 @@ def _learn(learner: Any, row: LoggedDecision, names: list[str]) -> None:
     seen = row.feedback
     if seen is None:
         return
-    low, high = learner.problem.range
     believed = learner.problem.known or {}  # its own, not the log's
+    inside = learner.problem.accepts(seen.losses, learner.needs_range)
     known = [
         (names[index], value)
-        for index, value in zip(seen.action_indices.tolist(), seen.losses.tolist(), strict=True)
-        if _has(learner.problem, names[index])
-        and low <= value <= high
-        and names[index] not in believed
+        for index, value in zip(
+            seen.action_indices[inside].tolist(), seen.losses[inside].tolist(), strict=True
+        )
+        if _has(learner.problem, names[index]) and names[index] not in believed
     ]
     actions = _chosen(row.actions, [name for name, _ in known], learner.problem)
     learner.learn(row.context, actions, [value for _, value in known])

@@ -16,6 +16,10 @@ from graphcb.estimates.terms import Floats, Terms
 from graphcb.evaluation.rounds import RoundTerms
 from graphcb.evaluation.settling import Turnout
 
+WITHOUT_RANGE = (
+    "no range is declared, and not every {unit} lies between 0 and 1: without a bound no interval "
+    "is anytime-valid, and normal ones rest on what was seen"
+)
 LEAST_EXPLAINED = 0.1  # of squared errors, for an oracle to be worth having
 
 
@@ -73,12 +77,14 @@ class Estimating:
         if found.estimates:
             names = {"with the graph": "self-normalised", "clipped": "clipped"}
             for name, same in names.items():
-                named[name] = found.estimates[same]._replace(anytime=bounds)
+                if same in found.estimates:  # nothing is clipped without a range
+                    named[name] = found.estimates[same]._replace(anytime=bounds)
         if has_oracle:
             around = terms.robust_below, terms.robust_above
             robust = self.bounds(Terms(terms.below, terms.above, *around, terms.unseen))
             named["doubly robust"] = self._mean(terms.robust, terms, found, robust)
-            named["switch"] = self._switch(terms, found, robust)
+            if self.asked.value_range is not None:
+                named["switch"] = self._switch(terms, found, robust)
         named.update(self._plain(terms))
         if self.has_anytime:
             named["log smoothing"] = self._smoothed(terms)
@@ -134,11 +140,12 @@ class Estimating:
         found = estimates(self._moments([(terms.plain, terms.plain_above)]), asked)[0]
         if not found.estimates:
             return {}
-        ends = confidence_sequence(terms.plain, terms.plain_above, confidence=self.confidence)
-        anytime = self.scale.interval(np.array([end[-1] for end in ends]))
+        anytime = None
+        if self.is_sound:
+            ends = confidence_sequence(terms.plain, terms.plain_above, confidence=self.confidence)
+            anytime = self.scale.interval(np.array([end[-1] for end in ends]))
         names = {"plain": "self-normalised", "inverse propensity": "ips"}
-        kept = anytime if self.is_sound else None
-        return {name: found.estimates[same]._replace(anytime=kept) for name, same in names.items()}
+        return {name: found.estimates[one]._replace(anytime=anytime) for name, one in names.items()}
 
     def _switch(
         self, terms: RoundTerms, found: TargetEstimates, anytime: Interval | None

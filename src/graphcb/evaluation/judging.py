@@ -64,6 +64,7 @@ class Evaluation:
     answers_alike: bool = True
     n_young: int = 0
     is_known: bool = False
+    has_range: bool = True
 
     @property
     def graph(self) -> Estimate | None:
@@ -103,11 +104,13 @@ def evaluate(
     estimate: a copy of it predicts each round before learning from it. With `against`, another
     target, the difference of the two is estimated too, round by round, which is much sharper than
     two intervals. All losses must lie in `loss_range`, which intervals never leave; left out, it
-    is that of the log's problem, or of all its versions together, else 0 to 1. If the problem has
-    rewards, all losses here are rewards. Decisions without feedback are left out, as are those
-    whose feedback lacks a loss that the graph always reveals; others of the same action stand for
-    them, which is right if feedback is missing at random among these. A policy that was trained
-    on these rows looks better than it is: evaluate it on later ones.
+    is that of the log's problem, or of all its versions together. Where these say none, it is 0 to
+    1 if all losses lie there; otherwise `has_range` is False, no interval is anytime-valid, and
+    normal ones need more decisions. If the problem has rewards, all losses here are rewards.
+    Decisions without feedback are left out, as are those whose feedback lacks a loss that the graph
+    always reveals; others of the same action stand for them, which is right if feedback is missing
+    at random among these. A policy that was trained on these rows looks better than it is: evaluate
+    it on later ones.
 
     Where nobody knew what would be revealed, `graphs` gives the graph by which a decision is
     weighed; if `rows` is a whole log, it is `weighing_graphs(log)`.
@@ -124,12 +127,12 @@ def evaluate(
     0.75
     """
     check_confidence(confidence)
-    if loss_range is None:
-        known = rows.versions.range if isinstance(rows, DecisionLog) else None
-        loss_range = (0.0, 1.0) if known is None else known
-    scale = as_range("loss_range", loss_range)
+    if loss_range is None and isinstance(rows, DecisionLog):
+        loss_range = rows.versions.range
+    scale = (0.0, 1.0) if loss_range is None else as_range("loss_range", loss_range)
     targets = [target] if against is None else [target, against]
-    rounds, settling = Rounds(targets, oracle, scale), Settling()
+    rounds = Rounds(targets, oracle, scale, is_guessed=loss_range is None)
+    settling = Settling()
     if graphs is None and isinstance(rows, DecisionLog) and not rows.informed:
         graphs = weighing_graphs(rows)
     weights: Weights = "known"
@@ -159,6 +162,7 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
         answers.stands_for[rounds.groups],
         confidence,
         has_true_weights=weights != "learned",
+        has_range=rounds.within_range,
     )
     moments, found = estimating.with_graph(terms[:2])
     unseen, has_oracle = float(mine.unseen.mean()), rounds.oracle is not None
@@ -186,4 +190,5 @@ def _judged(rounds: Rounds, settling: Settling, weights: Weights, confidence: fl
         answers.are_alike,
         settling.n_young,
         mine.is_known,
+        rounds.within_range,
     )

@@ -196,7 +196,8 @@ class Rounds:
         answered = as_losses(self.oracle.predict(row.context, row.actions), row.graph.n_actions)
         if row.feedback is not None:
             self.oracle.update(row.context, row.feedback.actions, row.feedback.losses)
-        return np.clip((answered - self.low) / self.width, 0.0, 1.0)
+        scaled: Floats = (answered - self.low) / self.width
+        return np.clip(scaled, 0.0, 1.0) if self.within_range else scaled
 
 
 def terms_of(rounds: Sequence[LoggedRound], n_targets: int) -> Floats:

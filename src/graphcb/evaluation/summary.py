@@ -15,7 +15,7 @@ from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
 from graphcb.evaluation.defaulting import own_alone
-from graphcb.evaluation.estimating import Estimating, Scale
+from graphcb.evaluation.estimating import WITHOUT_RANGE, Estimating, Scale
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
 from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.evaluation.rounds import Rounds, RoundTerms
@@ -166,7 +166,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         part.window(begin, end, mean)
         for part, begin, end, mean in zip(parts, begins, ends, means, strict=False)
     ]
-    whole = estimating.of_all()
+    whole = estimating.of_all("loss" if problem is None else problem.unit)
     first = [delay for part in parts for delay in part.first_delays]
     last = [delay for part in parts for delay in part.last_delays]
     total: Counter[str] = Counter()
@@ -212,7 +212,7 @@ class _OwnMeans:
     """Settled decisions of a log, and where they stand in it."""
 
     def __init__(self, problems: list[Problem | None]) -> None:
-        ranges = [one.range for one in problems if one is not None]
+        ranges = [one.range for one in problems if one is not None and one.range is not None]
         known = len(ranges) == len(problems)
         lows, highs = zip(*ranges, strict=True) if known else ((0.0,), (1.0,))
         self._scale = Scale(min(lows), max(highs) - min(lows))
@@ -239,13 +239,16 @@ class _OwnMeans:
             has_range=self._rounds.within_range,
         )
 
-    def of_all(self) -> _OwnMean:
-        """That of all decisions."""
+    def of_all(self, unit: str) -> _OwnMean:
+        """That of all decisions; `unit` is "loss" or "reward"."""
         found = self._own_mean(np.ones(self._stands_for.size, dtype=bool))
         if found.n_used == 0:
             return found
         estimating = self._estimating(stands_for=self._stands_for)
-        return found._replace(anytime=estimating.bounds(self._terms.terms))
+        unbounded = () if self._rounds.within_range else (WITHOUT_RANGE.format(unit=unit),)
+        return found._replace(
+            anytime=estimating.bounds(self._terms.terms), warnings=(*found.warnings, *unbounded)
+        )
 
     def of_windows(self, begins: list[int]) -> list[_OwnMean]:
         """Those of windows that begin at these positions."""

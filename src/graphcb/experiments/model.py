@@ -63,7 +63,7 @@ class Model:
         problem = self.learner.problem
         if isinstance(self.reading, RoundExamples):  # they are as in the file
             return losses
-        return problem.range[1] - losses if problem.feedback == "rewards" else losses
+        return problem.scale[1] - losses if problem.feedback == "rewards" else losses
 
     def best_of(self, examples: Examples, row: int) -> NDArray[np.intp]:
         """The actions of a row that cost least."""
@@ -143,7 +143,7 @@ def _as_reading(learner: Learner, plain: dict[str, Any]) -> Reading:
     problem, encoder = learner.problem, learner.encoder
     if "rounds" in plain:
         return RoundExamples(plain["rounds"], problem.graph_for)
-    targets = Targets(problem.actions, problem.range, rewards=problem.feedback == "rewards")
+    targets = Targets(problem.actions, problem.scale, rewards=problem.feedback == "rewards")
     if "table" in plain:
         columns, kinds = Columns(**plain["table"]), encoder.features or {}
         table = TableExamples(columns, targets, bits=encoder.bits, kinds=kinds)

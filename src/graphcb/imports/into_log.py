@@ -180,7 +180,7 @@ def _problem(
 ) -> Problem:
     """What is known of the decisions that were imported."""
     usual = found.smallest, max(found.largest, 1.0)
-    given = value_range or (usual if continued is None else continued.range)
+    given = value_range or (continued and continued.range) or usual
     return Problem(
         found.names if found.has_fixed_actions and found.names else "each round",
         feedback="rewards" if file.has_rewards else "losses",
@@ -192,9 +192,9 @@ def _problem(
 def _check_continued(file: _File, found: _Found, imported: Problem, problem: Problem) -> None:
     """Refuse a problem that does not fit, before anything is written."""
     check_fits(imported, problem)
-    low, high = problem.range
+    low, high = problem.scale
     for value in (found.smallest, found.largest):
-        if not low <= value <= high and value != 0.0:
+        if not problem.accepts(np.array(value)) and value != 0.0:
             raise ValueError(
                 f"`problem` must have a range with all {imported.feedback} of {file.name}, got "
                 f"{low:g} to {high:g}, where the file has {value:g}"

@@ -15,10 +15,12 @@ from graphcb.checks import (
 )
 from graphcb.describing import describe
 from graphcb.loaded import Array, Learned, check_array
+from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import (
     certainty,
     diagonal_learn,
     diagonal_scores,
+    full_add,
     full_fits,
     full_learn,
     full_scores,
@@ -46,8 +48,8 @@ PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a
 class BayesianLogistic:
     """sigmoid(context @ weights) for each action, with the uncertainty of the weights.
 
-    Logistic regression by log loss: each loss moves a Gaussian posterior by one step of an
-    extended Kalman filter, so there is no learning rate. For losses in `loss_range`, and contexts,
+    Logistic regression by log loss: each loss moves a Gaussian posterior by matching moments, so
+    there is no learning rate. For losses in `loss_range`, and contexts,
     dense or sparse, with a norm of about 1. `prior_variance` is that of every weight at the
     start. `forecast` says how sure the predictions are.
 
@@ -59,9 +61,9 @@ class BayesianLogistic:
     >>> oracle = BayesianLogistic(2, 3)
     >>> oracle.update([1.0, 0.0, 0.0], [0], [0.0])
     >>> oracle.predict([1.0, 0.0, 0.0]).round(3)
-    array([0.273, 0.5  ])
+    array([0.212, 0.5  ])
     >>> oracle.forecast([1.0, 0.0, 0.0]).deviations.round(3)
-    array([0.249, 0.371])
+    array([0.253, 0.385])
     """
 
     learned = Learned(
@@ -110,7 +112,7 @@ class BayesianLogistic:
         )
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
-        """One step of the filter for each revealed action."""
+        """One step for each revealed action."""
         row, columns, shares, predicted = self._step(context, actions, losses)
         note_residuals(self.squares, self.counts, columns, predicted, shares)
         self.learn(row, columns, shares)
@@ -134,6 +136,26 @@ class BayesianLogistic:
         """Learn losses given as shares of the loss range; nothing is checked."""
         kernel = full_learn if self.covariance == "full" else diagonal_learn
         kernel(self.weights, self.covariances, *row, columns, shares)
+
+    def carry(self, carry: Carry, place: int, constant: float) -> None:
+        """Go over to shares of another range; contexts have `constant` as feature `place`."""
+        weights = self.weights * carry.slopes
+        weights[place] += carry.shifts / constant
+        for b in np.flatnonzero(carry.keeps < 1.0).tolist():
+            self._keep(b, carry.keeps[b], place, constant * constant * carry.looks[b])
+        self.weights = weights
+
+    def _keep(self, b: int, keep: float, place: int, looks: float) -> None:
+        """Let the data of action `b` count `keep` times as much; add a precision at `place`."""
+        precisions = np.full(self.n_features, (1.0 - keep) / self.prior_variance)
+        precisions[place] += looks
+        if self.covariance == "diagonal":
+            self.covariances[:, b] = 1.0 / (keep / self.covariances[:, b] + precisions)
+        elif keep > 0.0:
+            self.covariances[b] /= keep
+            full_add(self.weights[:, b].copy(), self.covariances[b], precisions)
+        else:
+            self.covariances[b] = np.diag(1.0 / precisions)
 
     def grow(self, n_actions: int, n_features: int) -> None:
         """Make room for more actions or features; what was learned stays."""

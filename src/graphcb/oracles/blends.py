@@ -12,7 +12,15 @@ import numpy as np
 from graphcb.compilation import compiled
 from graphcb.loaded import check_array, check_kind
 from graphcb.oracles.bayesian import PRIOR_COUNT, BayesianLogistic, finite_shares
-from graphcb.oracles.features import DenseFeatures, SparseFeatures, count_dense, scale_dense
+from graphcb.oracles.features import (
+    DENSE_CONSTANT,
+    SPARSE_CONSTANT,
+    DenseFeatures,
+    SparseFeatures,
+    count_dense,
+    scale_dense,
+)
+from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import (
     certainty,
     diagonal_learn,
@@ -96,6 +104,14 @@ class DenseBlend:
             member.take(columns)
         self.squares, self.counts = self.squares[columns], self.counts[columns]
 
+    def carry(self, carry: Carry) -> None:
+        """Go over to shares of another range."""
+        place = self.features.n_features
+        for member in (self.full, self.diagonal):
+            if member.n_features > place:
+                member.carry(carry, place, DENSE_CONSTANT / math.sqrt(place + 1.0))
+        self.squares = carried_squares(carry, self.squares, self.counts)
+
     def check_loaded(self) -> None:
         """Refuse parts that do not fit together."""
         check_kind(self, "features", DenseFeatures)
@@ -156,6 +172,13 @@ class SparseBlend:
         self.diagonal.learn(row, columns, shares)
         return True
 
+    def carry(self, carry: Carry) -> None:
+        """Go over to shares of another range."""
+        for member in (self.full, self.diagonal):
+            if member is not None:
+                member.carry(carry, 0, SPARSE_CONSTANT)
+        self.squares = carried_squares(carry, self.squares, self.counts)
+
     def check_loaded(self) -> None:
         """Refuse parts that do not fit together."""
         check_kind(self, "features", SparseFeatures)
@@ -187,6 +210,11 @@ class SparseBlend:
                 self.full = None
         if _lacks_room(self.diagonal, n_actions, places):
             self.diagonal.grow(n_actions, max(self.diagonal.n_features, 2 * places))
+
+
+def carried_squares(carry: Carry, squares: Floats, counts: Floats) -> Floats:
+    """Sums of squared residuals, relative to coins, as shares of another range."""
+    return np.minimum(squares * carry.noises, PRIOR_COUNT + counts)
 
 
 def _check_members(blend: Any, **n_features: int) -> None:

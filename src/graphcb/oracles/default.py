@@ -7,8 +7,9 @@ from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, 
 from graphcb.describing import describe
 from graphcb.loaded import Instance, Learned
 from graphcb.oracles.blends import DenseBlend, SparseBlend
+from graphcb.oracles.loss_scale import LossScale, Range
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Floats, as_columns, as_seen, dense_width
+from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen, dense_width
 
 
 class DefaultOracle:
@@ -16,7 +17,9 @@ class DefaultOracle:
 
     Contexts are dense or sparse and of any scale: dense features are standardised as they come,
     sparse rows are brought to norm 1. The first context that is learned from says which, and
-    how many features there are. Losses lie in `loss_range`.
+    how many features there are. Losses lie in `loss_range`, which is a bound and not a scale:
+    those that fill a small part of it are learned as fast (`loss_scale`). None stands for losses
+    of any size.
 
     Its members are `BayesianLogistic` oracles. Few features (up to 256) have a full covariance.
     Dense ones (up to 64) have a second member that sees their products, and the two are weighed
@@ -32,11 +35,12 @@ class DefaultOracle:
     array([ True, False])
     """
 
-    learned = Learned(blend=Instance(DenseBlend, SparseBlend, None))
+    learned = Learned(blend=Instance(DenseBlend, SparseBlend, None), scale=Instance(LossScale))
 
-    def __init__(self, n_actions: int, *, loss_range: tuple[float, float] = (0.0, 1.0)) -> None:
+    def __init__(self, n_actions: int, *, loss_range: Range | None = (0.0, 1.0)) -> None:
         self.n_actions = as_count("n_actions", n_actions)
-        self.loss_range = as_range("loss_range", loss_range)
+        self.loss_range = None if loss_range is None else as_range("loss_range", loss_range)
+        self.scale = LossScale(self.n_actions, self.loss_range)
         self.blend: DenseBlend | SparseBlend | None = None
 
     __repr__ = describe
@@ -55,34 +59,39 @@ class DefaultOracle:
         if blend is None:
             blend = _unlearned(self.n_actions, dense_width(context))
         shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
-        low, high = self.loss_range
-        if (low, high) != (0.0, 1.0):
-            shares, deviations = low + (high - low) * shares, (high - low) * deviations
-        return Forecast(shares, deviations, gains, counts, high - low)
+        low, span = self.scale.low, self.scale.high - self.scale.low
+        if (low, span) != (0.0, 1.0):
+            shares, deviations = low + span * shares, span * deviations
+        return Forecast(shares, deviations, gains, counts, span)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Learn the losses revealed, and the scale of the context."""
-        columns, seen = as_seen(actions, losses, self.n_actions)
-        check_in_range("losses", seen, "loss_range", self.loss_range)
-        blend = self.blend
+        columns, seen = self._seen(actions, losses)
+        blend, scale = self.blend, self.scale
         if blend is None:
             blend = _new_blend(self.n_actions, dense_width(context))
             _unlearned.cache_clear()  # it may be large
         x = blend.read(context)
-        low, high = self.loss_range
-        shares = seen if (low, high) == (0.0, 1.0) else (seen - low) / (high - low)
-        if not blend.learn(x, columns, shares):
+        larger = scale.around(seen)
+        if larger is not None:
+            self.predict(context, columns)  # while nothing has changed
+            blend.carry(scale.move(larger))
+        if not blend.learn(x, columns, scale.shares(seen)):
             raise _divergence()
+        smaller = scale.fitted() if scale.count(columns, seen) else None
+        if smaller is not None:
+            blend.carry(scale.move(smaller))
         self.blend = blend
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
-        columns, seen = as_seen(actions, losses, self.n_actions)
-        check_in_range("losses", seen, "loss_range", self.loss_range)
+        columns, _ = self._seen(actions, losses)
         self.predict(context, columns)
 
     def check_loaded(self) -> None:
-        """Refuse a blend of other actions."""
+        """Refuse a blend or a scale of other actions or ranges."""
+        if (self.scale.n_actions, self.scale.bounds) != (self.n_actions, self.loss_range):
+            raise ValueError(f"`scale` must have {self.n_actions} actions and the loss range")
         if self.blend is not None and self.blend.diagonal.n_actions != self.n_actions:
             raise ValueError(
                 f"`blend` must have {self.n_actions} actions, got {self.blend.diagonal.n_actions}"
@@ -92,6 +101,7 @@ class DefaultOracle:
         """Make room for more actions; what was learned stays."""
         if n_actions > self.n_actions:
             self.n_actions = n_actions
+            self.scale.grow(n_actions)
             if self.blend is not None:
                 self.blend.grow(n_actions)
 
@@ -107,8 +117,16 @@ class DefaultOracle:
         """
         columns = as_columns(actions, self.n_actions)
         self.n_actions = as_count("n_actions", columns.size)
+        self.scale.take(columns)
         if self.blend is not None:
             self.blend.take(columns)
+
+    def _seen(self, actions: Any, losses: Any) -> tuple[Columns, Floats]:
+        """Actions and losses, checked."""
+        columns, seen = as_seen(actions, losses, self.n_actions)
+        if self.loss_range is not None:
+            check_in_range("losses", seen, "loss_range", self.loss_range)
+        return columns, seen
 
 
 def _new_blend(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:

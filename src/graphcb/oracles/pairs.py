@@ -10,8 +10,6 @@ Scores of many actions are cheap, as x is contracted once for each feature that 
 round: with V_i = C (e_i (x) x), the leverage of a is the sum over i of a_i x @ (V a)_i.
 """
 
-import math
-
 import numpy as np
 
 from graphcb.checks import as_count
@@ -19,7 +17,7 @@ from graphcb.compilation import compiled
 from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.action_rows import Rows
 from graphcb.oracles.features import fits_table
-from graphcb.oracles.posterior import LEAST_CURVATURE
+from graphcb.oracles.posterior import step_and_shrink
 from graphcb.oracles.rows import Columns, Floats, SparseRow
 
 PRIOR_VARIANCE = 10.0
@@ -361,15 +359,6 @@ def _learn(
             if touched[block]:
                 _step(weights[block * BLOCK :], covariances[block], along[block], step, shrink)
     return scores, leverages
-
-
-@compiled
-def step_and_shrink(score: float, leverage: float, share: float) -> tuple[float, float]:
-    """The factors of the step that a loss leads to, and of what is taken off the covariance."""
-    mu = 1.0 / (1.0 + math.exp(-score))
-    curvature = max(mu * (1.0 - mu), LEAST_CURVATURE)
-    damping = 1.0 + curvature * leverage
-    return (share - mu) / damping, curvature / damping
 
 
 @compiled

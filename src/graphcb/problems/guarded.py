@@ -12,14 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Budget, Conservative, OnPredictedGraph, Rules, Shadow
+from graphcb.agents import (
+    Agent,
+    Budget,
+    Conservative,
+    EpsilonGreedy,
+    Greedy,
+    InformationDirected,
+    OnPredictedGraph,
+    Rules,
+    Shadow,
+    Uniform,
+)
 from graphcb.contexts.values import features_of
 from graphcb.exploration import Limits
+from graphcb.oracles import DefaultOracle
 from graphcb.problems.baselines import Baseline
 from graphcb.problems.guardrails import with_costs, with_names
 from graphcb.problems.names import EACH_ROUND
-from graphcb.problems.problem import Problem
-from graphcb.problems.units import Floats
+from graphcb.problems.problem import OF_BASELINE, Problem
+from graphcb.problems.units import UNTIL_FOUND, Floats
+
+SCALE_FREE = (InformationDirected, Greedy, EpsilonGreedy)  # as long as their oracle is
 
 
 def guarded(agent: Any, problem: Problem) -> Any:
@@ -60,6 +74,31 @@ def explorer_of(agent: Any) -> Any:
     """The agent whose oracle predicts the losses; it may explore a graph that another predicts."""
     inner = innermost(agent)
     return inner.explorer if isinstance(inner, OnPredictedGraph) else inner
+
+
+def needs_range(agent: Any) -> str | None:
+    """Who takes losses between 0 and 1 and no others, such as "SquareCBG needs"; None if nobody.
+
+    A gamma and a proven bound have a meaning only within a range. Nor can an oracle of its own do
+    without one, unless its `loss_range` is None.
+    """
+    if isinstance(agent, Conservative):
+        return OF_BASELINE
+    inner = explorer_of(agent)
+    if isinstance(inner, Uniform):
+        return None
+    if not isinstance(inner, SCALE_FREE):
+        return f"{type(inner).__name__} needs"
+    oracle = inner.oracle
+    has_none = getattr(oracle, "loss_range", UNTIL_FOUND) is None
+    return None if has_none else f"{type(oracle).__name__} needs"
+
+
+def default_oracle(agent: Any, problem: Problem) -> DefaultOracle:
+    """The oracle of an agent that was given none, for the actions of a problem."""
+    is_open = problem.range is None and problem.needs_range is None
+    is_open = is_open and isinstance(explorer_of(agent), SCALE_FREE)
+    return DefaultOracle(len(problem.actions), loss_range=None if is_open else (0.0, 1.0))
 
 
 def played_by(agent: Any) -> str:
@@ -193,5 +232,5 @@ def proven_gain(problem: Problem, agent: Any) -> float | None:
     """
     if not isinstance(agent, Conservative):
         return None
-    low, high = problem.range
+    low, high = problem.scale
     return (high - low) * float(agent.proven)

@@ -65,7 +65,7 @@ class Knows(InUnits):
 
     def check_agrees(self, values: Floats, known: Floats, names: Sequence[str]) -> Flags:
         """Which values feedback had to tell; those that are known have to agree with that."""
-        low, high = self.range
+        low, high = self.scale
         is_new: Flags = np.isnan(known)
         wrong = np.flatnonzero(~is_new & ~(np.abs(values - known) <= AGREES * (high - low)))
         if wrong.size:
@@ -81,7 +81,7 @@ class Knows(InUnits):
         value = as_given(features_of(context), feature, f"says {says}")
         plain = value.item() if isinstance(value, np.generic) else value
         number = as_number(f"context[{feature!r}]", plain)
-        low, high = self.range
+        low, high = self.scale
         if not low <= number <= high:
             raise ValueError(
                 f"`context[{feature!r}]` must lie in the problem's range, {low:g} to {high:g}, "

@@ -1,7 +1,7 @@
 """Learner: an agent that takes contexts as they are, names of actions, and losses or rewards."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,15 @@ from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import Instance, Learned, Made, Unchanged
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
-from graphcb.problems.guarded import around, costs_in, explorer_of, guarded, innermost
+from graphcb.problems.guarded import (
+    around,
+    costs_in,
+    default_oracle,
+    explorer_of,
+    guarded,
+    innermost,
+    needs_range,
+)
 from graphcb.problems.problem import Problem
 from graphcb.problems.uninformed import check_features, predicted_graph, uninformed
 from graphcb.problems.units import Floats
@@ -38,9 +46,10 @@ class Learner:
     Contexts are dicts, rows or texts, which an `Encoder` turns into what an oracle takes.
     Actions are names. What is learned are losses or rewards within the problem's range. The
     `agent` inside, `InformationDirected()` if left out, gets rows, column numbers and losses
-    between 0 and 1. Where the problem's graph is not known beforehand, it is an
-    `OnPredictedGraph` whose graph oracle the problem chooses; edges then depend on the context if
-    all features are declared to be numbers.
+    between 0 and 1. Where the problem has no range, it gets losses as they are, or 1 - reward; an
+    agent that `needs_range` gets none outside of 0 to 1. Where the problem's graph is not known
+    beforehand, it is an `OnPredictedGraph` whose graph oracle the problem chooses; edges then
+    depend on the context if all features are declared to be numbers.
 
     Where actions come with each round, `actions` is a list of names or a mapping from names to
     features, and the agent inside has an `oracles.ActionFeatureOracle`. What it knows of an
@@ -138,7 +147,7 @@ class Learner:
             self.learn_round(self._played(context, played, among), actions, values)
             return
         names = self._names(actions)
-        values = self.problem.check_values(values, names)
+        values = self._checked(values, names)
         if self.problem.known is not None:
             actions, values = self._with_known(context, actions, names, values)
             names = self._names(actions)
@@ -168,10 +177,15 @@ class Learner:
     ) -> None:
         """Learn what a round revealed, and what it did not; for graphs that are not known."""
         names = self._names(revealed)
-        losses = self.problem.as_losses(self.problem.check_values(values, names))
+        losses = self.problem.as_losses(self._checked(values, names))
         inner = self._inner(revealed, names, [])
         learn_from(self.agent, self._inside(played), inner, losses, shown=shown)
         self.encoder.learn(played.context)
+
+    @property
+    def needs_range(self) -> str | None:
+        """Who takes no losses but those within a range, "SquareCBG needs"; None if nobody is."""
+        return needs_range(self.agent)
 
     @property
     def at_time(self) -> Callable[[float], None] | None:
@@ -195,7 +209,9 @@ class Learner:
         names = self._names(actions)
         inner = self._inner(actions, names, self._described(context, actions, names))
         losses = self._oracle().predict(self.encoder.encode(context), inner)
-        values = self.problem.as_values(np.clip(losses, 0.0, 1.0))
+        if self.problem.range is not None or self.needs_range is not None:
+            losses = np.clip(losses, 0.0, 1.0)
+        values = self.problem.as_values(losses)
         if self.problem.known is None:
             return values
         known = self.problem.known_in(context, names)
@@ -207,7 +223,7 @@ class Learner:
             self.learn(context, actions, values)
             return
         names = self._names(actions)
-        losses = self.problem.as_losses(self.problem.check_values(values, names))
+        losses = self.problem.as_losses(self._checked(values, names))
         encoded = self.encoder.encode(context)
         explorer_of(self.agent).learn(encoded, self._inner(actions, names, []), losses)
         self.encoder.learn(context)
@@ -256,6 +272,11 @@ class Learner:
         by_number = self.action_encoder is None and isinstance(oracle, DefaultOracle)
         if by_number and oracle.n_actions != len(self.problem.actions):
             raise ValueError("a Learner whose oracle has other actions than its problem")
+
+    def _checked(self, values: Any, names: Sequence[str]) -> Floats:
+        """Losses or rewards that the agent inside can learn."""
+        needs_range = None if self.problem.range is not None else self.needs_range
+        return self.problem.check_values(values, names, needs_range)
 
     def _names(self, actions: Any) -> tuple[str, ...]:
         if isinstance(actions, Mapping) and self.action_encoder is None:
@@ -314,7 +335,7 @@ class Learner:
     ) -> None:
         names = self._names(played.actions)
         revealed = [names[index] for index in indices]
-        losses = self.problem.as_losses(self.problem.check_values(values, revealed))
+        losses = self.problem.as_losses(self._checked(values, revealed))
         if played.known is not None:
             earlier = self.problem.as_losses(np.array(list(played.known.values()), dtype=float))
             played = played._replace(known=dict(zip(played.known, earlier.tolist(), strict=True)))
@@ -330,7 +351,7 @@ class Learner:
         if isinstance(inner, Predicts) and inner.oracle is None:
             inner = copy.copy(inner)
             if self.action_encoder is None:
-                inner.oracle = DefaultOracle(len(self.problem.actions))
+                inner.oracle = default_oracle(inner, self.problem)
             else:
                 inner.use_oracle(ActionFeatureOracle())
             agent = around(agent, inner)

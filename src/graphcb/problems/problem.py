@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,8 @@ from graphcb.problems.names import EACH_ROUND, as_name, as_names, read_actions, 
 from graphcb.problems.reveals import Reveals, read_reveals
 from graphcb.problems.toml import read_tables, write_tables
 
+OF_BASELINE, OF_KNOWN = "a baseline needs", "known outcomes need"  # a range
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Problem(Knows):
@@ -37,8 +39,12 @@ class Problem(Knows):
     that nobody knows beforehand, {"unknown": "bids"} (or "prices", "stock") for one that a hidden
     price decides, and "answers": "learned" beside a known one for feedback that may not come;
     what is revealed is then learned, by an `OnPredictedGraph`. `feedback` is "losses" or
-    "rewards", between the two numbers of `range`. `features` are kinds by name, such as
-    {"amount": "number", "country": "category?"}; if left out, they are noted as they come.
+    "rewards", between the two numbers of `range`. If that is left out, it is found as it comes: any
+    numbers are taken, and while all of them lie between 0 and 1, that counts as the range. Beyond,
+    what is proven of bounded values is withheld (`graphcb evaluate` has no anytime-valid
+    intervals), and where something needs a range, as a baseline does, other values are refused.
+    `features` are kinds by name, such as {"amount": "number", "country": "category?"}; if left out,
+    they are noted as they come.
 
     What the learner must keep to is part of the problem. `limits` are `graphcb.Limits` or a
     mapping with their arguments; they hold in every round. `budgets`, a list of `graphcb.Budget`
@@ -73,7 +79,7 @@ class Problem(Knows):
     actions: tuple[str, ...] | Literal["each round"]
     reveals: Reveals
     feedback: Literal["losses", "rewards"]
-    range: tuple[float, float]
+    range: tuple[float, float] | None
     features: dict[str, str] | None
     name: str
     limits: Limits | None = None
@@ -91,7 +97,7 @@ class Problem(Knows):
         *,
         reveals: str | FeedbackGraph | Mapping[str, Any] | Reveals = "bandit",
         feedback: str = "losses",
-        range: tuple[float, float] = (0.0, 1.0),
+        range: tuple[float, float] | None = None,
         features: Mapping[str, str] | None = None,
         name: str = "",
         limits: Limits | Mapping[str, Any] | None = None,
@@ -102,13 +108,13 @@ class Problem(Knows):
         known: Mapping[str, float | str] | None = None,
     ) -> None:
         names = read_actions(actions)
-        low, high = as_range("range", range)
+        low, high = (0.0, 1.0) if range is None else as_range("range", range)
         kinds = read_features(features) if features else None
         content = {
             "actions": names,
             "reveals": read_reveals(reveals, names),
             "feedback": as_one_of("feedback", feedback, ("losses", "rewards")),
-            "range": (low + 0.0, high + 0.0),  # -0.0 becomes 0.0
+            "range": None if range is None else (low + 0.0, high + 0.0),  # -0.0 becomes 0.0
             "features": kinds,
             "name": as_name("name", name) if name != "" else name,
             "limits": read_limits(limits, names),
@@ -117,7 +123,8 @@ class Problem(Knows):
         }
         for key, value in content.items():
             object.__setattr__(self, key, value)
-        object.__setattr__(self, "known", read_known(known, names, kinds, self.check_values))
+        within = partial(self.check_values, needs_range=OF_KNOWN)
+        object.__setattr__(self, "known", read_known(known, names, kinds, within))
         if self.known is not None and not self.informed:
             raise ValueError(
                 "`known` must be left out where what is revealed is learned: an outcome that "
@@ -125,7 +132,8 @@ class Problem(Knows):
             )
         self._check_observable()
         check_spending(self.budgets, self.limits, names)
-        rule = read_baseline(baseline, names, self.unit, self.check_values)
+        within = partial(self.check_values, needs_range=OF_BASELINE)
+        rule = read_baseline(baseline, names, self.unit, within)
         if rule is not None and not self.informed:
             raise ValueError(
                 "`baseline` must be left out where what is revealed is learned: nothing can be "
@@ -179,7 +187,7 @@ class Problem(Knows):
         plain: dict[str, Any] = {"name": self.name} if self.name else {}
         plain["actions"] = self.actions
         plain["feedback"] = self.feedback
-        if self.range != (0.0, 1.0):
+        if self.range is not None:
             plain["range"] = self.range
         if self.explore:
             plain["explore"] = self.explore
@@ -212,6 +220,13 @@ class Problem(Knows):
     def informed(self) -> bool:
         """Whether it is known beforehand what each action reveals, rather than learned."""
         return self.reveals.informed
+
+    @property
+    def needs_range(self) -> str | None:
+        """What in the problem holds only for values within a range; None if nothing does."""
+        if self.baseline is not None and not self.baseline.is_shadow:
+            return OF_BASELINE
+        return None if self.known is None else OF_KNOWN
 
     @cached_property
     def graph(self) -> FeedbackGraph:
@@ -286,7 +301,7 @@ class Problem(Knows):
     # Value semantics ----------------------------------------------------------------------
 
     def differences(self, other: "Problem") -> list[str]:
-        """What differs, such as "range: (0.0, 1.0), not (0.0, 5.0)"."""
+        """What differs, such as "range: (0.0, 2.0), not (0.0, 5.0)"."""
         found = []
         for field in fields(self):
             mine, theirs = (repr(one._argument(field.name)) for one in (self, other))

@@ -10,7 +10,7 @@ from graphcb.contexts import Encoder
 from graphcb.graph_oracles import Answers, EdgeCounts, GraphOracle, LogisticEdges, Thresholds
 from graphcb.graph_oracles.sides import as_kind
 from graphcb.graphs import FeedbackGraph
-from graphcb.oracles import DefaultOracle
+from graphcb.problems.guarded import default_oracle
 from graphcb.problems.problem import Problem
 
 
@@ -43,7 +43,7 @@ def uninformed(agent: Any, problem: Problem, encoder: Encoder) -> OnPredictedGra
     if twin.graph_oracle is None:
         twin.graph_oracle = expected
     if twin.explorer.oracle is None:
-        twin.explorer.oracle = DefaultOracle(len(problem.actions))
+        twin.explorer.oracle = default_oracle(twin.explorer, problem)
     return twin
 
 

@@ -61,12 +61,12 @@ class LoggedAnswer(msgspec.Struct):
 
 
 class ProblemAnswer(msgspec.Struct):
-    """The current problem; `toml` is its file."""
+    """The current problem; `toml` is its file. Without a `range`, it is found as it comes."""
 
     name: str
     actions: list[str] | str
     feedback: str
-    range: tuple[float, float]
+    range: tuple[float, float] | None
     features: dict[str, str] | None
     toml: str
 

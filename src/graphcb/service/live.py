@@ -37,6 +37,11 @@ NOT_ESTIMATED = (
     "This problem learns how likely each loss is to be revealed, so losses cannot be weighted as "
     "they arrive. graphcb log summary LOG replays the log and estimates them."
 )
+NOT_BOUNDED = (
+    "This problem says no range, and not all values lie between 0 and 1: without a bound, no "
+    "interval is valid at any time. graphcb log summary LOG has means with normal intervals; a "
+    "version with range = [LOW, HIGH] has estimates here."
+)
 WATCHED = ("/v1/decisions", "/v1/decisions/{id}/feedback", "/personalizer/v1.0/rank")
 
 
@@ -78,7 +83,7 @@ def _estimates(tally: LiveTally, units: Units, rule: str | None) -> EstimatesSho
     judge = tally.judge
     best = units.best(judge.means())
     return EstimatesShown(
-        missing="" if tally.has_estimates else NOT_ESTIMATED,
+        missing=_missing(tally),
         policy=units.value("this policy", judge.policy()),
         baseline=None if rule is None else units.value(rule, judge.constant(rule)),
         best=None if best is None else units.value(best, judge.constant(best)),
@@ -86,6 +91,13 @@ def _estimates(tally: LiveTally, units: Units, rule: str | None) -> EstimatesSho
         gain_on_best=None if best is None else units.gain(best, judge.excess(best)),
         curve=_curve(judge, units, rule, best),
     )
+
+
+def _missing(tally: LiveTally) -> str:
+    """Why there are no estimates; empty if there are."""
+    if tally.has_estimates:
+        return ""
+    return NOT_BOUNDED if tally.is_unbounded else NOT_ESTIMATED
 
 
 def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> CurveShown:

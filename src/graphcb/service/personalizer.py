@@ -203,11 +203,11 @@ def _slots_example(problem: Problem) -> dict[str, Any]:
 
 
 def _reward_example(problem: Problem) -> dict[str, Any]:
-    return {"value": problem.range[1]}
+    return {"value": problem.scale[1]}
 
 
 def _slots_reward_example(problem: Problem) -> dict[str, Any]:
-    return {"reward": [{"slotId": "top", "value": problem.range[1]}]}
+    return {"reward": [{"slotId": "top", "value": problem.scale[1]}]}
 
 
 def _post(path: str, scope: str, handler: Handler, summary: str, **more: Any) -> Route:

@@ -176,7 +176,7 @@ def decision_example(problem: Problem) -> dict[str, Any]:
 
 def feedback_example(problem: Problem) -> dict[str, Any]:
     """Feedback for a decision that plays the first action of the example above."""
-    return {problem.feedback: {action_examples(problem)[0]: problem.range[0]}}
+    return {problem.feedback: {action_examples(problem)[0]: problem.scale[0]}}
 
 
 def action_examples(problem: Problem) -> list[str]:

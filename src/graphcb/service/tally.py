@@ -112,7 +112,8 @@ class LiveTally:
     together with the next one that can.
 
     Where a hidden price decides what is revealed, weights come from what is revealed at any
-    price, as in an evaluation. Where that is unknown too, nothing is estimated.
+    price, as in an evaluation. Where that is unknown too, nothing is estimated, and no more is
+    once it `is_unbounded`: the problem has no range, and a value is not between 0 and 1.
 
     `before` is the tally of the version before, whose budgets continue. `is_whole` says that no
     decision of the version was passed over.
@@ -129,6 +130,7 @@ class LiveTally:
         number = self.version.number
         self.former = versions.numbered(number - 1).problem if number > 1 else None
         self.has_estimates = versions.last.informed or isinstance(problem.reveals.unknown, str)
+        self.is_unbounded = False
         fixed = problem.actions if isinstance(problem.actions, tuple) else ()
         self._answers = Turnout()
         self.judge = Judge(fixed, self._answers)
@@ -152,7 +154,7 @@ class LiveTally:
         self._waiting = None if problem.defaults is None else problem.defaults.waiting
         self._clock = Clock()
         self._settled: list[Settled] = []
-        low, high = problem.range
+        low, high = problem.scale
         self._low, self._width = low, high - low
 
     @property
@@ -290,7 +292,11 @@ class LiveTally:
         self.judge.replace(settled, values)
 
     def _scaled(self, losses: Any) -> Any:
-        return (losses - self._low) / self._width
+        scaled = (losses - self._low) / self._width
+        if self.problem.range is None and not self.is_unbounded:
+            self.is_unbounded = bool(np.any((scaled < 0.0) | (scaled > 1.0)))
+            self.has_estimates &= not self.is_unbounded
+        return scaled
 
     def settle(self) -> None:
         """Add the decisions that have become settled to the estimates."""

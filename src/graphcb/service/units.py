@@ -12,7 +12,7 @@ class Units:
     """From the scale of 0 to 1 to the problem's own units."""
 
     def __init__(self, problem: Problem) -> None:
-        self.low, high = problem.range
+        self.low, high = problem.scale
         self.width = high - self.low
         self.rewards = problem.feedback == "rewards"
 
