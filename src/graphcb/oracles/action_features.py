@@ -131,8 +131,7 @@ class ActionFeatureOracle:
             self.log_odds = min(MOST_ODDS, max(-MOST_ODDS, self.log_odds + RATE * better))
         self.count += n
         if self.seen.size < kinds.n_places:
-            more = 2 * kinds.n_places - self.seen.size
-            self.seen = np.append(self.seen, np.zeros(more))
+            self.seen = np.append(self.seen, np.zeros(2 * kinds.n_places - self.seen.size))
         np.add.at(self.seen, rows.indices[rows.values != 0.0], 1.0)
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
