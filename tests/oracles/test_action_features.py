@@ -57,6 +57,20 @@ class TestActionFeatureOracle:
             oracle.update(x, rows, losses)
         assert np.mean(errors) < 0.11
 
+    @pytest.mark.parametrize(
+        "odd", [lambda a: np.exp(2.0 * a), lambda a: np.where(a > 2.0, 1e6, a)]
+    )
+    def test_heavy_tails_and_codes_do_not_destroy_learning(self, odd):
+        """Errors by mean and deviation alone were 0.15 and 0.24."""
+        rng, oracle, errors = np.random.default_rng(0), ActionFeatureOracle(), []
+        for t in range(500):
+            x, rows = rng.normal(size=2), rng.normal(size=(4, 2))
+            losses = sigmoid(1.5 * rows[:, 0] + rows[:, 1] * x[0])
+            if t >= 450:
+                errors.append(np.abs(oracle.predict(x, odd(rows)) - losses).mean())
+            oracle.update(x, odd(rows), losses)
+        assert np.mean(errors) < 0.06
+
     @pytest.mark.parametrize(("width", "expected"), [(2, 3), (10, 55), (11, 11), (55, 55), (56, 0)])
     def test_products_are_few(self, width, expected):
         oracle = ActionFeatureOracle()

@@ -174,9 +174,7 @@ class ActionFeatureOracle:
         if self.contexts is not None:
             return self.contexts
         width = dense_width(context)
-        if width is None:
-            return SparseFeatures()
-        return DenseFeatures(width, products=width <= PRODUCTS_UP_TO)
+        return SparseFeatures() if width is None else DenseFeatures(width)
 
     def _posterior_for(
         self, contexts: DenseFeatures | SparseFeatures, kinds: ActionRows
@@ -202,12 +200,14 @@ def _new_posterior(contexts: DenseFeatures | SparseFeatures, kinds: ActionRows) 
     if isinstance(contexts, SparseFeatures):
         return PairPosterior(0, kinds.n_products)
     few = n_few_products(contexts.n_features) + kinds.n_products
-    return PairPosterior(contexts.n_linear, few)
+    return PairPosterior(contexts.n_places, few)
 
 
 def _n_products(contexts: DenseFeatures | SparseFeatures) -> int:
     """How many products of features a context has."""
-    return contexts.n_places - contexts.n_linear if isinstance(contexts, DenseFeatures) else 0
+    if isinstance(contexts, SparseFeatures) or contexts.n_features > PRODUCTS_UP_TO:
+        return 0
+    return contexts.n_features * (contexts.n_features + 1) // 2
 
 
 def _scaled(
@@ -217,10 +217,12 @@ def _scaled(
     if isinstance(features, SparseFeatures):
         row, novelty = features.scale(x)
         return row, np.empty(0), np.empty(0), novelty
-    values, linear = features.scale(x), features.n_linear
-    few = np.empty(n_few_products(features.n_features))
-    fill_products(values[: linear - 1] * math.sqrt(linear), CONSTANT, few)
-    return (every_index(linear), values[:linear]), few, values[linear:], 0.0
+    values, d = features.scale(x), features.n_features
+    numbers = values[:d] * math.sqrt(features.n_places)
+    few, products = np.empty(n_few_products(d)), np.empty(_n_products(features))
+    fill_products(numbers, CONSTANT, few)
+    fill_products(numbers, 1.0, products)
+    return (every_index(features.n_places), values), few, products, 0.0
 
 
 @compiled
