@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from graphcb import SquareCBG, SquareRoot, graphs
-from graphcb.contexts.noted import standardise
+from graphcb.contexts.scaling import NumberScales
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
 from graphcb.oracles import LinearAdaGrad, LinearOGD, LogisticOGD, Oracle
@@ -53,9 +53,8 @@ def by_largest(x: Floats) -> Floats:
 
 def standardised(x: Floats) -> Floats:
     rows, weight = x.astype(np.float64), 1.0 / np.sqrt(x.shape[1] + 1.0)
-    means, squares, counts = np.zeros((3, x.shape[1]))
-    standardise(rows, means, squares, counts, weight)
-    return np.column_stack((rows, np.full(len(x), weight)))
+    NumberScales(x.shape[1]).scale_rows(rows)
+    return np.column_stack((weight * rows, np.full(len(x), weight)))
 
 
 def loss(x: Floats, y: Labels, oracle: Callable[[int, int], Oracle], *, full: bool) -> float:

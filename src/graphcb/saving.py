@@ -18,13 +18,15 @@ import numpy as np
 
 from graphcb import agents, contexts, exploration, graph_oracles, oracles, problems
 from graphcb.archives import check_size, read_archive, size_limit
+from graphcb.contexts import scaling
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import contents, is_rebuilt, rebuild
 from graphcb.oracles import action_rows, blends, features, loss_scale, pairs
 
 FORMAT = 1
-_PARTS = (action_rows, blends, features, loss_scale, pairs)  # of oracles
+# Parts of oracles and encoders.
+_PARTS = (action_rows, blends, features, loss_scale, pairs, scaling)
 _ROOMS = [
     thing
     for room in (agents, contexts, exploration, graph_oracles, oracles, problems, *_PARTS)

@@ -27,9 +27,7 @@ ROWS = [
 
 
 def same(one, other):
-    if isinstance(one, tuple):
-        return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    return np.array_equal(one, other)
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def learned(encoder, rows=ROWS):
@@ -42,7 +40,8 @@ def test_numbers_are_deviations_from_the_mean_with_the_context_counted():
     encoder = learned(Encoder({"x": "number"}), [{"x": 1.0}, {"x": 4.0}])
     row = encoder.encode({"x": 7})
     seen = np.array([1.0, 4.0, 7.0])
-    np.testing.assert_allclose(row, np.sqrt(0.5) * np.array([(7 - 4) / seen.std(), 1.0]))
+    np.testing.assert_allclose(row.values, [(7 - 4) / seen.std()])
+    np.testing.assert_allclose(row.pair()[1], np.sqrt(0.5) * np.append(row.values, 1.0))
     assert encoder.n_features == 2
     assert encoder.is_dense
 
@@ -52,33 +51,29 @@ def test_a_dense_row_marks_what_is_missing():
         Encoder({"x": "number?", "y": "number"}), [{"x": 1, "y": 2}, {"x": 3, "y": 5}]
     )
     row = encoder.encode({"y": 5})
-    weight = 1 / np.sqrt(3)
-    assert row[0] == 0.0
-    assert row[2:].tolist() == [weight, weight]
-    assert encoder.encode({"x": 2.0})[1:3].tolist() == [0.0, 0.0]  # no mark for y
+    assert row.values[0] == 0.0
+    assert (row.indices.tolist(), row.values[2]) == ([2, 3, 0], 1.0)
+    assert encoder.encode({"x": 2.0}).indices.tolist() == [2, 3]  # no mark for y
     assert encoder.n_features == 4
 
 
 def test_categories_are_hashed_whole_and_texts_by_word():
     encoder = Encoder({"city": "category", "note": "text"}, bits=10)
-    indices, values = encoder.encode({"city": "New York", "note": "free prize"})
+    indices, values = encoder.encode({"city": "New York", "note": "free prize"}).pair()
     words = word_places("free prize", 1024, prefix="note=")
-    assert indices.tolist() == [0, 1 + place_of("city=new york", 1024), *(1 + p for p in words)]
+    assert indices.tolist() == [place_of("city=new york", 1024), *words, 1024]
     np.testing.assert_allclose(np.linalg.norm(values), 1.0)
-    indices, _ = encoder.encode({"city": 7.0, "note": ""})
-    assert indices.tolist()[1:] == [
-        1 + place_of("city=7", 1024),
-        1 + place_of("note is missing", 1024),
-    ]
+    row = encoder.encode({"city": 7.0, "note": ""})
+    assert row.indices.tolist() == [place_of("city=7", 1024), place_of("note is missing", 1024)]
 
 
 def test_a_list_is_several_categories():
     encoder = Encoder({"tags": "category"})
-    indices, values = encoder.encode({"tags": ["jazz", "Live"]})
-    places = sorted(1 + place_of(f"tags={tag}", 2**18) for tag in ("jazz", "live"))
-    assert indices.tolist() == [0, *places]
-    np.testing.assert_allclose(values[1:], 0.5)
-    assert encoder.encode({"tags": []})[0].tolist() == [0]
+    row = encoder.encode({"tags": ["jazz", "Live"]})
+    places = sorted(place_of(f"tags={tag}", 2**18) for tag in ("jazz", "live"))
+    assert row.indices.tolist() == places
+    np.testing.assert_allclose(row.values, np.sqrt(0.5))
+    assert encoder.encode({"tags": []}).indices.tolist() == []
 
 
 @pytest.mark.parametrize("features", [KINDS, None, {"amount": "number", "age": "number?"}])
@@ -134,17 +129,21 @@ def test_without_kinds_every_feature_is_used_and_noted():
         "note": "text",
     }
     assert encoder.n_features is None
-    indices, values = encoder.encode({"age": 27, "note": "free call", "new": 5.0, "amount": None})
+    row = encoder.encode({"age": 27, "note": "free call", "new": 5.0, "amount": None})
     words = word_places("free call", 1024, prefix="note=")
     mark = place_of("amount is missing", 1024)
-    assert indices.tolist() == [1024 + 1 + 1, 1024, *words, mark]  # a number never seen is the mean
-    assert values[1] == 1 / np.sqrt(5.0)
+    assert row.indices.tolist() == [1025, 1026, 1027, *words, mark]
+    assert row.values[[0, 2]].tolist() == [0.0, 0.0]  # a number never seen is the mean
+    assert (row.n_numbers, row.constant) == (3, 1024)
+    assert encoder.encode({"age": 27}).indices.tolist() == [1025, 1026, mark]
 
 
 def test_a_number_where_a_word_was_and_the_reverse_are_welcome_without_kinds():
     encoder = learned(Encoder(bits=10), [{"zip": 10115.0}, {"zip": "SW1A"}, {"zip": 20095.0}])
-    assert encoder.encode({"zip": "SW1A"})[0].tolist() == [1024, place_of("zip=sw1a", 1024)]
-    assert encoder.encode({"zip": 10115.0})[0].tolist() == [1025, 1024]
+    mark = place_of("zip is missing", 1024)  # as a number
+    row = encoder.encode({"zip": "SW1A"})
+    assert row.indices.tolist() == [1025, place_of("zip=sw1a", 1024), mark]
+    assert encoder.encode({"zip": 10115.0}).indices.tolist() == [1025]
 
 
 Row = namedtuple("Row", ["amount", "age", "country"])
@@ -198,7 +197,7 @@ def test_rows_of_pandas():
         for i, row in enumerate(ROWS):
             full = {name: row.get(name) for name in KINDS}
             assert same(encoder.encode(frame.iloc[i]), encoder.encode(full))
-    assert Encoder({"x": "number?"}).encode({"x": pandas.NA})[0] == 0.0
+    assert Encoder({"x": "number?"}).encode({"x": pandas.NA}).indices.tolist() == [2, 0]
     with pytest.raises(ValueError, match="must be one row, got a DataFrame of shape"):
         encoder.encode(frame)
 
@@ -241,7 +240,7 @@ def test_dicts_in_dicts_and_lists_of_numbers_are_flat():
 def test_a_text_alone_is_read_word_by_word():
     encoder = Encoder()
     assert same(encoder.encode("free prize"), encoder.encode({"text": "free prize"}))
-    assert encoder.encode("free prize")[0].tolist()[1:] == word_places(
+    assert encoder.encode("free prize").indices.tolist() == word_places(
         "free prize", 2**18, prefix="text="
     )
     assert same(encoder.encode(None), encoder.encode({}))

@@ -66,7 +66,7 @@ def test_a_missing_value_is_missing_and_an_infinity_is_told_with_its_row(tmp_pat
     reading = first_look(source, ReadOptions(label="label"))
     (examples,) = reading.read(source, BadRows(source.name, place=source.place))
     assert reading.report.columns["x"].missing == 1
-    assert examples.contexts[1].tolist() == [0.0, 1 / np.sqrt(2), 1 / np.sqrt(2)]
+    assert examples.contexts[1].values.tolist() == [0.0, 1.0]
     source = write(tmp_path, x=[1.0, np.inf], label=["a", "b"])
     text = r"a\.parquet, row 2: the value of 'x' must be a finite number, got 'inf'"
     with pytest.raises(ValueError, match=text):

@@ -29,10 +29,10 @@ def test_numbers_and_words_are_told_apart(tmp_path):
     assert reading.columns.numbers == ("n",)
     assert reading.columns.words == ("w", "id")
     assert reading.n_features == 1 + 1 + 64
-    indices, values = examples.contexts[2]
+    indices, values = examples.contexts[2].pair()
     assert list(examples.lines) == [2, 3, 4]
     places = [*word_places("red", 64, prefix="w="), *word_places("8", 64, prefix="id=")]
-    assert indices.tolist() == [0, 1, *(2 + p for p in places)]
+    assert indices.tolist() == [65, *places, 64]
     np.testing.assert_allclose(values, 0.5)  # a deviation, a constant, two words: four columns
 
 
@@ -43,16 +43,18 @@ def test_a_dense_row_has_a_constant_and_a_norm_of_about_one():
     names = ",".join("abcdefgh") + ",y"
     source = Source("-", stdin=io.StringIO("\n".join([names, *lines])))
     _, (examples,), _ = read(source, label="y")
-    assert examples.contexts.shape == (500, 9)
-    np.testing.assert_allclose(examples.contexts[:, -1], 1 / 3)
-    assert 0.8 < np.linalg.norm(examples.contexts[100:], axis=1).mean() < 1.2
+    indices, values = zip(*(row.pair() for row in examples.contexts), strict=True)
+    np.testing.assert_array_equal(indices, [[*range(1, 9), 0]] * 500)
+    np.testing.assert_allclose(np.array(values)[:, -1], 1 / 3)
+    assert 0.8 < np.linalg.norm(values[100:], axis=1).mean() < 1.2
 
 
 def test_the_words_of_a_cell_weigh_together_as_much_as_a_number(tmp_path):
     source = write(tmp_path, "text,y\nwin a free prize,a\nhello,b\n")
     _, (examples,), _ = read(source, label="y")
-    for _, values in examples.contexts:
-        np.testing.assert_allclose(np.linalg.norm(values), 1.0)
+    for row in examples.contexts:
+        np.testing.assert_allclose(np.linalg.norm(row.values), 1.0)
+        np.testing.assert_allclose(np.linalg.norm(row.pair()[1]), 1.0)
 
 
 def test_labels_by_file_by_option_and_sorted_as_numbers(tmp_path):
@@ -80,7 +82,7 @@ def test_losses_and_their_range(tmp_path):
 def test_one_graph_per_row(tmp_path):
     source = write(tmp_path, "x,y,e\n1,a,a>a b>b\n2,b,a>a a>b:0.5\n3,b,a>a b>b\n")
     _, (examples,), _ = read(source, label="y", edges="e")
-    assert examples.contexts.shape == (3, 2)  # the edges are no feature
+    assert [row.indices.tolist() for row in examples.contexts] == [[1]] * 3  # no edges
     assert examples.graphs[1].matrix.tolist() == [[1, 0.5], [0, 0]]
     assert examples.graphs[0] is examples.graphs[2]
 
@@ -147,9 +149,10 @@ def test_a_skipped_row_leaves_no_trace(tmp_path):
     list(clean.read(source, BadRows("", skip=True)))
     del rows[40], rows[20]
     twice, _, _ = read(write(tmp_path, "\n".join(["x,z,y", *rows, *rows])), label="y")
-    np.testing.assert_array_equal(clean.encoder.known.means, twice.encoder.known.means)
-    np.testing.assert_array_equal(clean.encoder.known.squares, twice.encoder.known.squares)
-    assert clean.encoder.known.counts.tolist() == [120, 120]
+    one, other = clean.encoder.known.scales, twice.encoder.known.scales
+    for name in ("means", "squares", "samples", "shapes", "ends"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.counts.tolist() == [120, 120]
     assert clean.report.columns["z"].odd == 0
 
 

@@ -110,7 +110,7 @@ def _learn_and_play() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from graphcb import InformationDirected, Limits, SquareCB, SquareCBG, graphs, oracles
+    from graphcb import Encoder, InformationDirected, Limits, SquareCB, SquareCBG, graphs, oracles
     from graphcb.agents import EpsilonGreedy, Greedy
     from graphcb.environments import (
         KnownLosses,
@@ -151,6 +151,12 @@ def _learn_and_play() -> None:
     for _ in range(2):
         words.update(text, actions, losses)
         words.predict(text, actions)
+    for encoder in (Encoder(), Encoder({"x": "number"})):
+        oracle = oracles.DefaultOracle(2)
+        for number in range(20):  # until there is enough for ranks
+            oracle.update(encoder.encode({"x": 10.0**number}), actions, losses)
+            encoder.learn({"x": 10.0**number})
+    encoder.encode_columns(np.ones((2, 1)), [])
 
     def table(graph: object, sparse: bool) -> KnownLosses:
         rows = np.eye(4, 3) + 0.1

@@ -5,7 +5,9 @@ from typing import Any
 
 from graphcb.checks import as_count
 from graphcb.contexts.declared import DeclaredFeatures
-from graphcb.contexts.noted import Floats, NotedFeatures
+from graphcb.contexts.encoded import EncodedRow
+from graphcb.contexts.noted import NotedFeatures
+from graphcb.contexts.scaling import Floats
 from graphcb.contexts.values import KINDS, flat, passes
 from graphcb.describing import describe
 from graphcb.loaded import Count, Instance, Learned, Made
@@ -18,28 +20,30 @@ class Encoder:
     A value is a number, a text, a list of texts, or missing: None, NaN, "" or "n/a". Infinity is
     refused. Dense rows, sparse rows and pairs (indices, values) pass through unchanged.
 
-    Numbers become standard deviations from the mean so far. Categories and words are hashed to
-    2**bits places, so new ones need no preparation. A missing number becomes 0, the mean, and
-    each missing value leaves a mark that it is missing.
+    Numbers are brought to one scale: standard deviations from the mean so far, or ranks as far as
+    tails are heavy. Categories and words are hashed to 2**bits places, so new ones need no
+    preparation. A missing number becomes 0, the typical value, and each missing value leaves
+    a mark that it is missing.
 
     `features` gives the kind of each feature: "number", "category" or "text", with "?" appended
-    where values may be missing. All other features of a context are ignored. If all features are
-    numbers, rows are dense: the numbers, a mark for each "?", and a constant. Otherwise they are
-    pairs. Without `features`, every feature of a context is used; rows are always pairs, and a
-    text of four words or more is read word by word.
+    where values may be missing. All other features of a context are ignored. Without `features`,
+    every feature of a context is used, and a text of four words or more is read word by word.
+    Numbers that most contexts lack, such as counts of words, are then 0 where they are not given.
+
+    A row is an `EncodedRow`, which every oracle reads; `pair()` gives its (indices, values).
 
     `encode` changes nothing. It scales a context as if it were counted; `learn` counts it.
 
     >>> encoder = Encoder({"amount": "number?", "age": "number"})
     >>> for amount in (10.0, 30.0, None):
     ...     encoder.learn({"amount": amount, "age": 40})
-    >>> encoder.encode({"amount": 40.0, "age": 40}).round(3)
-    array([0.617, 0.   , 0.   , 0.577])
+    >>> encoder.encode({"amount": 40.0, "age": 40}).pair()
+    (array([2, 3, 1]), array([0.61721339, 0.        , 0.57735027]))
     >>> encoder.missing
     {'amount': 1}
     >>> encoder = Encoder()
-    >>> encoder.encode({"country": "DE", "device": "phone"})
-    (array([262144,  94181, 186859]), array([0.57735027, 0.57735027, 0.57735027]))
+    >>> encoder.encode({"country": "DE", "device": "phone"}).indices
+    array([ 94181, 186859])
     """
 
     learned = Learned(features=Instance(dict, None), bits=Count(1, 30), known=Made())
@@ -69,7 +73,7 @@ class Encoder:
 
     @property
     def is_dense(self) -> bool:
-        """Whether rows are dense: all features are declared to be numbers."""
+        """Whether all features are declared to be numbers."""
         return isinstance(self.known, DeclaredFeatures) and not self.known.words
 
     @property
@@ -78,7 +82,7 @@ class Encoder:
         return self.known.n_features if isinstance(self.known, DeclaredFeatures) else None
 
     def encode(self, context: Any) -> Any:
-        """The row of a context; the encoder does not change."""
+        """The row of a context, an `EncodedRow`; the encoder does not change."""
         return context if passes(context) else self.known.encode(flat(context))
 
     def learn(self, context: Any) -> None:
@@ -91,12 +95,20 @@ class Encoder:
         if not passes(context):
             self.known.count(flat(context))
 
-    def encode_columns(self, numbers: Floats, words: Sequence[Sequence[Any]]) -> Any:
+    def odd_values(self) -> dict[str, float]:
+        """For each number that has one, the value that looks like a code for missing.
+
+        Such a value came more than once, and is far outside of all others: -999, 999999.
+        """
+        names = list(self.known.numbers)
+        return {names[place]: value for place, value in self.known.scales.codes().items()}
+
+    def encode_columns(self, numbers: Floats, words: Sequence[Sequence[Any]]) -> list[EncodedRow]:
         """Encode and learn many rows, one after the other, given as columns.
 
         `numbers` (n, d) holds the declared numbers, NaN where one is missing, and is
-        overwritten; `words` holds the columns of the other features. The result is a dense array
-        or a list of pairs: what `encode` and `learn` give row by row.
+        overwritten; `words` holds the columns of the other features. The result is what `encode`
+        and `learn` give row by row.
         """
         if not isinstance(self.known, DeclaredFeatures):
             raise ValueError("`encode_columns` must have declared features: Encoder({...})")

@@ -1,21 +1,17 @@
-"""Rows of features that were not declared: they are noted as they come, in pairs.
+"""Rows of features that were not declared: they are noted as they come."""
 
-Numbers are brought to one scale, each row by the rows up to it. Categories, texts and lists are
-hashed. The kernels go row by row, so batches of rows may be cut anywhere.
-"""
-
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
-from graphcb.compilation import compiled
+from graphcb.contexts.encoded import EncodedRow
+from graphcb.contexts.scaling import Floats, NumberScales
 from graphcb.contexts.values import (
     MISSING,
+    NAN,
     as_number,
     as_text,
     is_missing,
@@ -23,30 +19,22 @@ from graphcb.contexts.values import (
     not_finite,
 )
 from graphcb.hashing import category_place, place_of, word_places
-from graphcb.loaded import MOST, Array, ByName, Count, Instance, Learned, Rule
-from graphcb.standardising import counted, standard, standard_with
-
-Floats = NDArray[np.float64]
+from graphcb.loaded import Array, ByName, Count, Instance, Learned
 
 LONG = 4  # words; a shorter text is one category
 SHORT = 40  # characters; what is longer is unlikely to come again
-
-
-def sums_of(sizes: Any) -> dict[str, Rule]:
-    """The rules for running sums of these numbers in a file."""
-    return {
-        "means": Array(sizes, least=-LARGEST, most=LARGEST),
-        "squares": Array(sizes, least=0.0),
-        "counts": Array(sizes, least=0.0, most=MOST),
-    }
+FEW_NUMBERS = 64  # each has its scale, whether or not a context has it;
+MANY_NUMBERS = 1024  # of up to so many, if a context has half of them
 
 
 class NotedFeatures:
     """What is known of the features so far: their kinds, their scale, and what was missing.
 
-    A pair holds the numbers, in the order in which they were first learned, behind the hashed
-    places; then the constant; then words and marks. A number that was never learned is left out:
-    it would be 0, the mean. Whether a value is a number or a word is seen from the value.
+    Numbers have places in the order in which they were first learned. If there are few, each
+    is brought to one scale, and one that a context lacks is missing. If there are many and most
+    contexts lack most of them, as with counts of words, a number that is not there is 0, and the
+    others are divided by their largest value. Whether a value is a number or a word is seen from
+    the value.
     """
 
     learned = Learned(
@@ -54,52 +42,59 @@ class NotedFeatures:
         numbers=ByName(Count()),
         texts=ByName(Instance(bool)),
         missing=ByName(Count()),
-        **sums_of("numbers"),
+        scales=Instance(NumberScales),
+        largest=Array(None, least=0.0, most=LARGEST),
+        n_rows=Count(),
+        n_given=Count(),
     )
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
-        self.n_places = 2**bits
+        self.constant = 2**bits
         self.kinds: dict[str, str] = {}
         self.numbers: dict[str, int] = {}  # their order
         self.texts: dict[str, bool] = {}
-        self.means = np.zeros(0)
-        self.squares = np.zeros(0)
-        self.counts = np.zeros(0)
         self.missing: dict[str, int] = {}
+        self.scales = NumberScales(0)
+        self.largest = np.zeros(0)  # of each number, in size; there may be room for more
+        self.n_rows = 0
+        self.n_given = 0  # numbers in all rows together
 
     def check_loaded(self) -> None:
         """Refuse numbers that have no place of their own."""
         if list(self.numbers.values()) != list(range(len(self.numbers))):
             raise ValueError("`numbers` must be counted from 0")
+        if self.largest.size < len(self.numbers):
+            raise ValueError(f"`largest` must have {len(self.numbers)} entries or more")
+        if self.scales.n_numbers > len(self.numbers):
+            raise ValueError(f"`scales` must be of {len(self.numbers)} numbers or fewer")
 
-    def encode(self, row: Mapping[str, Any]) -> tuple[NDArray[np.int64], Floats]:
+    def encode(self, row: Mapping[str, Any]) -> EncodedRow:
         """The row as if it were counted."""
-        n_places = self.n_places
-        weight = 1.0 / math.sqrt(len(row) + 1.0)
-        known: list[int] = []
-        numbers: list[float] = []
-        places = [n_places]
-        values = [weight]
-        for name, value in row.items():
-            number = None if type(value) is str else _as_finite(name, value)
-            if number is not None:
-                place = self.numbers.get(name)
-                if place is not None:
-                    known.append(place)
-                    numbers.append(number)
-                continue
-            found = places_of(name, value, "text" if name in self.texts else "", n_places)
+        given, others = self._numbers(row)
+        places: list[int] = []
+        values: list[float] = []
+        for name in others:
+            found = places_of(name, row[name], "text" if name in self.texts else "", self.constant)
             places += found
-            values += [weight / len(found) ** 0.5] * len(found) if found else ()
-        first = n_places + 1
-        indices = np.array([first + place for place in known] + places)
-        scaled = np.array(numbers + values)
-        if known:
-            at = indices[: len(known)] - first
-            sums = self.means[at], self.squares[at], self.counts[at]
-            scale_row(scaled[: len(known)].copy(), *sums, weight, scaled)
-        return indices, scaled
+            values += [1.0 / len(found) ** 0.5] * len(found) if found else ()
+        if not self._is_dense(given):
+            return self._sparse_row(given, places, values)
+        numbers = self._dense(given)
+        size = numbers.size
+        if len(given) < size:  # a number that is missing has its mark already if the row says so
+            marked = {*places}
+            for name in self.numbers:
+                mark = None if name in given else mark_of(name, self.constant)
+                if mark is not None and mark not in marked:
+                    places.append(mark)
+                    values.append(1.0)
+        scaled = self.scales.scale(numbers[: self.scales.n_numbers])
+        indices = self.constant + 1 + np.arange(size)
+        if size > scaled.size or places:  # a number that is new is the mean of all that were seen
+            scaled = np.concatenate((scaled, np.zeros(size - scaled.size), values))
+            indices = np.append(indices, np.array(places, dtype=np.int64))
+        return EncodedRow(indices, scaled, size, self.constant)
 
     def learn(self, row: Mapping[str, Any]) -> None:
         """Count the row, and note its new features."""
@@ -108,14 +103,31 @@ class NotedFeatures:
 
     def count(self, row: Mapping[str, Any]) -> None:
         """As `learn`, for a row that `encode` has taken."""
-        at: list[int] = []
-        numbers: list[float] = []
+        given, others = self._numbers(row)
+        is_dense = self._is_dense(given)
+        self.n_rows += 1
+        self.n_given += len(given)
+        if others or not given.keys() <= self.numbers.keys():
+            self._note(row, given)
+        if len(self.numbers) > self.largest.size:
+            more = 2 * len(self.numbers) - self.largest.size
+            self.largest = np.append(self.largest, np.zeros(more))
+        if is_dense:
+            numbers = self._dense(given)
+            if numbers.size > self.scales.n_numbers:
+                self.scales.grow(numbers.size)
+            self.scales.count(numbers)
+        else:
+            at = np.array([self.numbers[name] for name in given], dtype=np.int64)
+            sizes = np.abs(np.array(list(given.values()), dtype=np.float64))
+            self.largest[at] = np.maximum(self.largest[at], sizes)
+
+    def _note(self, row: Mapping[str, Any], given: Mapping[str, float]) -> None:
+        """Note new features, and what is missing."""
         for name, value in row.items():
-            number = _as_finite(name, value)
-            if number is not None:
+            if name in given:
                 self.kinds.setdefault(name, "number")
-                at.append(self.numbers.setdefault(name, len(self.numbers)))
-                numbers.append(number)
+                self.numbers.setdefault(name, len(self.numbers))
             elif is_missing(value):
                 self.missing[name] = self.missing.get(name, 0) + 1
             elif is_long(name, value):
@@ -123,17 +135,51 @@ class NotedFeatures:
                 self.texts[name] = True
             else:
                 self.kinds.setdefault(name, "category")
-        if not numbers:
-            return
-        if len(self.numbers) > self.means.size:
-            new = np.zeros(len(self.numbers) - self.means.size)
-            self.means = np.append(self.means, new)
-            self.squares = np.append(self.squares, new)
-            self.counts = np.append(self.counts, new)
-        order = np.array(at)
-        sums = self.means[order], self.squares[order], self.counts[order]
-        standardise(np.array([numbers]), *sums, 1.0)
-        self.means[order], self.squares[order], self.counts[order] = sums
+
+    def _numbers(self, row: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
+        """The numbers of a row, and the names of all other features."""
+        given: dict[str, float] = {}
+        others: list[str] = []
+        for name, value in row.items():
+            if type(value) is float and -LARGEST <= value <= LARGEST:
+                given[name] = value
+                continue
+            number = _as_finite(name, value)
+            if number is None:
+                others.append(name)
+            else:
+                given[name] = number
+        return given, others
+
+    def _is_dense(self, given: Mapping[str, float]) -> bool:
+        """Whether each number has its scale, this row counted."""
+        n_numbers = len(self.numbers.keys() | given.keys())
+        if n_numbers <= FEW_NUMBERS:
+            return True
+        mean = (self.n_given + len(given)) / (self.n_rows + 1)
+        return n_numbers <= min(MANY_NUMBERS, 2.0 * mean)
+
+    def _dense(self, given: Mapping[str, float]) -> Floats:
+        """The numbers in their order, those that are new at the end, NaN for those not given."""
+        values = [given.get(name, NAN) for name in self.numbers]
+        if len(given) > len(values) or any(name not in self.numbers for name in given):
+            values += [value for name, value in given.items() if name not in self.numbers]
+        return np.array(values, dtype=np.float64)
+
+    def _sparse_row(
+        self, given: Mapping[str, float], places: list[int], values: list[float]
+    ) -> EncodedRow:
+        """The numbers that are not 0 among the words, as shares of their largest value."""
+        first, new = self.constant + 1, len(self.numbers)
+        for name, value in given.items():
+            place = self.numbers.get(name)
+            largest = abs(value) if place is None else max(abs(value), self.largest[place])
+            if place is None:
+                place, new = new, new + 1
+            if value:
+                places.append(first + place)
+                values.append(float(value / largest))
+        return EncodedRow(np.array(places, dtype=np.int64), np.array(values), 0, self.constant)
 
 
 def _as_finite(name: str, value: Any) -> float | None:
@@ -197,34 +243,3 @@ def _text_places(name: str, value: str, kind: str, n_places: int) -> tuple[int, 
 
 
 _short_places = lru_cache(maxsize=2**14)(_text_places)
-
-
-@compiled
-def standardise(
-    rows: Floats, means: Floats, squares: Floats, counts: Floats, weight: float
-) -> None:
-    """Replace each cell by its distance from the column's mean, in deviations times `weight`.
-
-    `means`, `squares` (sums of squared deviations) and `counts` are updated row by row. A missing
-    value (NaN) becomes 0, the mean, and is not counted.
-    """
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        for j in range(row.size):
-            if row[j] != row[j]:
-                row[j] = 0.0
-                continue
-            counts[j] += 1.0
-            means[j], squares[j] = counted(row[j], means[j], squares[j], counts[j])
-            row[j] = weight * standard(row[j], means[j], squares[j], counts[j])
-
-
-@compiled
-def scale_row(
-    row: Floats, means: Floats, squares: Floats, counts: Floats, weight: float, scaled: Floats
-) -> None:
-    """Fill `scaled` with what `standardise` would make of the row, and count nothing."""
-    for j in range(row.size):
-        missing = row[j] != row[j]
-        distance = 0.0 if missing else standard_with(row[j], means[j], squares[j], counts[j])
-        scaled[j] = weight * distance

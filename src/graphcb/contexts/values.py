@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import LARGEST
+from graphcb.contexts.encoded import EncodedRow
 
 KINDS = ("number", "category", "text")
 # What people and programs write where there is no value.
@@ -25,11 +26,11 @@ _NOTHING = ("NAType", "NaTType")  # of pandas
 
 
 def passes(context: Any) -> bool:
-    """Whether a context is a row for an oracle already: dense, sparse, or (indices, values)."""
+    """Whether a context is a row for an oracle already: dense, sparse, a pair, or encoded."""
     kind = type(context)
     if kind is dict:
         return False
-    if kind in (np.ndarray, list, tuple):
+    if kind in (np.ndarray, list, tuple, EncodedRow):
         return True
     if hasattr(context, "__array__") and not hasattr(context, "to_dict"):  # of another package
         return True

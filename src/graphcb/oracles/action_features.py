@@ -117,8 +117,6 @@ class ActionFeatureOracle:
             return
         if self.seen.size < self.actions.n_places:
             raise ValueError(f"`seen` must have {self.actions.n_places} entries or more")
-        if getattr(self.contexts, "products", False):
-            raise ValueError("contexts must have no products")
         if self.posterior.together != self._new_posterior(self.contexts).together:
             raise ValueError("the posterior must be one for such contexts")
 
@@ -140,13 +138,13 @@ class ActionFeatureOracle:
         if self.contexts is not None:
             return self.contexts
         width = dense_width(context)
-        return SparseFeatures() if width is None else DenseFeatures(width, products=False)
+        return SparseFeatures() if width is None else DenseFeatures(width)
 
     def _posterior_for(self, contexts: DenseFeatures | SparseFeatures) -> PairPosterior:
         return self.posterior or self._new_posterior(contexts)
 
     def _new_posterior(self, contexts: DenseFeatures | SparseFeatures) -> PairPosterior:
-        return PairPosterior(contexts.n_linear if isinstance(contexts, DenseFeatures) else 0)
+        return PairPosterior(contexts.n_places if isinstance(contexts, DenseFeatures) else 0)
 
     def _actions_for(self, actions: Any) -> ActionRows:
         """How rows of actions are read so far; decided by these where there are none."""

@@ -6,10 +6,10 @@ from typing import Any
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
 from graphcb.describing import describe
 from graphcb.loaded import Instance, Learned
-from graphcb.oracles.blends import DenseBlend, SparseBlend
+from graphcb.oracles.blends import Blend, form_of
 from graphcb.oracles.loss_scale import LossScale, Range
 from graphcb.oracles.protocol import Forecast
-from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen, dense_width
+from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen
 
 
 class DefaultOracle:
@@ -35,13 +35,13 @@ class DefaultOracle:
     array([ True, False])
     """
 
-    learned = Learned(blend=Instance(DenseBlend, SparseBlend, None), scale=Instance(LossScale))
+    learned = Learned(blend=Instance(Blend, None), scale=Instance(LossScale))
 
     def __init__(self, n_actions: int, *, loss_range: Range | None = (0.0, 1.0)) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.loss_range = None if loss_range is None else as_range("loss_range", loss_range)
         self.scale = LossScale(self.n_actions, self.loss_range)
-        self.blend: DenseBlend | SparseBlend | None = None
+        self.blend: Blend | None = None
 
     __repr__ = describe
 
@@ -57,7 +57,7 @@ class DefaultOracle:
         columns = as_columns(actions, self.n_actions)
         blend = self.blend
         if blend is None:
-            blend = _unlearned(self.n_actions, dense_width(context))
+            blend = _unlearned(self.n_actions, *form_of(context))
         shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
         low, span = self.scale.low, self.scale.high - self.scale.low
         if (low, span) != (0.0, 1.0):
@@ -69,7 +69,7 @@ class DefaultOracle:
         columns, seen = self._seen(actions, losses)
         blend, scale = self.blend, self.scale
         if blend is None:
-            blend = _new_blend(self.n_actions, dense_width(context))
+            blend = Blend(self.n_actions, *form_of(context))
             _unlearned.cache_clear()  # it may be large
         x = blend.read(context)
         larger = scale.around(seen)
@@ -129,15 +129,10 @@ class DefaultOracle:
         return columns, seen
 
 
-def _new_blend(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:
-    """A model for dense contexts of this width, or for sparse ones."""
-    return SparseBlend(n_actions) if width is None else DenseBlend(n_actions, width)
-
-
 @lru_cache(maxsize=1)
-def _unlearned(n_actions: int, width: int | None) -> DenseBlend | SparseBlend:
-    """The same before it learns, kept for decisions that come before the first feedback."""
-    return _new_blend(n_actions, width)
+def _unlearned(n_actions: int, width: int | None, constant: float) -> Blend:
+    """A blend before it learns, kept for decisions that come before the first feedback."""
+    return Blend(n_actions, width, constant)
 
 
 def _divergence() -> DivergenceError:

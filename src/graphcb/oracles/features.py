@@ -1,9 +1,9 @@
-"""Contexts of any scale as rows with a norm of about 1.
+"""Contexts of any scale as rows with a norm of about 1, for oracles that scale for themselves.
 
-Dense contexts are standardised by what was seen of each feature so far; products of pairs of
-features may follow. Sparse ones are divided, feature by feature, by the largest value seen where
-that is above 1, and then by their norm. Sparse features get places in the order in which they
-first appear, so memory grows with the features seen and not with the largest index.
+Dense contexts are scaled by what was seen of each number so far (`contexts.scaling`). Sparse ones
+are divided, feature by feature, by the largest value seen where that is above 1, and then by their
+norm. Sparse features get places in the order in which they first appear, so memory grows with the
+features seen and not with the largest index.
 """
 
 import math
@@ -13,7 +13,8 @@ import numpy as np
 
 from graphcb.checks import LARGEST, as_count
 from graphcb.compilation import compiled
-from graphcb.loaded import Array, Count, Learned
+from graphcb.contexts.scaling import NumberScales
+from graphcb.loaded import Array, Count, Learned, Made
 from graphcb.oracles.rows import (
     Columns,
     Floats,
@@ -24,7 +25,7 @@ from graphcb.oracles.rows import (
     every_index,
     is_sparse,
 )
-from graphcb.standardising import CLIP, counted, standard_with
+from graphcb.standardising import counted
 
 DENSE_CONSTANT = math.sqrt(10.0)  # beside standardised features: the mean loss is learned first
 SPARSE_CONSTANT = 0.05  # beside words: what is new should not inherit much from what is known
@@ -32,25 +33,17 @@ LARGEST_INDEX = 2**62
 
 
 class DenseFeatures:
-    """The features of contexts (n_features,), standardised; a constant; perhaps all products.
+    """The numbers of contexts (n_features,) on one scale, and a constant behind them.
 
     A feature that never varies becomes zero.
     """
 
-    learned = Learned(
-        means=Array("n_features", least=-LARGEST, most=LARGEST),
-        squares=Array("n_features", least=0.0),
-        count=Count(),
-    )
+    learned = Learned(scales=Made())
 
-    def __init__(self, n_features: int, *, products: bool) -> None:
+    def __init__(self, n_features: int) -> None:
         self.n_features = as_count("n_features", n_features)
-        self.products = bool(products)
-        self.n_linear = n_features + 1
-        self.n_places = self.n_linear + self.products * (n_features * (n_features + 1) // 2)
-        self.means = np.zeros(n_features)
-        self.squares = np.zeros(n_features)
-        self.count = 0
+        self.n_places = n_features + 1
+        self.scales = NumberScales(n_features)
 
     def read(self, context: Any) -> Floats:
         """The context, checked."""
@@ -64,15 +57,12 @@ class DenseFeatures:
         return x
 
     def scale(self, x: Floats) -> Floats:
-        """The row (n_places,): features, constant, products, as if `x` were counted."""
-        values = np.empty(self.n_places)
-        scale_dense(x, self.means, self.squares, self.count, values)
-        return values
+        """The row (n_places,): features and constant, as if `x` were counted."""
+        return np.append(self.scales.scale(x), DENSE_CONSTANT) / math.sqrt(self.n_places)
 
     def learn(self, x: Floats) -> None:
         """Count the context."""
-        self.count += 1
-        count_dense(x, self.means, self.squares, self.count)
+        self.scales.count(x)
 
 
 class SparseFeatures:
@@ -133,24 +123,6 @@ class SparseFeatures:
 def fits_table(keys: Columns, size: int) -> bool:
     """Whether an open hash table has a capacity that is allowed, and is enough."""
     return keys.size >= max(64, size) and keys.size.bit_count() == 1
-
-
-@compiled
-def scale_dense(x: Floats, means: Floats, squares: Floats, count: int, values: Floats) -> None:
-    """Standardise by the sums with this context counted."""
-    d = x.size
-    for i in range(d):
-        values[i] = standard_with(x[i], means[i], squares[i], count)
-    place, share = d + 1, 1.0 / math.sqrt(values.size)
-    if values.size > place:
-        for i in range(d):
-            for j in range(i, d):
-                values[place] = share * min(CLIP, max(-CLIP, values[i] * values[j]))
-                place += 1
-    weight = 1.0 / math.sqrt(d + 1.0)
-    for i in range(d):
-        values[i] *= weight
-    values[d] = DENSE_CONSTANT * weight
 
 
 @compiled

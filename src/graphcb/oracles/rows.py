@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import FLOAT64, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
+from graphcb.contexts.encoded import EncodedRow
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
@@ -22,7 +23,7 @@ INT64 = np.dtype(np.int64)
 
 
 def as_row(context: Any, n_features: int) -> SparseRow:
-    """A dense row, a 1-by-d scipy sparse row, or a pair (indices, values), checked for width.
+    """A dense row, an encoded one, a sparse one, or a pair (indices, values), checked for width.
 
     >>> as_row(([2, 5], [1.0, 0.5]), 6)
     (array([2, 5]), array([1. , 0.5]))
@@ -35,8 +36,10 @@ def as_row(context: Any, n_features: int) -> SparseRow:
 def read_row(context: Any, n_features: int) -> SparseRow:
     """The row, the indices of a pair not yet checked against `n_features`."""
     if is_sparse(context):
+        if isinstance(context, EncodedRow):
+            return context.pair()
         if isinstance(context, tuple):
-            return _read_pair(context, n_features)
+            return _read_pair(context)
         return _read_sparse(context, n_features)
     values = as_numbers("context", context)
     if values.shape != (n_features,):
@@ -45,7 +48,7 @@ def read_row(context: Any, n_features: int) -> SparseRow:
 
 
 def is_sparse(context: Any) -> bool:
-    """Whether a context is a pair (indices, values) or a scipy sparse row."""
+    """Whether a context is a pair (indices, values), an encoded row or a scipy sparse row."""
     if type(context) is np.ndarray:
         return False
     if isinstance(context, tuple):
@@ -65,6 +68,11 @@ def every_index(size: int) -> Columns:
 
 def as_dense(context: Any, n_features: int) -> Floats:
     """A dense row (n_features,), for the oracles that take no sparse ones."""
+    if isinstance(context, EncodedRow):
+        indices, values = as_row(context, n_features)
+        dense = np.zeros(n_features)
+        dense[indices] = values
+        return dense
     x = as_numbers("context", context)
     if x.shape != (n_features,):
         raise ValueError(
@@ -169,7 +177,7 @@ def check_losses(seen: Floats, columns: Columns) -> None:
         raise too_large("losses", seen[wrong], f"index {wrong} (action {columns[wrong]})")
 
 
-def _read_pair(context: tuple[Any, ...], n_features: int) -> SparseRow:
+def _read_pair(context: tuple[Any, ...]) -> SparseRow:
     if len(context) != 2:
         raise ValueError(
             f"`context` must be a pair (indices, values), got a tuple of {len(context)}"

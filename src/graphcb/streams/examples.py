@@ -11,9 +11,9 @@ SHOWN = 3
 class Examples(NamedTuple):
     """Some rows of a file.
 
-    `contexts` is a dense array (n, d) or a list of pairs (indices, values). `losses` is (n, K) in
-    the units of the file. `lines` is the place of each row in the file. `graphs` has one graph
-    per row, or is None if all rounds have the same one.
+    `contexts` is a list of encoded rows, or of pairs (indices, values). `losses` is (n, K) in the
+    units of the file. `lines` is the place of each row in the file. `graphs` has one graph per
+    row, or is None if all rounds have the same one.
 
     Rows that bring their own `actions` have a dict of them each; `contexts` are then as in the
     file, and `losses` an array for each row, with losses or rewards as in the file.
