@@ -68,7 +68,7 @@ def test_the_table_of_progress_is_right(tmp_path, capsys):
         assert float(average) == pytest.approx(losses[:count].mean(), abs=1e-6)
         assert float(since) == pytest.approx(losses[before:count].mean(), abs=1e-6)
         assert (label, action) == (labels[count - 1], rows[count - 1]["action"])
-        assert features == ("2" if count == 1 else "5")  # at first no number differs from its mean
+        assert features == ("1" if count == 1 else "4")  # at first no number differs from its mean
         before = count
     assert final(text) == pytest.approx(losses.mean(), abs=1e-6)
     assert [int(row["line"]) for row in rows] == list(range(2, 66))
@@ -102,8 +102,8 @@ def test_the_seed_decides_the_draws(tmp_path, capsys):
     write(tmp_path)
     files = []
     for seed in ("1", "1", "2"):
-        assert run(tmp_path, "--label", "topic", "--seed", seed, "--predictions",
-                   str(tmp_path / "p.csv")) == 0  # fmt: skip
+        assert run(tmp_path, "--label", "topic", "--gamma", "30", "--seed", seed,
+                   "--predictions", str(tmp_path / "p.csv")) == 0  # fmt: skip
         files.append((tmp_path / "p.csv").read_text())
     assert files[0] == files[1] != files[2]
 

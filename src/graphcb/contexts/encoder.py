@@ -38,7 +38,7 @@ class Encoder:
     >>> for amount in (10.0, 30.0, None):
     ...     encoder.learn({"amount": amount, "age": 40})
     >>> encoder.encode({"amount": 40.0, "age": 40}).pair()
-    (array([2, 3, 1]), array([0.61721339, 0.        , 0.57735027]))
+    (array([2, 3, 1]), array([0.6172134 , 0.        , 0.57735027]))
     >>> encoder.missing
     {'amount': 1}
     >>> encoder = Encoder()
