@@ -637,3 +637,20 @@ def test_steps_that_diverge_with_another_seed(tmp_path, capsys, monkeypatch):
     write(tmp_path, 20)
     assert run(tmp_path, "--label", "topic", "--seeds", "2") == 2
     assert capsys.readouterr().err == "graphcb: the predictions are no longer finite\n"
+
+
+def test_a_value_that_looks_like_a_code_for_missing_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ages = np.where(rng.random(300) < 0.03, -999, rng.integers(20, 60, 300))
+    rows = "".join(f"{age},{age + 0.5},{'ab'[age > 40]}\n" for age in ages.tolist())
+    rows = rows.replace("-998.5", "35.5")
+    (tmp_path / "data.csv").write_text(f"age,other,right\n{rows}")
+    assert run(tmp_path, "--label", "right") == 0
+    said = "the feature 'age' was -999 more than once, far from all its other values"
+    out = capsys.readouterr().out
+    assert f"warning: {said}: if that stands for missing, leave it empty" in out
+    assert "the feature 'other'" not in out
+    assert run(tmp_path, "--label", "right", "--json") == 0
+    (text,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert text.startswith(said)

@@ -129,3 +129,18 @@ def test_the_json_has_everything(tmp_path):
     assert plain["anytime"][0] < plain["interval"][0]
     assert len(plain["windows"]) == 2
     assert np.isclose(plain["feedback_share"], 1.0)
+
+
+def test_a_value_that_looks_like_a_code_for_missing_is_named(tmp_path):
+    problem, rng = Problem(["a", "b"]), np.random.default_rng(0)
+    with graphcb.Policy(tmp_path / "log.db", problem=problem, seed=0) as policy:
+        for age in rng.integers(20, 60, 100).tolist():
+            odd = 999999 if age % 10 == 0 else 12.5
+            made = policy.decide({"age": age, "spent": odd + age / 100 if odd < 99 else odd})
+            policy.feedback(made.decision_id, {made.action: 0.5})
+    found = summary_of(tmp_path / "log.db")
+    (note,) = found.notes
+    assert note.startswith("the feature 'spent' was 999999 more than once, far from all its other")
+    assert json.loads(json.dumps(found.to_dict()))["notes"] == [note]
+    assert "notes" not in summary_of(fill(tmp_path / "b.db", 9, problem,
+                                          losses=lambda t, a: {a: 0.5})).to_dict()  # fmt: skip

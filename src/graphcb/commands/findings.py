@@ -3,6 +3,8 @@
 from typing import Any
 
 from graphcb.checks import listed
+from graphcb.contexts.codes import codes_in_words
+from graphcb.problems import Learner
 from graphcb.streams import Report
 
 PLURALS = {"number": "numbers", "category": "categories", "text": "texts"}
@@ -10,6 +12,8 @@ PLURALS = {"number": "numbers", "category": "categories", "text": "texts"}
 
 class Findings:
     """Says of a report at first what is known, and in the end what is new.
+
+    With a `learner`, it says as well what looks like a code for missing in what that was shown.
 
     >>> from graphcb.streams import ColumnReport
     >>> columns = {name: ColumnReport(name, "number") for name in ("age", "size")}
@@ -21,8 +25,9 @@ class Findings:
     ['missing values       = 3 (size 3)']
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, learner: Learner | None = None) -> None:
         self.report = report
+        self._encoders = () if learner is None else (learner.encoder, learner.action_encoder)
         self._warned = {name for name, c in report.columns.items() if c.first_odd is not None}
 
     def at_first(self) -> list[str]:
@@ -50,7 +55,7 @@ class Findings:
         odd = [name for name, c in self.report.columns.items() if c.first_odd is not None]
         new = [text for name, text in zip(odd, self.report.warnings(), strict=True)
                if name not in self._warned]  # fmt: skip
-        return lines + [f"warning: {text}" for text in new]
+        return lines + [f"warning: {text}" for text in (*new, *codes_in_words(self._encoders))]
 
     def as_json(self) -> dict[str, Any]:
         """The same for `--json`."""
@@ -60,6 +65,6 @@ class Findings:
                 {"name": c.name, "kind": c.kind, "missing": c.missing, "odd": c.odd}
                 for c in columns
             ],
-            "warnings": self.report.warnings(),
+            "warnings": [*self.report.warnings(), *codes_in_words(self._encoders)],
             "hints": self.report.hints,
         }

@@ -85,7 +85,8 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     if found.anytime is not None:
         rows.append((f"anytime-valid {sure}", interval_text(found.anytime)))
     print_table(f"log {Path(options.log).name}", rows)
-    print("\n".join(found.warnings), end="\n" if found.warnings else "")
+    for text in (*found.warnings, *(f"warning: {note}" for note in found.notes)):
+        print(text)
     if found.weights == "learned":
         print("reveal probabilities were learned, not known: means are as good as these")
     elif found.weights == "certain":

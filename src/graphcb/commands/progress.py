@@ -56,7 +56,7 @@ class Progress:
 
     def start(self, model: Model, path: Path | None) -> None:
         """What is known before the first row, and the head of the table; `path` if loaded."""
-        self.findings = Findings(model.reading.report)
+        self.findings = Findings(model.reading.report, model.learner)
         if path is not None:
             self.say(f"model: {path}, {model.tally.count:,} examples so far")
         else:

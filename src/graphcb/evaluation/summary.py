@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.contexts import Encoder
+from graphcb.contexts.codes import codes_in_words
 from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.terms import Flags
@@ -26,6 +28,7 @@ from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
 from graphcb.problems import Problem
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
+LOOKED_AT = 2000  # contexts, about, of which it is said what looks odd in them
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ class LogSummary:
     `weights` says where the reveal probabilities of means come from, as in `Evaluation`; where
     they are learned and the log cannot be replayed, there are no means. `n_by_default` decisions
     have the default after waiting, which counts in the means but not as feedback. Another program
-    made `n_imported` of the decisions.
+    made `n_imported` of the decisions. `notes` say which features of contexts have a value that
+    looks like a code for missing.
     """
 
     unit: str
@@ -82,6 +86,7 @@ class LogSummary:
     warnings: tuple[str, ...] = ()
     anytime: Interval | None = None
     n_imported: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def answer_rate(self) -> float | None:
@@ -106,7 +111,7 @@ class LogSummary:
             del plain["kept"]
         if not self.guardrails:
             del plain["guardrails"]
-        for name in ("n_by_default", "n_imported"):
+        for name in ("n_by_default", "n_imported", "notes"):
             if not plain[name]:
                 del plain[name]
         for part in (plain, *plain["windows"]):
@@ -145,6 +150,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
     n_windows = min(as_count("n_windows", n_windows), n)
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
     rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
+    encoder, every = Encoder(), max(1, n // LOOKED_AT)
     weighing = _Weighing(log, versions, replays=replays)
     estimating = _OwnMeans([one.problem for one in versions if one.number not in unlike])
     for end in ends:
@@ -152,6 +158,8 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         while position < end and (row := next(rows, None)) is not None:
             part.add(row)
             keeping.add(row)
+            if problem is not None and position % every == 0:
+                encoder.learn(row.context)
             own = own_alone(row)
             judged = weighing.of(own)
             if judged is not None and row.version not in unlike:
@@ -194,6 +202,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         whole.warnings,
         whole.anytime,
         log.n_imported,
+        tuple(codes_in_words([encoder])),
     )
 
 
