@@ -138,7 +138,7 @@ def _learn_and_play() -> None:
             oracle.predict(context, levels)
             oracle.update(context, levels, losses)
     anywhere = oracles.DefaultOracle(2, loss_range=None)
-    for loss in (0.5, 5.0):  # outside its range, which grows
+    for loss in (0.5, 5.0, *[1.0] * 6):  # outside its range, which grows; priors are learned
         anywhere.update(context, actions, np.full(2, loss))
     with suppress(ValueError):  # a row so large that it is looked at more closely
         oracles.BayesianLogistic(2, 3).update(1e9 * context, actions, losses)

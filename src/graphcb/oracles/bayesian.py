@@ -14,7 +14,7 @@ from graphcb.checks import (
     first_not_finite,
 )
 from graphcb.describing import describe
-from graphcb.loaded import Array, Learned, check_array
+from graphcb.loaded import Array, Learned, Number
 from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import (
     certainty,
@@ -41,6 +41,7 @@ from graphcb.oracles.rows import (
 Covariance = Literal["full", "diagonal"]
 
 PRIOR_VARIANCE = 10.0
+LEAST_PRIOR, MOST_PRIOR = 1e-100, 1e100
 CAREFUL = 1e3  # in size: what is learned from larger contexts may be lost in rounding
 PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a coin's
 
@@ -69,6 +70,8 @@ class BayesianLogistic:
     learned = Learned(
         weights=Array("n_features", "n_actions"),
         covariances=Array(lambda self: self._shape(self.n_actions, self.n_features)),
+        prior_variances=Array("n_features", least=LEAST_PRIOR, most=MOST_PRIOR),
+        unseen_variance=Number(LEAST_PRIOR, MOST_PRIOR),
         squares=Array("n_actions", least=0.0),
         counts=Array("n_actions", least=0.0),
     )
@@ -88,7 +91,9 @@ class BayesianLogistic:
         self.prior_variance = as_positive("prior_variance", prior_variance)
         self.loss_range = as_range("loss_range", loss_range)
         self.weights = np.zeros((self.n_features, self.n_actions))
-        self.covariances = self._prior(self.n_actions, self.n_features)
+        self.prior_variances = np.full(self.n_features, self.prior_variance)
+        self.unseen_variance = self.prior_variance  # of features to come
+        self.covariances = self._prior(self.n_actions)
         self.squares = np.full(self.n_actions, PRIOR_COUNT)
         self.counts = np.zeros(self.n_actions)
 
@@ -123,9 +128,10 @@ class BayesianLogistic:
 
     def check_loaded(self) -> None:
         """Refuse variances that no posterior has."""
-        if self.covariance == "diagonal":
-            shape = self.covariances.shape
-            check_array(self, "covariances", shape, least=0.0, most=self.prior_variance)
+        most = (1.0 + 1e-9) * self.prior_variances[:, None]
+        spreads = self.variances()
+        if self.covariance == "diagonal" and not ((spreads >= 0.0) & (spreads <= most)).all():
+            raise ValueError("`covariances` must lie between 0 and the prior variances")
 
     def scores(self, row: SparseRow, columns: Columns) -> tuple[Floats, Floats]:
         """Mean and variance of each score; nothing is checked."""
@@ -137,6 +143,24 @@ class BayesianLogistic:
         kernel = full_learn if self.covariance == "full" else diagonal_learn
         kernel(self.weights, self.covariances, *row, columns, shares)
 
+    def variances(self) -> Floats:
+        """The posterior variance of each weight (n_features, n_actions)."""
+        if self.covariance == "full":
+            return np.ascontiguousarray(np.einsum("aii->ia", self.covariances))
+        return self.covariances
+
+    def add_precisions(self, precisions: Floats) -> None:
+        """Add to the prior precision of each feature; what the data said stays."""
+        self.prior_variances = 1.0 / (1.0 / self.prior_variances + precisions)
+        if self.covariance == "diagonal":
+            shrink = 1.0 / (1.0 + precisions[:, None] * self.covariances)
+            self.weights, self.covariances = self.weights * shrink, self.covariances * shrink
+            return
+        for b in range(self.n_actions):
+            weights = self.weights[:, b].copy()
+            full_add(weights, self.covariances[b], precisions)
+            self.weights[:, b] = weights
+
     def carry(self, carry: Carry, place: int, constant: float) -> None:
         """Go over to shares of another range; contexts have `constant` as feature `place`."""
         weights = self.weights * carry.slopes
@@ -147,7 +171,7 @@ class BayesianLogistic:
 
     def _keep(self, b: int, keep: float, place: int, looks: float) -> None:
         """Let the data of action `b` count `keep` times as much; add a precision at `place`."""
-        precisions = np.full(self.n_features, (1.0 - keep) / self.prior_variance)
+        precisions = (1.0 - keep) / self.prior_variances
         precisions[place] += looks
         if self.covariance == "diagonal":
             self.covariances[:, b] = 1.0 / (keep / self.covariances[:, b] + precisions)
@@ -159,17 +183,24 @@ class BayesianLogistic:
 
     def grow(self, n_actions: int, n_features: int) -> None:
         """Make room for more actions or features; what was learned stays."""
-        weights, covariances = np.zeros((n_features, n_actions)), self._prior(n_actions, n_features)
+        more = np.full(n_features - self.n_features, self.unseen_variance)
+        self.prior_variances = np.append(self.prior_variances, more)
+        weights, covariances = np.zeros((n_features, n_actions)), self._prior(n_actions)
         weights[: self.n_features, : self.n_actions] = self.weights
         if self.covariance == "full":
             covariances[: self.n_actions, : self.n_features, : self.n_features] = self.covariances
         else:
             covariances[: self.n_features, : self.n_actions] = self.covariances
-        more = n_actions - self.n_actions
+        new = n_actions - self.n_actions
         self.weights, self.covariances = weights, covariances
-        self.squares = np.append(self.squares, np.full(more, PRIOR_COUNT))
-        self.counts = np.append(self.counts, np.zeros(more))
+        self.squares = np.append(self.squares, np.full(new, PRIOR_COUNT))
+        self.counts = np.append(self.counts, np.zeros(new))
         self.n_actions, self.n_features = n_actions, n_features
+
+    def reorder(self, places: Columns) -> None:
+        """Put the features of a diagonal posterior into this order."""
+        self.weights, self.covariances = self.weights[places], self.covariances[places]
+        self.prior_variances = self.prior_variances[places]
 
     def take(self, columns: Columns) -> None:
         """Keep the columns of these actions, in this order."""
@@ -187,10 +218,10 @@ class BayesianLogistic:
             return n_actions, n_features, n_features
         return n_features, n_actions
 
-    def _prior(self, n_actions: int, n_features: int) -> Floats:
+    def _prior(self, n_actions: int) -> Floats:
         if self.covariance == "full":
-            return np.tile(np.eye(n_features) * self.prior_variance, (n_actions, 1, 1))
-        return np.full((n_features, n_actions), self.prior_variance)
+            return np.tile(np.diag(self.prior_variances), (n_actions, 1, 1))
+        return np.tile(self.prior_variances[:, None], (1, n_actions))
 
     def _step(
         self, context: Any, actions: Any, losses: Any
@@ -203,7 +234,7 @@ class BayesianLogistic:
         shares = (seen - low) / (high - low)
         predicted = finite_shares(*self.scores(row, columns))
         careful = self.covariance == "full" and np.abs(row[1]).max(initial=0.0) > CAREFUL
-        if careful and not full_fits(self.covariances, *row, columns, self.prior_variance):
+        if careful and not full_fits(self.covariances, *row, columns, self.prior_variances.max()):
             raise _divergence()
         return row, columns, shares, predicted
 

@@ -12,7 +12,7 @@ import numpy as np
 from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
-from graphcb.oracles.bayesian import PRIOR_COUNT, PRIOR_VARIANCE, BayesianLogistic
+from graphcb.oracles.bayesian import PRIOR_COUNT, BayesianLogistic
 from graphcb.oracles.features import (
     DENSE_CONSTANT,
     SPARSE_CONSTANT,
@@ -30,6 +30,7 @@ from graphcb.oracles.posterior import (
     mean_shares,
     note_residuals,
 )
+from graphcb.oracles.priors import constant_prior, relearn
 from graphcb.oracles.rows import Columns, Floats, dense_width, every_index
 from graphcb.standardising import CLIP
 
@@ -38,11 +39,12 @@ FULL_UP_TO = 256  # features with a full covariance,
 FULL_ENTRIES = 1_000_000  # and 8 MB for the covariances of all actions: larger ones are slow
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 
-# A row; constant and table of the features; weights and covariances of both members; where the
-# products are, and of how many numbers; log weights; squares and counts of the residuals.
+# A row; the variance of an unseen weight; constant and table of the features; weights and
+# covariances of both members; where the products are, and of how many numbers; log weights;
+# squares and counts of the residuals.
 Arguments = tuple[
-    Columns, Floats, int, float, float, Columns, Columns, Floats, Floats, Floats, Floats, Floats,
-    int, int, Floats, Floats, Floats,
+    Columns, Floats, int, float, float, float, Columns, Columns, Floats, Floats, Floats, Floats,
+    Floats, int, int, Floats, Floats, Floats,
 ]  # fmt: skip
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
@@ -81,6 +83,8 @@ class Blend:
         if affords_full(n_actions, 1):
             self.full = BayesianLogistic(n_actions, 1)
         self.diagonal = BayesianLogistic(n_actions, 1, covariance="diagonal")
+        for member in self._members():
+            constant_prior(member, constant)
         self.first_product = 1
         self.n_numbers = 0  # that have products
         self.log_weights = np.zeros(2)
@@ -127,17 +131,26 @@ class Blend:
 
     def take(self, columns: Columns) -> None:
         """Keep these actions, in this order."""
-        for member in (self.full, self.diagonal):
-            if member is not None:
-                member.take(columns)
+        for member in self._members():
+            member.take(columns)
         self.squares, self.counts = self.squares[columns], self.counts[columns]
 
     def carry(self, carry: Carry) -> None:
         """Go over to shares of another range."""
-        for member in (self.full, self.diagonal):
-            if member is not None:
-                member.carry(carry, 0, self.constant)
+        for member in self._members():
+            member.carry(carry, 0, self.constant)
         self.squares = np.minimum(self.squares * carry.noises, PRIOR_COUNT + self.counts)
+
+    def relearn_priors(self) -> None:
+        """Estimate again what features are worth, which is due whenever losses have doubled."""
+        dispersions = self.squares / (PRIOR_COUNT + self.counts)
+        for member in self._members():
+            linear = member.n_features if member is self.full else self.first_product
+            groups = [slice(1, linear), slice(linear, member.n_features)]
+            relearn(member, groups, self.counts, dispersions)
+
+    def _members(self) -> list[BayesianLogistic]:
+        return [member for member in (self.full, self.diagonal) if member is not None]
 
     def check_loaded(self) -> None:
         """Refuse parts that do not fit together."""
@@ -170,7 +183,8 @@ class Blend:
         weights, covariances = _NOTHING if full is None else (full.weights, full.covariances)
         return (
             row.indices, row.values, row.n_numbers, row.room,
-            self.constant, features.keys, features.key_places, features.largest,
+            (full or diagonal).unseen_variance, self.constant,
+            features.keys, features.key_places, features.largest,
             weights, covariances, diagonal.weights, diagonal.covariances,
             self.first_product, self.n_numbers, self.log_weights, self.squares, self.counts,
         )  # fmt: skip
@@ -194,8 +208,10 @@ class Blend:
         linear = self.first_product if places <= self.first_product else factor * places
         size = linear + n_pairs(numbers)
         if _lacks_room(self.diagonal, n_actions, size) or linear > self.first_product:
-            products = slice(self.first_product, self.diagonal.n_features)
-            self.diagonal = _moved(self.diagonal, n_actions, size, products, linear)
+            old, more = self.diagonal.n_features, linear - self.first_product
+            self.diagonal.grow(n_actions, size)
+            order = np.insert(np.arange(old), self.first_product, np.arange(old, old + more))
+            self.diagonal.reorder(np.append(order, np.arange(old + more, size)))
             self.first_product, self.n_numbers = linear, numbers
 
 
@@ -228,21 +244,6 @@ def affords_full(n_actions: int, n_features: int) -> bool:
 
 def _lacks_room(member: BayesianLogistic, n_actions: int, n_features: int) -> bool:
     return member.n_actions < n_actions or member.n_features < n_features
-
-
-def _moved(
-    member: BayesianLogistic, n_actions: int, n_features: int, products: slice, to: int
-) -> BayesianLogistic:
-    """The member with room for more, and its products further behind."""
-    wider = BayesianLogistic(
-        n_actions, n_features, covariance="diagonal", prior_variance=member.prior_variance
-    )
-    n_products = products.stop - products.start
-    for name in ("weights", "covariances"):
-        old, new = getattr(member, name), getattr(wider, name)
-        new[: products.start, : member.n_actions] = old[: products.start]
-        new[to : to + n_products, : member.n_actions] = old[products]
-    return wider
 
 
 _NOTHING = np.zeros((0, 1)), np.zeros((0, 1, 1))  # of a full member that is not there
@@ -317,7 +318,7 @@ def _ask(
 ) -> tuple[float, Floats, Floats, Floats]:
     """The weight of the full member, the shares of both, and their leverage together.
 
-    A member that is not asked has zeros.
+    `novelty` is the variance by what is new in the row. A member that is not asked has zeros.
     """
     first, second = np.zeros(columns.size), np.zeros(columns.size)
     leverages = np.zeros(columns.size)
@@ -327,12 +328,12 @@ def _ask(
         if values.size > size:
             share = 1.0 / (1.0 + math.exp(log_weights[1] - log_weights[0]))
         scores, leverages = full_scores(weights, covariances, places[:size], values[:size], columns)
-        leverages += novelty * PRIOR_VARIANCE
+        leverages += novelty
         first = mean_shares(scores, leverages)
         leverages *= share
     if weights.shape[0] == 0 or values.size > size:
         scores, more_leverages = diagonal_scores(more_weights, variances, places, values, columns)
-        more_leverages += novelty * PRIOR_VARIANCE
+        more_leverages += novelty
         second = mean_shares(scores, more_leverages)
         leverages += (1.0 - share) * more_leverages
     return share, first, second, leverages
@@ -344,6 +345,7 @@ def _forecast(
     row_values: Floats,
     n_numbers: int,
     room: float,
+    unseen: float,
     constant: float,
     keys: Columns,
     key_places: Columns,
@@ -366,8 +368,8 @@ def _forecast(
         first_product, n_paired if n_numbers <= PRODUCTS_UP_TO else 0,
     )  # fmt: skip
     share, first, second, leverages = _ask(
-        places, values, size, novelty, weights, covariances, more_weights, variances, log_weights,
-        columns,
+        places, values, size, novelty * unseen, weights, covariances, more_weights, variances,
+        log_weights, columns,
     )  # fmt: skip
     shares = share * first + (1.0 - share) * second
     seen = counts[columns]
@@ -384,6 +386,7 @@ def _learn(
     row_values: Floats,
     n_numbers: int,
     room: float,
+    unseen: float,
     constant: float,
     keys: Columns,
     key_places: Columns,
@@ -411,8 +414,8 @@ def _learn(
         first_product, min(n_paired, n_numbers) if is_paired else 0,
     )  # fmt: skip
     share, first, second, _ = _ask(
-        places, values, size, novelty, weights, covariances, more_weights, variances, log_weights,
-        columns,
+        places, values, size, novelty * unseen, weights, covariances, more_weights, variances,
+        log_weights, columns,
     )  # fmt: skip
     for c in range(columns.size):
         if not np.isfinite(first[c] + second[c]):

@@ -78,9 +78,12 @@ class DefaultOracle:
             blend.carry(scale.move(larger))
         if not blend.learn(x, columns, scale.shares(seen)):
             raise _divergence()
-        smaller = scale.fitted() if scale.count(columns, seen) else None
-        if smaller is not None:
-            blend.carry(scale.move(smaller))
+        if scale.count(columns, seen):  # they have doubled
+            smaller = scale.fitted()
+            if smaller is None:
+                blend.relearn_priors()
+            else:
+                blend.carry(scale.move(smaller))
         self.blend = blend
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:

@@ -80,9 +80,9 @@ class LossScale:
 
     def around(self, losses: Floats) -> Range | None:
         """A range that holds these losses too; None if the working one does."""
-        least, most = losses.min(initial=self.high), losses.max(initial=self.low)
-        if self.low <= least and most <= self.high:
+        if _all_within(losses, self.low, self.high):
             return None
+        least, most = losses.min(), losses.max()
         low, high = self._with_margin(min(self.seen[0], least), max(self.seen[1], most))
         return low if least < self.low else self.low, high if most > self.high else self.high
 
@@ -153,6 +153,14 @@ def _inner_share(losses: Floats, low: float, high: float) -> Floats:
 def _logits(shares: Floats) -> Floats:
     logits: Floats = np.log(shares / (1.0 - shares))
     return logits
+
+
+@compiled
+def _all_within(losses: Floats, low: float, high: float) -> bool:
+    for loss in losses:
+        if not low <= loss <= high:
+            return False
+    return True
 
 
 @compiled
