@@ -1,14 +1,17 @@
 """Information-directed sampling: exploration without settings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphcb.agents.budgets import Budget
+from graphcb.agents.in_flight import added, answered, check_looks, faded, with_looks
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
 from graphcb.exploration.information_directed import information_directed
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.oracles import Forecast, ForecastingOracle, Oracle
+from graphcb.oracles.rows import read_columns
+from graphcb.rounds import Played
 
 
 class InformationDirected(Predicts):
@@ -33,6 +36,9 @@ class InformationDirected(Predicts):
     array([0., 1.])
     """
 
+    waiting: Floats | None = None  # looks in flight, by column
+    before_round: Floats | None = None  # the same without those of a round that is not drawn yet
+
     def __init__(
         self,
         oracle: Oracle | None = None,
@@ -44,9 +50,50 @@ class InformationDirected(Predicts):
         super().__init__(oracle, limits, budgets, explore)
         self._check_forecasts()
 
+    def act(
+        self,
+        context: Any,
+        graph: FeedbackGraph,
+        actions: Any = None,
+        *,
+        names: Any = None,
+        costs: Any = None,
+        known: Any = None,
+    ) -> Floats:
+        """As in `SquareCBG`; what the round is expected to show is in flight from now on."""
+        probabilities = super().act(context, graph, actions, names=names, costs=costs, known=known)
+        size = getattr(self.oracle, "n_actions", None)
+        if size is not None:  # actions with features have no columns to count in
+            self.before_round = faded(self.waiting, size)
+            looks = graph.structure.reveal_probabilities(probabilities)
+            self.waiting = added(self.before_round, actions, looks)
+        return probabilities
+
+    @property
+    def on_draw(self) -> Callable[[Played], None]:
+        """The hook `on_draw`: what was drawn is in flight, and paid for where it costs."""
+        return self._on_draw
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        """Pass what was revealed to the oracle; it is not in flight any more."""
+        super().learn(context, actions, losses)
+        self.before_round = None
+        if self.waiting is not None:
+            self.waiting = answered(self.waiting, actions)
+
+    def _on_draw(self, played: Played) -> None:
+        super()._on_draw(played)
+        if self.before_round is not None:
+            looks = played.graph.row(played.action)
+            self.waiting = added(self.before_round, played.actions, looks)
+            self.before_round = None
+
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
         forecast: Forecast = oracle.forecast(context, columns)
-        return forecast
+        if self.waiting is None or not self.waiting.any() or not hasattr(oracle, "n_actions"):
+            return forecast
+        waiting = faded(self.waiting, oracle.n_actions)
+        return with_looks(forecast, waiting[read_columns(columns, graph.n_actions)])
 
     def _choose(self, opened: OpenRound) -> Floats:
         require_observable(opened.graph, "to learn from it")
@@ -73,6 +120,8 @@ class InformationDirected(Predicts):
         """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         self._check_forecasts()
+        check_looks("waiting", self.waiting)
+        check_looks("before_round", self.before_round)
 
     def _check_forecasts(self) -> None:
         if self.oracle is not None and not isinstance(self.oracle, ForecastingOracle):

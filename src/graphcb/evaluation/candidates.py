@@ -11,6 +11,7 @@ from graphcb.estimates.terms import Floats
 from graphcb.evaluation.shadowing import without_baseline
 from graphcb.evaluation.targets import Target
 from graphcb.problems import Learner, Problem
+from graphcb.problems.guarded import explorer_of
 from graphcb.rounds import play_round
 
 
@@ -52,6 +53,7 @@ def candidate(problem: Problem, agent: Agent | None = None) -> Target:
         uniform = uniform_at(0, row.position)
         played = play_round(learner, row.context, graph, actions, uniform, seconds=row.made_at)
         _learn(learner, row, names)
+        explorer_of(learner.agent).waiting = None  # what the log has of a round has come
         probabilities = np.zeros(len(names))
         probabilities[places] = played.probabilities
         return probabilities

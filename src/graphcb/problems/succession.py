@@ -4,6 +4,8 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from graphcb.agents import Agent, Conservative, InformationDirected, OnPredictedGraph, Rules
 from graphcb.agents.pacing import Account
 from graphcb.checks import listed
@@ -116,6 +118,10 @@ def _move(agent: Any, old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
             )
         oracle.grow(len(old) + len(added))
         oracle.take(places)
+    if getattr(agent, "waiting", None) is not None:
+        looks = np.zeros(len(old) + len(added))
+        looks[: agent.waiting.size] = agent.waiting
+        agent.waiting, agent.before_round = looks[places], None
     retired = [name for name in old if name not in new]
     sentences = [f"what was learned of {_words([n for n in old if n in new])} is kept"]
     if added:
