@@ -7,7 +7,11 @@ from graphcb.agents.budgets import Budget
 from graphcb.agents.in_flight import added, answered, check_looks, faded, with_looks
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
-from graphcb.exploration.information_directed import information_directed
+from graphcb.exploration.information_directed import (
+    Memory,
+    check_memory,
+    information_directed,
+)
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.oracles import Forecast, ForecastingOracle, Oracle
 from graphcb.oracles.rows import read_columns
@@ -30,14 +34,15 @@ class InformationDirected(Predicts):
     >>> from graphcb import graphs
     >>> agent = InformationDirected()
     >>> agent.act([0.3, 12.0], graphs.bandit(2))
-    array([1., 0.])
+    array([0.5, 0.5])
     >>> agent.learn([0.3, 12.0], [0], [0.9])
-    >>> agent.act([0.3, 12.0], graphs.bandit(2))
-    array([0., 1.])
+    >>> agent.act([0.3, 12.0], graphs.bandit(2)).argmax()
+    1
     """
 
     waiting: Floats | None = None  # looks in flight, by column
     before_round: Floats | None = None  # the same without those of a round that is not drawn yet
+    memory: tuple[float, ...] = Memory()
 
     def __init__(
         self,
@@ -97,17 +102,15 @@ class InformationDirected(Predicts):
 
     def _choose(self, opened: OpenRound) -> Floats:
         require_observable(opened.graph, "to learn from it")
-        deviations, gains, counts, span = opened.sureness
-        return information_directed(
+        probabilities, self.memory = information_directed(
             opened.losses,
-            deviations,
-            gains,
-            counts,
-            span,
+            *opened.sureness,
             graph=opened.graph,
             round_number=self.n_rounds + 1,
+            memory=Memory(*self.memory),
             box=opened.box,
         )
+        return probabilities
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How any graph is explored; with limits and budgets, what they cost, as in `SquareCBG`."""
@@ -122,6 +125,7 @@ class InformationDirected(Predicts):
         self._check_forecasts()
         check_looks("waiting", self.waiting)
         check_looks("before_round", self.before_round)
+        check_memory(self.memory)
 
     def _check_forecasts(self) -> None:
         if self.oracle is not None and not isinstance(self.oracle, ForecastingOracle):

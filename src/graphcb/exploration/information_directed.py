@@ -1,20 +1,28 @@
-"""Exploration where being wrong is plausible and costs: information-directed choice.
+"""Exploration without settings: information at the best price, and never less than is safe.
 
-Each action has a predicted loss f, a width w within which the truth plausibly lies, and a gain g,
-the information that seeing its loss gives. An action is plausible as the best one if f - w is
-not above min (f + w). If one action alone is, it is played. Otherwise the action that looks best
-is mixed with one that would tell more, in the proportion that makes
+Each action has a predicted loss and a deviation. Their posterior is taken to be normal in the
+log odds of the loss as a share of its range, so three bad coins in a row are no certainty. It gives
+the expected smallest loss, and for each action the probability that it is the best one.
 
-    (expected regret)^2 / expected information
+**At the best price.** The action that looks best is mixed with one that would tell more, in the
+proportion that makes (expected regret)^2 / expected information smallest, summed over the last
+rounds (Russo and Van Roy, 2018; Hao, Lattimore and Qin, 2022). What a loss tells counts as far as it
+depends on which action is best. Nothing depends on how observable the graph is: an action that is
+worth its price in information gets played, wherever its information comes from.
 
-smallest, where the regret of a is f_a + w_a - min_b (f_b - w_b) and its information the sum of
-G_ab g_b over the plausible b (Russo and Van Roy, 2018; Kirschner, Lattimore and Krause, 2020).
-Nothing depends on how observable the graph is: an action that is worth its price in information
-gets played, wherever its information comes from. With limits the ratio is minimised over all
-distributions that obey them (`limited_choice`).
+**As is safe.** Diverse contexts explore by themselves: what is learned of an action in one helps in
+all others. Deviations are divided by sqrt(d), where d is the number of parameters that a loss is
+shared among, n u / (1 + u) for an action seen n times where another look adds the share u of what is
+known. Without contexts d = 1. Each action is looked at with at least 1 / d of the probability with
+which Thompson sampling would play it, by whatever action shows it at the least price. An action that
+does not show its own loss could be wrong for ever: it is looked at with at least `BLIND` t^(-1/3) in
+round t, t^(-1/2) where the graph is strongly observable.
+
+Ties are broken at random. Decision note 0041 has what was measured.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +35,21 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
-BETA = 0.15  # standard deviations in a width, and
-RARE = 0.25  # share of the loss span for what was seen once: by measurement, docs/decisions/0019
+ROUNDS = 20.0  # over which regret and information are summed
+LOOKS = 200.0  # over which the number of parameters is averaged
+BLIND = 0.25  # of the first round for a look at an action that does not show its own loss
+REACH = 4.0  # deviations of the log odds within which an action may be the best
+CELLS = 32  # in which the posterior of the smallest loss is summed
+TIE = 1e-9  # of the span
+
+
+class Memory(NamedTuple):
+    """What exploration remembers of earlier rounds: sums, and the parameters that looks share."""
+
+    regret: float = 0.0
+    information: float = 0.0
+    looks: float = 0.0
+    parameters: float = 1.0
 
 
 def information_directed(
@@ -37,41 +58,62 @@ def information_directed(
     gains: Floats,
     counts: Floats,
     span: float,
+    low: float = 0.0,
     *,
     graph: FeedbackGraph,
     round_number: int,
+    memory: Memory | None = None,
     box: BoxAndRows | None = None,
-) -> Floats:
-    """Probabilities (n_actions,) from an oracle's forecast; see `oracles.Forecast`.
+) -> tuple[Floats, Memory]:
+    """Probabilities (n_actions,) from an oracle's forecast, and what to remember of the round.
 
-    `round_number` counts from 1. Widths grow with its logarithm while an action is not seen, so
-    that none is given up for ever. `box` are the limits of the round, if there are any.
+    See `oracles.Forecast` for the first arguments. `round_number` counts from 1. `memory` is that
+    of the round before. `box` are the limits of the round, if there are any.
 
     >>> from graphcb import graphs
     >>> sure = (np.array([0.2, 0.4]), np.zeros(2), np.zeros(2), np.full(2, 100.0), 1.0)
-    >>> information_directed(*sure, graph=graphs.bandit(2), round_number=200)
+    >>> information_directed(*sure, graph=graphs.bandit(2), round_number=200)[0]
     array([1., 0.])
+    >>> unsure = (np.full(2, 0.5), np.full(2, 0.3), np.full(2, 1.0), np.zeros(2), 1.0)
+    >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
+    array([0.5, 0.5])
     """
     f, deviations = as_numbers("losses", losses), as_numbers("deviations", deviations)
     gains, counts = as_numbers("gains", gains), as_numbers("counts", counts)
     if not f.shape == deviations.shape == gains.shape == counts.shape == (graph.n_actions,):
         parts = {"losses": f, "deviations": deviations, "gains": gains, "counts": counts}
         raise _wrong_shape(parts, graph.n_actions)
-    widths, worth, n_plausible = _plausible_gains(
-        f, deviations, gains, counts, float(span), round_number
+    before = Memory() if memory is None else memory
+    best, floor, chances, relevant, shared = _beliefs(
+        f, deviations, gains, counts, float(span), float(low), before.parameters
     )
-    if n_plausible == 0:
+    if best < 0:
         raise ValueError(
             "a forecast must be finite, and its deviations, gains, counts and span not negative; "
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
-    information = worth
-    if n_plausible > 1:
-        small = graph.n_actions <= WRITTEN_OUT
-        information = graph.matrix @ worth if small else graph.structure.sums_revealed(worth)
+    hidden, blind = 1.0 - graph.row(best), 0.0
+    if hidden[best] > 0.0:
+        blind = BLIND * round_number ** (-1.0 / 3.0 if graph.observability == "weak" else -0.5)
+        blind *= float(_revealed(graph, hidden).max()) / hidden.size
+    wanted = _wanted_looks(best, chances, hidden, before.parameters, blind)
+    worth = gains * wanted * hidden
+    information, safe = _revealed(graph, relevant * gains), _revealed(graph, worth)
+    regrets, known = before.regret + f - floor, before.information + information
+    p = _choose(f, regrets, known, safe, float(wanted @ worth), best, TIE * span)
     if box is not None:
-        return obeying(*_choose_within(f, widths, information, *box))
-    return _choose(f, widths, information)
+        p = obeying(*_within(p, f, regrets, known, *box))
+    sums = float(p @ regrets), float(p @ known)
+    return p, _remember(before, *sums, shared, graph.structure.reveal_probabilities(p), round_number)
+
+
+def check_memory(memory: Any) -> None:
+    """Refuse what a file says is remembered, unless it may be."""
+    numbers = np.asarray(memory, dtype=float) if isinstance(memory, tuple) else np.zeros(0)
+    if numbers.shape != (4,) or not ((numbers >= 0.0) & (numbers < np.inf)).all():
+        raise ValueError(f"`memory` must be four numbers that are not negative, got {memory!r}")
+    if numbers[3] < 1.0:
+        raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
 def _wrong_shape(parts: dict[str, Floats], n_actions: int) -> ValueError:
@@ -81,83 +123,202 @@ def _wrong_shape(parts: dict[str, Floats], n_actions: int) -> ValueError:
     )
 
 
-@compiled
-def _plausible_gains(
-    f: Floats, deviations: Floats, gains: Floats, counts: Floats, span: float, round_number: int
-) -> tuple[Floats, Floats, int]:
-    """Widths, gains of the actions that may be the best (zero for the others), and their number.
+def _revealed(graph: FeedbackGraph, worth: Floats) -> Floats:
+    """What each action is expected to show of what is worth something."""
+    if not worth.any():
+        return worth
+    if graph.n_actions <= WRITTEN_OUT:
+        return np.asarray(graph.matrix @ worth)
+    return graph.structure.sums_revealed(worth)
 
-    w = BETA * deviation * sqrt(1 + log(t / n)) + RARE * span * log(1 + t) / (1 + n) in round t,
-    for an action seen n times: as in an empirical Bernstein bound, the second term is for what
-    a few losses cannot tell. It makes every action be seen again, about log(t) / gap times. No
-    action is plausible if a number is not finite, or negative where it must not be.
+
+def _remember(
+    before: Memory, regret: float, known: float, shared: Floats, looks: Floats, round_number: int
+) -> Memory:
+    """The sums with this round, fading; the parameters, by the looks that it may bring."""
+    keep, mass = 1.0 - 1.0 / min(ROUNDS, round_number), float(looks.max())
+    seen, parameters = before.looks, before.parameters
+    if mass > 0.0:
+        seen = min(seen + mass, LOOKS)
+        parameters += (float(looks @ shared) / float(looks.sum()) - parameters) * mass / seen
+    return Memory(keep * regret, keep * known, seen, parameters)
+
+
+@compiled
+def _beliefs(
+    f: Floats,
+    deviations: Floats,
+    gains: Floats,
+    counts: Floats,
+    span: float,
+    low: float,
+    parameters: float,
+) -> tuple[int, float, Floats, Floats, Floats]:
+    """The best-looking action, E[min], P(best), how far each loss depends on which is best, and
+    the parameters that a look at each action is shared among.
+
+    The action is -1 if a number is not finite, or negative where it must not be.
     """
-    widths, worth = np.empty(f.size), np.zeros(f.size)
-    for a in range(f.size):
+    n = f.size
+    chances, relevant, shared = np.zeros(n), np.zeros(n), np.ones(n)
+    best = 0
+    for a in range(n):
         if not (
             np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span)
             and min(deviations[a], gains[a], counts[a], span) >= 0.0
         ):
-            return widths, worth, 0
-    rare = RARE * span * math.log(1.0 + round_number)
-    ceiling = np.inf
-    for a in range(f.size):
-        unseen = max(1.0, round_number / (counts[a] + 1.0))
-        widths[a] = BETA * deviations[a] * math.sqrt(1.0 + math.log(unseen))
-        widths[a] += rare / (1.0 + counts[a])
-        ceiling = min(ceiling, f[a] + widths[a])
-    plausible = 0
-    for a in range(f.size):
-        if f[a] - widths[a] <= ceiling:
-            worth[a] = gains[a]
-            plausible += 1
-    if plausible == 1:
-        worth[:] = 0.0  # nothing to find out
-    return widths, worth, plausible
+            return -1, 0.0, chances, relevant, shared
+        best = a if f[a] < f[best] else best
+        known = 1.0 - math.exp(-gains[a])  # u / (1 + u)
+        shared[a] = max(1.0, (1.0 + counts[a]) * known)
+    low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
+    odds, widths = _log_odds(f, deviations / math.sqrt(parameters), low, high)
+    ceiling = (odds + REACH * widths).min()
+    may_win = np.flatnonzero(odds - REACH * widths <= ceiling)
+    floor = (odds[may_win] - REACH * widths[may_win]).min()
+    if may_win.size == 1 or ceiling <= floor:
+        for a in may_win:
+            chances[a] = 1.0 / may_win.size
+        return best, f[best], chances, relevant, shared
+    mass, moments = _smallest(odds[may_win], widths[may_win], floor, ceiling, low, high)
+    total = mass.sum()
+    for i in range(may_win.size):
+        a = may_win[i]
+        chance = mass[i] / total
+        chances[a] = chance
+        if mass[i] > 0.0 and deviations[a] > 0.0:
+            off = f[a] - moments[i] / mass[i]  # from its mean if it is the best
+            variance = deviations[a] ** 2 / parameters
+            relevant[a] = min(1.0, off * off * chance / max(1.0 - chance, 1e-6) / variance)
+    return best, min(moments.sum() / total, f[best]), chances, relevant, shared
 
 
 @compiled
-def _choose(f: Floats, widths: Floats, information: Floats) -> Floats:
-    """The best-looking action, mixed with the one that makes the ratio smallest.
+def _log_odds(f: Floats, deviations: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Mean and deviation of the log odds that have these means and deviations as shares.
 
-    With regrets D and D + d and information I and I + e of the two, the ratio
-    (D + q d)^2 / (I + q e) is smallest at q = D / d - 2 I / e.
+    The inverse of what `oracles.posterior` makes of a score and its leverage.
     """
-    best, floor = 0, np.inf
+    odds, widths = np.empty(f.size), np.empty(f.size)
+    span = max(high - low, 1e-300)
     for a in range(f.size):
-        best = a if f[a] < f[best] else best
-        floor = min(floor, f[a] - widths[a])
-    regret, known = f[best] + widths[best] - floor, information[best]
+        share = min(max((f[a] - low) / span, 1e-6), 1.0 - 1e-6)
+        coin = share * (1.0 - share)
+        known = 1.0 - min((deviations[a] / span) ** 2 / coin, 0.99)
+        leverage = (1.0 / (known * known) - 1.0) / (2.0 * coin)
+        widths[a] = math.sqrt(leverage)
+        odds[a] = math.log(share / (1.0 - share)) * math.sqrt(1.0 + math.pi / 8.0 * leverage)
+    return odds, widths
+
+
+@compiled
+def _smallest(
+    odds: Floats, widths: Floats, floor: float, ceiling: float, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Of each action: the probability that it is the smallest, and its loss times that.
+
+    The posterior is summed over cells of the log odds. Beyond the ceiling nothing is the smallest.
+    """
+    n = odds.size
+    mass, moments = np.zeros(n), np.zeros(n)
+    below, above = np.zeros(n), np.empty(n)
+    step = (ceiling - floor) / CELLS
+    for j in range(CELLS):
+        edge, log_none = floor + (j + 1) * step, 0.0
+        for i in range(n):
+            width = max(widths[i], 1e-12)
+            above[i] = 0.5 * math.erfc((odds[i] - edge) / (width * math.sqrt(2.0)))
+            log_none += math.log(max(1.0 - 0.5 * (below[i] + above[i]), 1e-300))
+        loss = low + (high - low) / (1.0 + math.exp(0.5 * step - edge))
+        for i in range(n):
+            others = log_none - math.log(max(1.0 - 0.5 * (below[i] + above[i]), 1e-300))
+            here = (above[i] - below[i]) * math.exp(others)
+            mass[i] += here
+            moments[i] += here * loss
+            below[i] = above[i]
+    return mass, moments
+
+
+@compiled
+def _wanted_looks(
+    best: int, chances: Floats, hidden: Floats, parameters: float, blind: float
+) -> Floats:
+    """The probability with which each action is to be looked at, at least."""
+    wanted = chances / parameters
+    wanted[best] = (1.0 - chances[best]) / parameters
+    for a in range(wanted.size):
+        wanted[a] = max(wanted[a], blind * hidden[a])
+    return wanted
+
+
+@compiled
+def _choose(
+    f: Floats,
+    regrets: Floats,
+    information: Floats,
+    safe: Floats,
+    target: float,
+    best: int,
+    tie: float,
+) -> Floats:
+    """The best-looking action, mixed with the one that asks for the larger share of the two ways.
+
+    Regrets and information include those of earlier rounds. With regret A and information B of
+    the best-looking action, and d and e more of another one, (A + q d)^2 / (B + q e) is smallest at
+    q = A / d - 2 B / e.
+    """
+    for a in range(f.size):
+        if f[a] <= f[best] + tie and information[a] > information[best]:
+            best = a
+    regret, known = regrets[best], information[best]
     least = regret * regret / known if known > 0.0 else np.inf
     other, share = best, 0.0
+    cheapest, price = best, np.inf
     for a in range(f.size):
-        more = information[a] - known
-        if a == best or not more > 0.0:
+        if a == best:
             continue
-        worse = f[a] + widths[a] - floor - regret
-        q = 1.0 if worse <= 0.0 else min(1.0, max(0.0, regret / worse - 2.0 * known / more))
-        ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 or known > 0.0 else np.inf
-        if ratio < least:
-            other, share, least = a, q, ratio
-    p = np.zeros(f.size)
-    p[best] = 1.0 - share
-    p[other] += share
-    return p
+        worse, more = f[a] - f[best], information[a] - known
+        if more > 0.0:
+            q = 1.0
+            if worse > 0.0:
+                q = min(1.0, max(0.0, regret / worse - 2.0 * known / more))
+            ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 else least
+            if ratio < least:
+                other, share, least = a, q, ratio
+        if safe[a] > 0.0 and worse / safe[a] < price:
+            cheapest, price = a, worse / safe[a]
+    if cheapest != best and min(1.0, target / safe[cheapest]) > share:
+        other, share = cheapest, min(1.0, target / safe[cheapest])
+    p = _spread(f, information, safe, best, 1.0 - share, tie)
+    return p + _spread(f, information, safe, other, share, tie)
 
 
 @compiled
-def _choose_within(
+def _spread(
+    f: Floats, information: Floats, safe: Floats, action: int, share: float, tie: float
+) -> Floats:
+    """The share of an action, spread evenly over all that look just like it."""
+    p, n = np.zeros(f.size), 0
+    for a in range(f.size):
+        is_alike = abs(f[a] - f[action]) <= tie and abs(safe[a] - safe[action]) <= TIE
+        if is_alike and abs(information[a] - information[action]) <= TIE:
+            p[a] = share
+            n += 1
+    return p / n
+
+
+@compiled
+def _within(
+    p: Floats,
     f: Floats,
-    widths: Floats,
+    regrets: Floats,
     information: Floats,
     lower: Floats,
     upper: Floats,
     rows: Floats,
     most: Floats,
 ) -> tuple[Floats, bool]:
-    """The unlimited choice if it obeys, else the smallest ratio; False if no p obeys."""
-    p = _choose(f, widths, information)
+    """The choice without limits if it obeys them, else the smallest ratio; False if no p obeys."""
     if obeys(p, lower, upper, rows, most):
         return p, True
-    regrets = f + widths - (f - widths).min()
     return smallest_ratio(f, regrets, information, lower, upper, rows, most)

@@ -18,12 +18,11 @@ from graphcb.oracles.action_rows import (
     n_rows,
     width_of,
 )
-from graphcb.oracles.bayesian import PRIOR_COUNT
 from graphcb.oracles.blends import PRODUCTS_UP_TO, RATE
 from graphcb.oracles.context_products import ProductPosterior
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
 from graphcb.oracles.pairs import PairPosterior
-from graphcb.oracles.posterior import certainty, mean_share
+from graphcb.oracles.posterior import PRIOR_COUNT, certainty, mean_share
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Floats, SparseRow, dense_width, every_index
 
@@ -87,7 +86,7 @@ class ActionFeatureOracle:
         low, high = self.loss_range
         if n_rows(actions) == 0:
             nothing = np.zeros(0)
-            return Forecast(nothing, nothing, nothing, nothing, high - low)
+            return Forecast(nothing, nothing, nothing, nothing, high - low, low)
         contexts, kinds = self._contexts_for(context), self._actions_for(actions)
         row, own, products, novelty = _scaled(contexts, contexts.read(context))
         rows = kinds.scale(kinds.read(actions))
@@ -99,7 +98,12 @@ class ActionFeatureOracle:
         shares, deviations, gains = _blended(scores, leverages, more, spreads, weight, dispersion)
         counts = mean_counts(rows.starts, rows.indices, rows.values, self.seen)
         return Forecast(
-            low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
+            low + (high - low) * shares,
+            (high - low) * deviations,
+            gains,
+            counts,
+            high - low,
+            low,
         )
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:

@@ -17,6 +17,7 @@ from graphcb.describing import describe
 from graphcb.loaded import Array, Learned, Number
 from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import (
+    PRIOR_COUNT,
     certainty,
     diagonal_learn,
     diagonal_scores,
@@ -43,7 +44,6 @@ Covariance = Literal["full", "diagonal"]
 PRIOR_VARIANCE = 10.0
 LEAST_PRIOR, MOST_PRIOR = 1e-100, 1e100
 CAREFUL = 1e3  # in size: what is learned from larger contexts may be lost in rounding
-PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a coin's
 
 
 class BayesianLogistic:
@@ -113,7 +113,12 @@ class BayesianLogistic:
         deviations, gains = certainty(shares, leverages, dispersions)
         low, high = self.loss_range
         return Forecast(
-            low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
+            low + (high - low) * shares,
+            (high - low) * deviations,
+            gains,
+            counts,
+            high - low,
+            low,
         )
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
-from graphcb.oracles.bayesian import PRIOR_COUNT, BayesianLogistic
+from graphcb.oracles.bayesian import BayesianLogistic
 from graphcb.oracles.features import (
     DENSE_CONSTANT,
     SPARSE_CONSTANT,
@@ -22,6 +22,8 @@ from graphcb.oracles.features import (
 )
 from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import (
+    PRIOR_COUNT,
+    add_surprises,
     certainty,
     diagonal_learn,
     diagonal_scores,
@@ -29,6 +31,8 @@ from graphcb.oracles.posterior import (
     full_scores,
     mean_shares,
     note_residuals,
+    note_surprises,
+    pooled_dispersions,
 )
 from graphcb.oracles.priors import constant_prior, relearn
 from graphcb.oracles.rows import Columns, Floats, dense_width, every_index
@@ -89,6 +93,7 @@ class Blend:
         self.n_numbers = 0  # that have products
         self.log_weights = np.zeros(2)
         self.squares = np.full(n_actions, PRIOR_COUNT)
+        self.surprises = np.zeros(n_actions)
         self.counts = np.zeros(n_actions)
 
     def read(self, context: Any) -> BlendRow:
@@ -127,6 +132,7 @@ class Blend:
         self._make_room(n_actions, self.n_numbers)
         more = n_actions - self.counts.size
         self.squares = np.append(self.squares, np.full(more, PRIOR_COUNT))
+        self.surprises = np.append(self.surprises, np.zeros(more))
         self.counts = np.append(self.counts, np.zeros(more))
 
     def take(self, columns: Columns) -> None:
@@ -134,12 +140,14 @@ class Blend:
         for member in self._members():
             member.take(columns)
         self.squares, self.counts = self.squares[columns], self.counts[columns]
+        self.surprises = self.surprises[columns]
 
     def carry(self, carry: Carry) -> None:
         """Go over to shares of another range."""
         for member in self._members():
             member.carry(carry, 0, self.constant)
         self.squares = np.minimum(self.squares * carry.noises, PRIOR_COUNT + self.counts)
+        self.surprises = np.zeros(self.surprises.size)
 
     def relearn_priors(self) -> None:
         """Estimate again what features are worth, which is due whenever losses have doubled."""
@@ -186,7 +194,8 @@ class Blend:
             (full or diagonal).unseen_variance, self.constant,
             features.keys, features.key_places, features.largest,
             weights, covariances, diagonal.weights, diagonal.covariances,
-            self.first_product, self.n_numbers, self.log_weights, self.squares, self.counts,
+            self.first_product, self.n_numbers, self.log_weights, self.squares, self.surprises,
+            self.counts,
         )  # fmt: skip
 
     def _make_room(self, n_actions: int, n_numbers: int) -> None:
@@ -358,6 +367,7 @@ def _forecast(
     n_paired: int,
     log_weights: Floats,
     squares: Floats,
+    surprises: Floats,
     counts: Floats,
     columns: Columns,
 ) -> Answer:
@@ -373,7 +383,9 @@ def _forecast(
     )  # fmt: skip
     shares = share * first + (1.0 - share) * second
     seen = counts[columns]
-    widths, gains = certainty(shares, leverages, squares[columns] / (PRIOR_COUNT + seen))
+    dispersions = pooled_dispersions(squares, counts, columns)
+    widths, gains = certainty(shares, leverages, dispersions)
+    add_surprises(widths, surprises[columns], shares, dispersions)
     for c in range(columns.size):
         apart = first[c] - second[c]
         widths[c] = math.sqrt(widths[c] ** 2 + share * (1.0 - share) * apart * apart)
@@ -399,6 +411,7 @@ def _learn(
     n_paired: int,
     log_weights: Floats,
     squares: Floats,
+    surprises: Floats,
     counts: Floats,
     columns: Columns,
     shares: Floats,
@@ -422,7 +435,9 @@ def _learn(
             return -1
     if n_new > 0 or (is_paired and n_paired < n_numbers):
         return max(n_new, 1)
-    note_residuals(squares, counts, columns, share * first + (1.0 - share) * second, shares)
+    predicted = share * first + (1.0 - share) * second
+    note_surprises(surprises, counts, columns, predicted, shares)
+    note_residuals(squares, counts, columns, predicted, shares)
     if weights.shape[0] > 0:
         if values.size > size:
             for c in range(columns.size):

@@ -26,6 +26,9 @@ from graphcb.compilation import compiled
 from graphcb.oracles.rows import Columns, Floats
 
 PI_8 = math.pi / 8.0
+PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a coin's
+POOLED = 20.0  # observations of all actions that count beside those of one
+RECENT = 16.0  # losses that say whether the world is as it was
 LARGEST_ALONG = 1e100  # of covariance @ x, whose square is taken off the covariance
 LEAST_CURVATURE = 1e-6  # of p (1 - p): far out on the sigmoid a step stays small
 
@@ -232,3 +235,42 @@ def note_residuals(
         residual = shares[c] - predicted[c]
         squares[columns[c]] += residual * residual / coin
         counts[columns[c]] += 1.0
+
+
+@compiled
+def note_surprises(
+    surprises: Floats, counts: Floats, columns: Columns, predicted: Floats, shares: Floats
+) -> None:
+    """The mean residual of the last losses of each action; before they are counted."""
+    for c in range(columns.size):
+        b = columns[c]
+        surprises[b] += (shares[c] - predicted[c] - surprises[b]) / min(counts[b] + 2.0, RECENT)
+
+
+@compiled
+def add_surprises(
+    deviations: Floats, surprises: Floats, shares: Floats, dispersions: Floats
+) -> None:
+    """Widen deviations by mean residuals that are no noise: the world is not as it was.
+
+    The noise of such a mean is its variance if losses are as predicted, and twice its deviation.
+    """
+    for c in range(shares.size):
+        coin = max(shares[c] * (1.0 - shares[c]), 1e-9)
+        noise = 9.0 * min(dispersions[c], 1.0) * coin / (2.0 * RECENT - 1.0)
+        more = max(0.0, surprises[c] * surprises[c] - noise)
+        deviations[c] = math.sqrt(deviations[c] * deviations[c] + more)
+
+
+@compiled
+def pooled_dispersions(squares: Floats, counts: Floats, columns: Columns) -> Floats:
+    """Dispersions of these actions, shrunk to that of all: few losses may be alike by chance."""
+    total, seen = 0.0, 0.0
+    for b in range(counts.size):
+        total += squares[b]
+        seen += PRIOR_COUNT + counts[b]
+    found = np.empty(columns.size)
+    for c in range(columns.size):
+        b = columns[c]
+        found[c] = (squares[b] + POOLED * total / seen) / (PRIOR_COUNT + counts[b] + POOLED)
+    return found

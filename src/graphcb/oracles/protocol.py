@@ -25,7 +25,7 @@ class Oracle(Protocol):
 class Forecast(NamedTuple):
     """Predicted losses and how sure an oracle is of them: arrays (n,), one entry per action.
 
-    `span` is the width of the range in which losses lie.
+    `span` is the width of the range in which losses lie, and `low` its lower end.
     """
 
     losses: NDArray[np.float64]
@@ -33,6 +33,7 @@ class Forecast(NamedTuple):
     gains: NDArray[np.float64]  # information that seeing a loss would give, in nats
     counts: NDArray[np.float64]  # losses seen of each action
     span: float
+    low: float = 0.0
 
 
 @runtime_checkable

@@ -64,12 +64,13 @@ class OnlineRidge:
         predicted, leverages = self._answers(context, columns)
         squares, counts, lowest, highest = self.residuals
         seen = highest >= lowest
-        span = float(highest[seen].max() - lowest[seen].min()) if seen.any() else 1.0
+        low = float(lowest[seen].min()) if seen.any() else 0.0
+        span = float(highest[seen].max()) - low if seen.any() else 1.0
         span = span if span > 0.0 else 1.0
         # Two losses half the range away from their prediction, before any is seen.
         variances = (squares[columns] + 0.5 * span * span) / (counts[columns] + 2.0)
         deviations = np.sqrt(variances * leverages)
-        return Forecast(predicted, deviations, np.log1p(leverages), counts[columns], span)
+        return Forecast(predicted, deviations, np.log1p(leverages), counts[columns], span, low)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Add the context and the loss to each revealed action's sums."""
