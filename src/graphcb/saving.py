@@ -22,11 +22,11 @@ from graphcb.contexts import scaling
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import contents, is_rebuilt, rebuild
-from graphcb.oracles import action_rows, blends, features, loss_scale, pairs
+from graphcb.oracles import action_rows, blends, context_products, features, loss_scale, pairs
 
 FORMAT = 1
 # Parts of oracles and encoders.
-_PARTS = (action_rows, blends, features, loss_scale, pairs, scaling)
+_PARTS = (action_rows, blends, context_products, features, loss_scale, pairs, scaling)
 _ROOMS = [
     thing
     for room in (agents, contexts, exploration, graph_oracles, oracles, problems, *_PARTS)

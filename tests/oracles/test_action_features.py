@@ -37,6 +37,66 @@ class TestActionFeatureOracle:
             errors.append(np.abs(oracle.predict(x, rows) - truth).mean())
         assert np.mean(errors) < 0.04
 
+    @pytest.mark.parametrize(
+        "truth",
+        [
+            lambda x, rows: 1.5 * rows[:, 0] * x[0] * x[1],
+            lambda x, rows: 1.5 * rows[:, 0] * rows[:, 1],
+            lambda x, rows: ((rows - x[:2]) ** 2).sum(1) - 2.0,
+        ],
+        ids=["products of the context", "products of the action", "ideal points"],
+    )
+    def test_learns_curves(self, truth):
+        """Without products errors are 0.16, 0.18 and 0.22, about the spread of the losses."""
+        rng, oracle, errors = np.random.default_rng(0), ActionFeatureOracle(), []
+        for t in range(700):
+            x, rows = rng.normal(size=3), rng.normal(size=(4, 2))
+            losses = sigmoid(truth(x, rows))
+            if t >= 650:
+                errors.append(np.abs(oracle.predict(x, rows) - losses).mean())
+            oracle.update(x, rows, losses)
+        assert np.mean(errors) < 0.11
+
+    @pytest.mark.parametrize(
+        "odd", [lambda a: np.exp(2.0 * a), lambda a: np.where(a > 2.0, 1e6, a)]
+    )
+    def test_heavy_tails_and_codes_do_not_destroy_learning(self, odd):
+        """Errors by mean and deviation alone were 0.15 and 0.24."""
+        rng, oracle, errors = np.random.default_rng(0), ActionFeatureOracle(), []
+        for t in range(500):
+            x, rows = rng.normal(size=2), rng.normal(size=(4, 2))
+            losses = sigmoid(1.5 * rows[:, 0] + rows[:, 1] * x[0])
+            if t >= 450:
+                errors.append(np.abs(oracle.predict(x, odd(rows)) - losses).mean())
+            oracle.update(x, odd(rows), losses)
+        assert np.mean(errors) < 0.06
+
+    @pytest.mark.parametrize(("width", "expected"), [(2, 3), (10, 55), (11, 11), (55, 55), (56, 0)])
+    def test_products_are_few(self, width, expected):
+        oracle = ActionFeatureOracle()
+        oracle.update(np.ones(2), np.ones((1, width)), [0.5])
+        assert oracle.actions.n_products == expected
+        assert oracle.posterior.n_products == expected + 3
+
+    def test_the_members_are_weighed(self):
+        """Products of the context win where they matter, and lose where they do not."""
+        odds = []
+        for curved in (False, True):
+            rng, oracle = np.random.default_rng(0), ActionFeatureOracle()
+            for _ in range(400):
+                x, rows = rng.normal(size=3), rng.normal(size=(1, 2))
+                z = 2.0 * rows[:, 0] * x[0] * (x[1] if curved else 1.0)
+                oracle.update(x, rows, (rng.random(1) < sigmoid(z)).astype(float))
+            odds.append(oracle.log_odds)
+        assert odds[0] < 0.0 < 5.0 < odds[1]
+
+    def test_wide_and_sparse_contexts_have_no_products(self):
+        for context in (np.ones(65), ([0, 1], [1.0, 2.0])):
+            oracle = ActionFeatureOracle()
+            oracle.update(context, np.ones((1, 2)), [0.5])
+            assert oracle.products is None
+            assert oracle.predict(context, np.ones((1, 2)))[0] == 0.5
+
     def test_scales_do_not_matter(self):
         rng = np.random.default_rng(0)
         plain, scaled = ActionFeatureOracle(), ActionFeatureOracle()

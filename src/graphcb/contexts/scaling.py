@@ -7,8 +7,8 @@ only as far as its values lie off a straight line when they are drawn against th
 the squared correlation of the two says: 1 for a normal feature and for every one with two values,
 0.95 for a uniform, 0.82 for an exponential and 0.3 for a lognormal one with a deviation of 2.
 
-The sample is exact while it fills. Then the n-th value replaces one of its 256 values with
-probability 256 / n, by a hash of n: nothing is random.
+The sample is exact while it fills. Then the n-th value replaces one of its 512 values with
+probability 512 / n, by a hash of n: nothing is random.
 """
 
 import math
@@ -24,8 +24,8 @@ from graphcb.standardising import CLIP, counted, standard_with
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-SAMPLE = 256  # values kept of each number,
-KEPT = 2**18  # and of all of them together; at least
+SAMPLE = 512  # values kept of each number,
+KEPT = 2**19  # and of all of them together; at least
 LEAST_SAMPLE = 16
 FEW = 8  # values, before which nothing is said of tails
 FAR = 6.0  # deviations: what is further off counts as if it were there
@@ -68,16 +68,16 @@ class NumberScales:
     def scale(self, row: Floats) -> Floats:
         """The row as if it were counted; 0, the typical value, where a number is missing."""
         scaled = np.empty(row.size)
-        _scale_row(row, *self._state(), scaled)
+        scale_row(row, *self.state(), scaled)
         return scaled
 
     def count(self, row: Floats) -> None:
         """Count the numbers that are there."""
-        _count_row(row, *self._state(), self.ends)
+        count_row(row, *self.state(), self.ends)
 
     def scale_rows(self, rows: Floats) -> None:
         """Scale the rows in place, one after the other, and count each."""
-        _scale_rows(rows, *self._state(), self.ends)
+        _scale_rows(rows, *self.state(), self.ends)
 
     def grow(self, n_numbers: int) -> None:
         """Make room for more numbers; what was seen stays."""
@@ -105,7 +105,7 @@ class NumberScales:
             if (np.diff(row[:count]) < 0.0).any():
                 raise ValueError("`samples` must be sorted")
 
-    def _state(self) -> tuple[Floats, Floats, Counts, Floats, Floats]:
+    def state(self) -> tuple[Floats, Floats, Counts, Floats, Floats]:
         """What the kernels work on."""
         return self.means, self.squares, self.counts, self.samples, self.shapes
 
@@ -130,7 +130,7 @@ def _room(n_numbers: int) -> int:
 
 
 @compiled
-def _scale_row(
+def scale_row(
     row: Floats,
     means: Floats,
     squares: Floats,
@@ -139,12 +139,13 @@ def _scale_row(
     shapes: Floats,
     scaled: Floats,
 ) -> None:
+    """What `NumberScales.scale` makes of a row."""
     for i in range(row.size):
         scaled[i] = _scaled(row[i], means[i], squares[i], counts[i], samples[i], shapes[i])
 
 
 @compiled
-def _count_row(
+def count_row(
     row: Floats,
     means: Floats,
     squares: Floats,
@@ -153,6 +154,7 @@ def _count_row(
     shapes: Floats,
     ends: Floats,
 ) -> None:
+    """What `NumberScales.count` does with a row."""
     for i in range(row.size):
         if row[i] == row[i]:
             counts[i] += 1
@@ -173,8 +175,8 @@ def _scale_rows(
     row = np.empty(rows.shape[1])
     for r in range(rows.shape[0]):
         row[:] = rows[r]
-        _scale_row(row, means, squares, counts, samples, shapes, rows[r])
-        _count_row(row, means, squares, counts, samples, shapes, ends)
+        scale_row(row, means, squares, counts, samples, shapes, rows[r])
+        count_row(row, means, squares, counts, samples, shapes, ends)
 
 
 @inner

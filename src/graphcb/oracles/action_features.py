@@ -1,19 +1,33 @@
 """The oracle for actions that come with features."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
+from graphcb.compilation import compiled
 from graphcb.describing import describe
 from graphcb.loaded import Array, Count, Instance, Learned, Number
-from graphcb.oracles.action_rows import ActionRows, mean_counts, n_rows, width_of
+from graphcb.oracles.action_rows import (
+    CONSTANT,
+    ActionRows,
+    fill_products,
+    mean_counts,
+    n_few_products,
+    n_rows,
+    width_of,
+)
 from graphcb.oracles.bayesian import PRIOR_COUNT
+from graphcb.oracles.blends import PRODUCTS_UP_TO, RATE
+from graphcb.oracles.context_products import ProductPosterior
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
 from graphcb.oracles.pairs import PairPosterior
-from graphcb.oracles.posterior import certainty, mean_shares
+from graphcb.oracles.posterior import certainty, mean_share
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Floats, SparseRow, dense_width, every_index
+
+MOST_ODDS = 500.0  # in size: beyond, a member's weight is 0 or 1 in rounding
 
 
 class ActionFeatureOracle:
@@ -27,8 +41,11 @@ class ActionFeatureOracle:
 
     One Bayesian logistic regression serves all actions, on their features, those of the context,
     and the products of both. The first 256 such pairs have a full covariance, with dense contexts
-    more (`oracles/pairs.py`). A round costs about the features of the context times those of all
-    actions.
+    more (`oracles/pairs.py`). Products of dense features of the action, and of the context, are
+    there too if they are few (of up to 10 features, or squares of up to 55). A second member pairs
+    the products of dense features of the context (up to 64) with the features of actions, and the
+    two are weighed by their squared errors. A round costs about the features of the context times
+    those of all actions.
 
     >>> oracle = ActionFeatureOracle()
     >>> for price in (3.0, 9.0, 4.0, 8.0):
@@ -41,6 +58,8 @@ class ActionFeatureOracle:
         contexts=Instance(DenseFeatures, SparseFeatures, None),
         actions=Instance(ActionRows, None),
         posterior=Instance(PairPosterior, None),
+        products=Instance(ProductPosterior, None),
+        log_odds=Number(-MOST_ODDS, MOST_ODDS),
         seen=Array(None, least=0.0),
         squares=Number(0.0),
         count=Count(),
@@ -51,6 +70,8 @@ class ActionFeatureOracle:
         self.contexts: DenseFeatures | SparseFeatures | None = None
         self.actions: ActionRows | None = None
         self.posterior: PairPosterior | None = None
+        self.products: ProductPosterior | None = None  # of context features, where they have any
+        self.log_odds = 0.0  # of the member with these products, against the one without
         self.seen = np.zeros(1)  # losses learned of actions that have each feature
         self.squares = PRIOR_COUNT  # of the residuals, relative to a coin's variance
         self.count = 0
@@ -68,13 +89,14 @@ class ActionFeatureOracle:
             nothing = np.zeros(0)
             return Forecast(nothing, nothing, nothing, nothing, high - low)
         contexts, kinds = self._contexts_for(context), self._actions_for(actions)
-        row, novelty = _scaled(contexts, contexts.read(context))
+        row, own, products, novelty = _scaled(contexts, contexts.read(context))
         rows = kinds.scale(kinds.read(actions))
-        posterior = self._posterior_for(contexts)
-        scores, leverages = posterior.scores(row, novelty, rows, kinds.n_places)
-        shares = mean_shares(scores, leverages)
+        posterior, added = self._posterior_for(contexts, kinds), self._products_for(contexts)
+        scores, leverages = posterior.scores(row, novelty, own, rows, kinds.n_places)
+        more, spreads = (scores, leverages) if added is None else added.scores(products, rows)
+        weight = 0.0 if added is None else self._weight()
         dispersion = self.squares / (PRIOR_COUNT + self.count)
-        deviations, gains = certainty(shares, leverages, np.full(shares.size, dispersion))
+        shares, deviations, gains = _blended(scores, leverages, more, spreads, weight, dispersion)
         counts = mean_counts(rows.starts, rows.indices, rows.values, self.seen)
         return Forecast(
             low + (high - low) * shares, (high - low) * deviations, gains, counts, high - low
@@ -86,21 +108,30 @@ class ActionFeatureOracle:
         n = seen.size
         if n == 0:
             return
-        kinds, posterior = self._actions_for(actions), self._posterior_for(contexts)
+        kinds = self._actions_for(actions)
+        posterior, added = self._posterior_for(contexts, kinds), self._products_for(contexts)
         raw = kinds.read(actions)
         contexts.learn(x)
         kinds.learn(raw)
-        self.contexts, self.actions, self.posterior = contexts, kinds, posterior
-        row, rows = _scaled(contexts, x)[0], kinds.scale(raw)
+        self.contexts, self.actions, self.posterior, self.products = (
+            contexts, kinds, posterior, added,
+        )  # fmt: skip
+        row, own, products, _ = _scaled(contexts, x)
+        rows = kinds.scale(raw)
         low, high = self.loss_range
         shares = (seen - low) / (high - low)
-        predicted = posterior.learn(row, rows, shares)
-        coins = np.maximum(predicted * (1.0 - predicted), 1e-3)
-        self.squares += float(np.sum((shares - predicted) ** 2 / coins))
+        scores, leverages = posterior.learn(row, own, rows, shares)
+        more, spreads, weight = scores, leverages, 0.0
+        if added is not None:
+            weight = self._weight()
+            more, spreads = added.learn(products, rows, kinds.n_places, shares, scores, leverages)
+        squares, better = _errors(scores, leverages, more, spreads, weight, shares)
+        self.squares += squares
+        if added is not None:
+            self.log_odds = min(MOST_ODDS, max(-MOST_ODDS, self.log_odds + RATE * better))
         self.count += n
         if self.seen.size < kinds.n_places:
-            more = 2 * kinds.n_places - self.seen.size
-            self.seen = np.append(self.seen, np.zeros(more))
+            self.seen = np.append(self.seen, np.zeros(2 * kinds.n_places - self.seen.size))
         np.add.at(self.seen, rows.indices[rows.values != 0.0], 1.0)
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
@@ -117,8 +148,13 @@ class ActionFeatureOracle:
             return
         if self.seen.size < self.actions.n_places:
             raise ValueError(f"`seen` must have {self.actions.n_places} entries or more")
-        if self.posterior.together != self._new_posterior(self.contexts).together:
-            raise ValueError("the posterior must be one for such contexts")
+        expected = _new_posterior(self.contexts, self.actions)
+        own = self.posterior
+        if (own.together, own.n_products) != (expected.together, expected.n_products):
+            raise ValueError("the posterior must be one for such contexts and actions")
+        found = 0 if self.products is None else self.products.n_products
+        if found != _n_products(self.contexts):
+            raise ValueError(f"products must be those of contexts, {_n_products(self.contexts)}")
 
     def _checked(
         self, context: Any, actions: Any, losses: Any
@@ -140,19 +176,107 @@ class ActionFeatureOracle:
         width = dense_width(context)
         return SparseFeatures() if width is None else DenseFeatures(width)
 
-    def _posterior_for(self, contexts: DenseFeatures | SparseFeatures) -> PairPosterior:
-        return self.posterior or self._new_posterior(contexts)
+    def _posterior_for(
+        self, contexts: DenseFeatures | SparseFeatures, kinds: ActionRows
+    ) -> PairPosterior:
+        return self.posterior or _new_posterior(contexts, kinds)
 
-    def _new_posterior(self, contexts: DenseFeatures | SparseFeatures) -> PairPosterior:
-        return PairPosterior(contexts.n_places if isinstance(contexts, DenseFeatures) else 0)
+    def _products_for(self, contexts: DenseFeatures | SparseFeatures) -> ProductPosterior | None:
+        """What the products of contexts add; None where they have none."""
+        if self.posterior is not None or _n_products(contexts) == 0:
+            return self.products
+        return ProductPosterior(_n_products(contexts))
+
+    def _weight(self) -> float:
+        """Of the member with products of context features."""
+        return 1.0 / (1.0 + math.exp(-self.log_odds))
 
     def _actions_for(self, actions: Any) -> ActionRows:
         """How rows of actions are read so far; decided by these where there are none."""
         return ActionRows(width_of(actions)) if self.actions is None else self.actions
 
 
-def _scaled(features: DenseFeatures | SparseFeatures, x: Any) -> tuple[SparseRow, float]:
-    """The context by place with a constant, and what it has of features never seen."""
+def _new_posterior(contexts: DenseFeatures | SparseFeatures, kinds: ActionRows) -> PairPosterior:
+    if isinstance(contexts, SparseFeatures):
+        return PairPosterior(0, kinds.n_products)
+    few = n_few_products(contexts.n_features) + kinds.n_products
+    return PairPosterior(contexts.n_places, few)
+
+
+def _n_products(contexts: DenseFeatures | SparseFeatures) -> int:
+    """How many products of features a context has."""
+    if isinstance(contexts, SparseFeatures) or contexts.n_features > PRODUCTS_UP_TO:
+        return 0
+    return contexts.n_features * (contexts.n_features + 1) // 2
+
+
+def _scaled(
+    features: DenseFeatures | SparseFeatures, x: Any
+) -> tuple[SparseRow, Floats, Floats, float]:
+    """The context by place, few products, all of them, and |x|^2 of features never seen."""
     if isinstance(features, SparseFeatures):
-        return features.scale(x)
-    return (every_index(features.n_places), features.scale(x)), 0.0
+        row, novelty = features.scale(x)
+        return row, np.empty(0), np.empty(0), novelty
+    values, d = features.scale(x), features.n_features
+    numbers = values[:d] * math.sqrt(features.n_places)
+    few, products = np.empty(n_few_products(d)), np.empty(_n_products(features))
+    fill_products(numbers, CONSTANT, few)
+    fill_products(numbers, 1.0, products)
+    return (every_index(features.n_places), values), few, products, 0.0
+
+
+@compiled
+def _blended(
+    scores: Floats,
+    leverages: Floats,
+    more: Floats,
+    spreads: Floats,
+    weight: float,
+    dispersion: float,
+) -> tuple[Floats, Floats, Floats]:
+    """The mean of both members' shares, how sure it is, and the information of a loss.
+
+    The second member, which has this weight, adds `more` to the scores and `spreads` to their
+    variances.
+    """
+    n = scores.size
+    shares, apart, both = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(n):
+        shares[r], apart[r] = _both(scores[r], leverages[r], more[r], spreads[r], weight)
+        both[r] = leverages[r] + weight * spreads[r]
+    deviations, gains = certainty(shares, both, np.full(n, dispersion))
+    for r in range(n):
+        between = weight * (1.0 - weight) * apart[r] * apart[r]
+        deviations[r] = math.sqrt(deviations[r] * deviations[r] + between)
+    return shares, deviations, gains
+
+
+@compiled
+def _errors(
+    scores: Floats,
+    leverages: Floats,
+    more: Floats,
+    spreads: Floats,
+    weight: float,
+    seen: Floats,
+) -> tuple[float, float]:
+    """Squared residuals relative to a coin's variance, and by how much the second errs less."""
+    squares = better = 0.0
+    for r in range(seen.size):
+        share, apart = _both(scores[r], leverages[r], more[r], spreads[r], weight)
+        squares += (seen[r] - share) ** 2 / max(share * (1.0 - share), 1e-3)
+        first = share - weight * apart
+        better += (first - seen[r]) ** 2 - (first + apart - seen[r]) ** 2
+    return squares, better
+
+
+@compiled
+def _both(
+    score: float, leverage: float, more: float, spread: float, weight: float
+) -> tuple[float, float]:
+    """The members' mean share, and how far the second is above the first."""
+    first = mean_share(score, leverage)
+    if weight == 0.0:
+        return first, 0.0
+    apart = mean_share(score + more, leverage + spread) - first
+    return first + weight * apart, apart

@@ -1,9 +1,11 @@
 """The features of actions as rows with a norm of about 1, whatever their scale.
 
-A dense feature is standardised by what was seen of it so far, unless all that was seen of it is 0
-and 1: such a mark stays as it is. A sparse feature is divided by its largest value where that is
-above 1. All are then divided by the typical norm of a row. Features get places in the order in
-which they first appear; place 0 is a constant.
+A dense feature is scaled by what was seen of it so far (`contexts.scaling`), unless all that was
+seen of it is 0 and 1: such a mark stays as it is. A sparse feature is divided by its largest value
+where that is above 1. All are then divided by the typical norm of a row. Features get places in
+the order in which they first appear; place 0 is a constant.
+
+Dense features also have products: of all pairs if these are few, else their squares if those are.
 """
 
 import math
@@ -11,23 +13,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import LARGEST, as_count, as_numbers, first_too_large, too_large
+from graphcb.checks import as_count, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
+from graphcb.contexts.scaling import NumberScales, count_row, scale_row
 from graphcb.loaded import Array, Count, Learned, Made, Number
-from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, count_dense, find_key
+from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, find_key
 from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
-from graphcb.standardising import standard, standard_with
 
 CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
 UNSEEN = -1  # in place of a feature that was never learned
+MOST_PRODUCTS = 55  # of dense features: all those of 10, or the squares of up to 55
+PRODUCT = 0.3  # of an action's products, beside its features: few of them matter
 
 
 class Rows(NamedTuple):
-    """Several sparse rows, one after the other; row r is at starts[r] to starts[r + 1]."""
+    """Several sparse rows, one after the other; row r is at starts[r] to starts[r + 1].
+
+    `products` (n_rows, n_products) are those of dense features, none before they are scaled.
+    """
 
     starts: Columns
     indices: Columns
     values: Floats
+    products: Floats
 
 
 class ActionRows:
@@ -35,8 +43,7 @@ class ActionRows:
 
     learned = Learned(
         places=Made(),
-        means=Array("width", least=-LARGEST, most=LARGEST),
-        squares=Array("width", least=0.0),
+        scales=Made(),
         is_mark=Array("width", dtype=np.bool_),
         count=Count(),
         total=Number(0.0),
@@ -47,8 +54,7 @@ class ActionRows:
             None if width is None else as_count("width", width, at_least=0)
         )  # of dense rows; None for sparse ones
         self.places = SparseFeatures()
-        self.means = np.zeros(width or 0)
-        self.squares = np.zeros(width or 0)
+        self.scales = NumberScales(width or 0)
         self.is_mark = np.ones(width or 0, dtype=np.bool_)
         self.count = 0
         self.total = 0.0  # of the squared norms
@@ -58,39 +64,56 @@ class ActionRows:
         """Places of all features seen, the constant among them."""
         return self.places.n_places if self.width is None else self.width + 1
 
+    @property
+    def n_products(self) -> int:
+        """How many products of features a row has."""
+        return n_few_products(self.width or 0)
+
+    def check_loaded(self) -> None:
+        """Refuse scales of other numbers."""
+        if self.scales.n_numbers != (self.width or 0):
+            raise ValueError(f"`scales` must be those of {self.width or 0} numbers")
+
     def read(self, actions: Any) -> Rows:
         """The rows, checked."""
         return _read_sparse(actions) if self.width is None else _read_dense(actions, self.width)
 
     def scale(self, rows: Rows) -> Rows:
         """The rows by place, the constant first in each, as if each were counted."""
-        starts, indices, values = rows
+        starts, indices, values, _ = rows
         if self.width is not None:
             return Rows(
                 *_scale_dense(
-                    values, self.means, self.squares, self.is_mark, self.count, self.total
+                    values, *self.scales.state(), self.is_mark, self.count, self.total,
+                    self.n_products,
                 )
-            )
+            )  # fmt: skip
         table = self.places
         return Rows(
             *_scale_sparse(
                 starts, indices, values, table.keys, table.key_places, table.largest,
                 self.count, self.total,
-            )
+            ),
+            no_products(starts),
         )  # fmt: skip
 
     def learn(self, rows: Rows) -> None:
         """Count the rows, and give new features places."""
-        starts, indices, values = rows
+        starts, indices, values, _ = rows
         n = starts.size - 1
         if self.width is None:
             self.places.learn((indices, values))
             self.total += _squared_norms(values, indices, self.places)
         else:
             self.total += _count_rows(
-                values.reshape(n, self.width), self.means, self.squares, self.is_mark, self.count
+                values.reshape(n, self.width), *self.scales.state(), self.scales.ends, self.is_mark
             )
         self.count += n
+
+
+def n_few_products(width: int) -> int:
+    """How many products so many dense features have: all of them, or the squares, or none."""
+    return next((n for n in (width * (width + 1) // 2, width) if n <= MOST_PRODUCTS), 0)
 
 
 def width_of(actions: Any) -> int | None:
@@ -138,7 +161,7 @@ def _read_dense(actions: Any, width: int) -> Rows:
         where = f"index {wrong // width}, feature {wrong % width}"
         raise too_large("actions", rows.ravel()[wrong], where)
     starts = every_index(len(rows) + 1) * width
-    return Rows(starts, every_index(0), np.ascontiguousarray(rows.ravel()))
+    return _unscaled(starts, every_index(0), np.ascontiguousarray(rows.ravel()))
 
 
 def _read_sparse(actions: Any) -> Rows:
@@ -163,8 +186,17 @@ def _read_sparse(actions: Any) -> Rows:
         indices.append(keys)
         values.append(numbers)
     if not indices:
-        return Rows(starts, np.empty(0, dtype=np.int64), np.empty(0))
-    return Rows(starts, np.concatenate(indices), np.concatenate(values))
+        return _unscaled(starts, np.empty(0, dtype=np.int64), np.empty(0))
+    return _unscaled(starts, np.concatenate(indices), np.concatenate(values))
+
+
+def _unscaled(starts: Columns, indices: Columns, values: Floats) -> Rows:
+    return Rows(starts, indices, values, no_products(starts))
+
+
+def no_products(starts: Columns) -> Floats:
+    """The products of rows without dense features."""
+    return np.empty((starts.size - 1, 0))
 
 
 def _squared_norms(values: Floats, indices: Columns, table: SparseFeatures) -> float:
@@ -222,10 +254,14 @@ def _scale_dense(
     values: Floats,
     means: Floats,
     squares: Floats,
+    counts: Columns,
+    samples: Floats,
+    shapes: Floats,
     is_mark: Any,
     count: int,
     total: float,
-) -> tuple[Columns, Columns, Floats]:
+    n_products: int,
+) -> tuple[Columns, Columns, Floats, Floats]:
     d = means.size
     n = values.size // d
     ends, places, scaled = (
@@ -233,36 +269,59 @@ def _scale_dense(
         np.empty(n * (d + 1), np.int64),
         np.empty(n * (d + 1)),
     )
+    products = np.empty((n, n_products))
     ends[0] = 0
     for r in range(n):
         at, norm = r * (d + 1), 0.0
         places[at], scaled[at] = 0, CONSTANT
+        row, features = values[r * d : (r + 1) * d], scaled[at + 1 : at + 1 + d]
+        scale_row(row, means, squares, counts, samples, shapes, features)
         for i in range(d):
-            value = values[r * d + i]
-            if not (is_mark[i] and (value == 0.0 or value == 1.0)):
-                value = standard_with(value, means[i], squares[i], count)
-            places[at + 1 + i], scaled[at + 1 + i] = i + 1, value
-            norm += value * value
+            if is_mark[i] and (row[i] == 0.0 or row[i] == 1.0):
+                features[i] = row[i]
+            places[at + 1 + i] = i + 1
+            norm += features[i] * features[i]
+        fill_products(features, PRODUCT, products[r])
         typical = math.sqrt((total + norm) / (count + 1.0))
         if typical > 0.0:
             for k in range(at + 1, at + 1 + d):
                 scaled[k] /= typical
         ends[r + 1] = at + d + 1
-    return ends, places, scaled
+    return ends, places, scaled, products
 
 
 @compiled
-def _count_rows(rows: Floats, means: Floats, squares: Floats, is_mark: Any, count: int) -> float:
-    """The sums with these rows; the sum of their squared norms, standardised."""
-    total = 0.0
+def fill_products(values: Floats, weight: float, products: Floats) -> None:
+    """Products of standardised features, with such a norm: of all pairs, or squares alone."""
+    d, k = values.size, 0
+    share = weight / math.sqrt(products.size + d + 1.0)
+    for i in range(d if products.size else 0):
+        for j in range(i, i + 1 if products.size == d else d):
+            products[k] = share * values[i] * values[j]
+            k += 1
+
+
+@compiled
+def _count_rows(
+    rows: Floats,
+    means: Floats,
+    squares: Floats,
+    counts: Columns,
+    samples: Floats,
+    shapes: Floats,
+    ends: Floats,
+    is_mark: Any,
+) -> float:
+    """Count these rows; the sum of their squared norms, scaled."""
+    total, scaled = 0.0, np.empty(rows.shape[1])
     for r in range(rows.shape[0]):
-        count += 1
-        count_dense(rows[r], means, squares, count)
+        scale_row(rows[r], means, squares, counts, samples, shapes, scaled)
+        count_row(rows[r], means, squares, counts, samples, shapes, ends)
         for i in range(rows.shape[1]):
             value = rows[r, i]
             is_mark[i] = is_mark[i] and (value == 0.0 or value == 1.0)
             if not is_mark[i]:
-                value = standard(value, means[i], squares[i], count)
+                value = scaled[i]
             total += value * value
     return total
 

@@ -25,7 +25,6 @@ from graphcb.oracles.rows import (
     every_index,
     is_sparse,
 )
-from graphcb.standardising import counted
 
 DENSE_CONSTANT = math.sqrt(10.0)  # beside standardised features: the mean loss is learned first
 SPARSE_CONSTANT = 0.05  # beside words: what is new should not inherit much from what is known
@@ -123,13 +122,6 @@ class SparseFeatures:
 def fits_table(keys: Columns, size: int) -> bool:
     """Whether an open hash table has a capacity that is allowed, and is enough."""
     return keys.size >= max(64, size) and keys.size.bit_count() == 1
-
-
-@compiled
-def count_dense(x: Floats, means: Floats, squares: Floats, count: int) -> None:
-    """The sums with one more context, which `count` includes."""
-    for i in range(x.size):
-        means[i], squares[i] = counted(x[i], means[i], squares[i], count)
 
 
 @compiled

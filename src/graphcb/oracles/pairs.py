@@ -3,13 +3,12 @@
 With a constant on both sides, the pairs of an action's row a and a context x are a constant, the
 features of either, and all products: phi = a (x) x. The score is phi @ weights. Pairs get places
 in the order in which they are first learned. The first places form blocks of 256; the pairs of a
-block have a full covariance together, all others a variance of their own.
+block have a full covariance together, all others a variance of their own. Products of features
+of the context and of features of the action, which have no pairs, are one more block.
 
 Scores of many actions are cheap, as x is contracted once for each feature that occurs in the
 round: with V_i = C (e_i (x) x), the leverage of a is the sum over i of a_i x @ (V a)_i.
 """
-
-import math
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from graphcb.compilation import compiled
 from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.action_rows import Rows
 from graphcb.oracles.features import fits_table
-from graphcb.oracles.posterior import LEAST_CURVATURE, mean_share
+from graphcb.oracles.posterior import step_and_shrink
 from graphcb.oracles.rows import Columns, Floats, SparseRow
 
 PRIOR_VARIANCE = 10.0
@@ -29,7 +28,7 @@ MOST_PAIRS = 2**20  # with a place of their own; later ones share the places, by
 
 
 class PairPosterior:
-    """A Gaussian over the weights of pairs.
+    """A Gaussian over the weights of pairs, and of `n_products` products of features.
 
     `together` is the number of context features, from the first place on, whose pairs with one
     feature of an action should share a block: all features of dense contexts. It is 0 for sparse
@@ -44,10 +43,13 @@ class PairPosterior:
         variances=Array(None, least=0.0, most=PRIOR_VARIANCE),
         weights=Array(lambda self: (IN_BLOCKS + self.variances.size,)),
         covariances=Array(lambda self: self._blocks()),
+        product_weights=Array("n_products"),
+        product_covariance=Array("n_products", "n_products"),
     )
 
-    def __init__(self, together: int) -> None:
+    def __init__(self, together: int, n_products: int = 0) -> None:
         as_count("together", together, at_least=0)
+        self.n_products = as_count("n_products", n_products, at_least=0)
         self.together = together if together <= BLOCK else 0
         self.most_in_blocks = IN_BLOCKS if self.together else BLOCK
         self.keys = np.full(64, -1)
@@ -57,6 +59,8 @@ class PairPosterior:
         self.variances = np.full(64, PRIOR_VARIANCE)  # of places from IN_BLOCKS on
         self.weights = np.zeros(IN_BLOCKS + 64)
         self.covariances = np.eye(16)[None] * PRIOR_VARIANCE  # (blocks, size, size)
+        self.product_weights = np.zeros(n_products)
+        self.product_covariance = np.eye(n_products) * PRIOR_VARIANCE
 
     def check_loaded(self) -> None:
         """Refuse pairs, places and covariances that do not fit together."""
@@ -70,6 +74,7 @@ class PairPosterior:
             and bool((used[~alone] < self.n_in_blocks).all())
             and bool((used[alone] < IN_BLOCKS + self.n_alone).all())
             and bool((np.diagonal(self.covariances, axis1=1, axis2=2) >= 0.0).all())
+            and bool((np.diagonal(self.product_covariance) >= 0.0).all())
         )
         if not fits:
             raise ValueError("the pairs, their places and their covariances must fit together")
@@ -80,24 +85,31 @@ class PairPosterior:
         return max(1, -(-self.n_in_blocks // BLOCK)), size, size
 
     def scores(
-        self, row: SparseRow, novelty: float, rows: Rows, n_features: int
+        self, row: SparseRow, novelty: float, own: Floats, rows: Rows, n_features: int
     ) -> tuple[Floats, Floats]:
-        """Mean and variance of the score of each action; `novelty` is |x|^2 of unseen features."""
+        """Mean and variance of the score of each action; `novelty` is |x|^2 of unseen features.
+
+        `own` are the products of the context, those of actions are in their rows.
+        """
         x_places, x_values = row
         return _scores(
-            x_places, x_values, novelty, rows.starts, rows.indices, rows.values, n_features,
+            x_places, x_values, novelty, own, *rows, n_features,
             self.keys, self.key_places, self.n_alone,
             self.weights, self.variances, self.covariances,
+            self.product_weights, self.product_covariance,
         )  # fmt: skip
 
-    def learn(self, row: SparseRow, rows: Rows, shares: Floats) -> Floats:
-        """One step of the filter for each action; the shares predicted before each."""
+    def learn(
+        self, row: SparseRow, own: Floats, rows: Rows, shares: Floats
+    ) -> tuple[Floats, Floats]:
+        """One step of the filter for each action; its score and leverage before that step."""
         x_places, x_values = row
         self._give_places(x_places, rows.indices)
         return _learn(
-            x_places, x_values, rows.starts, rows.indices, rows.values, shares,
+            x_places, x_values, own, *rows, shares,
             self.keys, self.key_places, self.n_alone,
             self.weights, self.variances, self.covariances,
+            self.product_weights, self.product_covariance,
         )  # fmt: skip
 
     def _give_places(self, x_places: Columns, features: Columns) -> None:
@@ -205,9 +217,11 @@ def _scores(
     x_places: Columns,
     x_values: Floats,
     novelty: float,
+    own: Floats,
     starts: Columns,
     features: Columns,
     values: Floats,
+    products: Floats,
     n_features: int,
     keys: Columns,
     key_places: Columns,
@@ -215,6 +229,8 @@ def _scores(
     weights: Floats,
     variances: Floats,
     covariances: Floats,
+    product_weights: Floats,
+    product_covariance: Floats,
 ) -> tuple[Floats, Floats]:
     slots, met, u = np.full(n_features, -1), np.empty(features.size, np.int64), 0
     for k in range(features.size):
@@ -247,6 +263,10 @@ def _scores(
         whole += x_values[j] * x_values[j]
     n = starts.size - 1
     scores, leverages, total = np.zeros(n), np.zeros(n), np.empty(along.shape[1])
+    product_along, first = np.zeros(product_weights.size), own.size
+    own_score = _add_along(product_weights, product_covariance, own, product_along)
+    own_leverage, across = _dot(own, product_along[:first]), product_along[first:]
+    some_along = np.empty(across.size)
     for r in range(n):
         total[:] = 0.0
         for k in range(starts[r], starts[r + 1]):
@@ -266,6 +286,11 @@ def _scores(
                     if 0 <= places[i, j] < IN_BLOCKS:
                         inner += x_values[j] * total[places[i, j]]
                 leverages[r] += values[k] * inner
+        some_along[:] = 0.0
+        scores[r] += own_score + _add_along(
+            product_weights[first:], product_covariance[first:, first:], products[r], some_along
+        )
+        leverages[r] += own_leverage + _dot(products[r], some_along + 2.0 * across)
         leverages[r] = max(leverages[r], 0.0)
     return scores, leverages
 
@@ -274,9 +299,11 @@ def _scores(
 def _learn(
     x_places: Columns,
     x_values: Floats,
+    own: Floats,
     starts: Columns,
     features: Columns,
     values: Floats,
+    products: Floats,
     shares: Floats,
     keys: Columns,
     key_places: Columns,
@@ -284,19 +311,24 @@ def _learn(
     weights: Floats,
     variances: Floats,
     covariances: Floats,
-) -> Floats:
+    product_weights: Floats,
+    product_covariance: Floats,
+) -> tuple[Floats, Floats]:
     n_blocks, size = covariances.shape[:2]
-    predicted, along, touched = (
-        np.empty(shares.size),
-        np.empty((n_blocks, size)),
-        np.empty(n_blocks, np.bool_),
-    )
+    along, touched = np.empty((n_blocks, size)), np.empty(n_blocks, np.bool_)
+    scores, leverages = np.empty(shares.size), np.empty(shares.size)
+    product_along, first = np.empty(product_weights.size), own.size
     for r in range(shares.size):
         n_pairs, at = (starts[r + 1] - starts[r]) * x_places.size, 0
         places, phi = np.empty(n_pairs, np.int64), np.empty(n_pairs)
         along[:] = 0.0
         touched[:] = False
-        score = leverage = 0.0
+        product_along[:] = 0.0
+        score = _add_along(product_weights, product_covariance, own, product_along)
+        score += _add_along(
+            product_weights[first:], product_covariance[first:], products[r], product_along
+        )
+        leverage = _dot(own, product_along[:first]) + _dot(products[r], product_along[first:])
         for k in range(starts[r], starts[r + 1]):
             for j in range(x_places.size):
                 place = _place(keys, key_places, n_alone, features[k], x_places[j])
@@ -315,12 +347,9 @@ def _learn(
         for k in range(n_pairs):
             if places[k] < IN_BLOCKS:
                 leverage += along[places[k] // BLOCK, places[k] % BLOCK] * phi[k]
-        leverage = max(leverage, 0.0)
-        predicted[r] = mean_share(score, leverage)
-        mu = 1.0 / (1.0 + math.exp(-score))
-        curvature = max(mu * (1.0 - mu), LEAST_CURVATURE)
-        step = (shares[r] - mu) / (1.0 + curvature * leverage)
-        shrink = curvature / (1.0 + curvature * leverage)
+        scores[r], leverages[r] = score, max(leverage, 0.0)
+        step, shrink = step_and_shrink(score, leverages[r], shares[r])
+        _step(product_weights, product_covariance, product_along, step, shrink)
         for k in range(n_pairs):
             if places[k] >= IN_BLOCKS:
                 part = variances[places[k] - IN_BLOCKS] * phi[k]
@@ -329,7 +358,28 @@ def _learn(
         for block in range(n_blocks):
             if touched[block]:
                 _step(weights[block * BLOCK :], covariances[block], along[block], step, shrink)
-    return predicted
+    return scores, leverages
+
+
+@compiled
+def _add_along(weights: Floats, covariance: Floats, values: Floats, along: Floats) -> float:
+    """Add covariance @ values to `along`; the score of the values."""
+    score = 0.0
+    for k in range(values.size):
+        value, line = values[k], covariance[k]
+        if value != 0.0:
+            score += weights[k] * value
+            for p in range(along.size):
+                along[p] += value * line[p]
+    return score
+
+
+@compiled
+def _dot(one: Floats, other: Floats) -> float:
+    total = 0.0
+    for k in range(one.size):
+        total += one[k] * other[k]
+    return total
 
 
 @compiled

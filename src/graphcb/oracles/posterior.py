@@ -95,7 +95,7 @@ def full_learn(
         for k in range(indices.size):
             score += weights[indices[k], b] * values[k]
             leverage += along[indices[k]] * values[k]
-        step, shrink = _gains(score, leverage, shares[c])
+        step, shrink = step_and_shrink(score, leverage, shares[c])
         for i in range(along.size):
             weights[i, b] += step * along[i]
             part = shrink * along[i]
@@ -151,7 +151,7 @@ def diagonal_learn(
     scores, leverages = diagonal_scores(weights, variances, indices, values, columns)
     steps, shrinks = np.empty(columns.size), np.empty(columns.size)
     for c in range(columns.size):
-        steps[c], shrinks[c] = _gains(scores[c], leverages[c], shares[c])
+        steps[c], shrinks[c] = step_and_shrink(scores[c], leverages[c], shares[c])
     for k in range(indices.size):
         means, spreads, value = weights[indices[k]], variances[indices[k]], values[k]
         for c in range(columns.size):
@@ -184,7 +184,7 @@ def full_add(weights: Floats, covariance: Floats, precisions: Floats) -> None:
 
 
 @compiled
-def _gains(score: float, leverage: float, share: float) -> tuple[float, float]:
+def step_and_shrink(score: float, leverage: float, share: float) -> tuple[float, float]:
     """The factors of the step and of what is taken off the covariance."""
     scale = 1.0 / math.sqrt(1.0 + PI_8 * max(leverage, 0.0))
     mean = 1.0 / (1.0 + math.exp(-scale * score))
