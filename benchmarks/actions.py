@@ -240,12 +240,16 @@ class Thompson:
         self.oracle.update(context, actions, losses)
 
 
+def _squarecbg(gamma: float, seed: int) -> SquareCBG:
+    return SquareCBG(_oracle(), gamma=float(gamma))
+
+
 EXPLORERS: dict[str, Callable[[int], Any]] = {
     "information-directed": lambda seed: InformationDirected(_oracle()),
     "greedy": lambda seed: Greedy(_oracle()),
     "epsilon 0.05": lambda seed: EpsilonGreedy(_oracle(), epsilon=0.05),
     **{
-        f"SquareCB.G {gamma}": lambda seed, gamma=gamma: SquareCBG(_oracle(), gamma=float(gamma))
+        f"SquareCB.G {gamma}": functools.partial(_squarecbg, gamma)
         for gamma in (30, 100, 300, 1000)
     },
     "Thompson": Thompson,
