@@ -9,7 +9,7 @@ import numpy as np
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
-from graphcb.contexts.noted import mark_of, places_of
+from graphcb.contexts.noted import all_floats, mark_of, places_of
 from graphcb.contexts.scaling import Floats, NumberScales
 from graphcb.contexts.values import as_number, is_missing, not_finite
 from graphcb.loaded import ByName, Count, Instance, Learned, Made
@@ -44,6 +44,23 @@ class DeclaredFeatures:
         """Refuse counts of other features."""
         if list(self.missing) != list(self.kinds):
             raise ValueError("`missing` must be counted for each feature")
+
+    def usual(self, context: dict[Any, Any]) -> Floats | None:
+        """The numbers of a context that has just the declared features in order, all numbers.
+
+        None for any other: this is a shortcut for the usual case.
+        """
+        if self.words or len(context) != len(self.numbers):
+            return None
+        return all_floats(context) if list(context) == self.numbers else None
+
+    def encode_usual(self, numbers: Floats) -> EncodedRow:
+        """As `encode`, for what `usual` gave."""
+        return EncodedRow(self.indices, self.scales.scale(numbers), numbers.size, self.constant)
+
+    def count_usual(self, numbers: Floats) -> None:
+        """As `count`, for what `usual` gave."""
+        self.scales.count(numbers)
 
     def encode(self, row: Mapping[str, Any]) -> EncodedRow:
         """The row as if it were counted."""

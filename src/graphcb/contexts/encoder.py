@@ -83,6 +83,9 @@ class Encoder:
 
     def encode(self, context: Any) -> Any:
         """The row of a context, an `EncodedRow`; the encoder does not change."""
+        numbers = self.known.usual(context) if type(context) is dict else None
+        if numbers is not None:
+            return self.known.encode_usual(numbers)
         return context if passes(context) else self.known.encode(flat(context))
 
     def learn(self, context: Any) -> None:
@@ -92,7 +95,10 @@ class Encoder:
 
     def count(self, context: Any) -> None:
         """As `learn`, for a context that `encode` has taken: it is not looked at again."""
-        if not passes(context):
+        numbers = self.known.usual(context) if type(context) is dict else None
+        if numbers is not None:
+            self.known.count_usual(numbers)
+        elif not passes(context):
             self.known.count(flat(context))
 
     def odd_values(self) -> dict[str, float]:

@@ -7,8 +7,8 @@ only as far as its values lie off a straight line when they are drawn against th
 the squared correlation of the two says: 1 for a normal feature and for every one with two values,
 0.95 for a uniform, 0.82 for an exponential and 0.3 for a lognormal one with a deviation of 2.
 
-The sample is exact while it fills. Then the n-th value replaces one of its 256 values with
-probability 256 / n, by a hash of n: nothing is random.
+The sample is exact while it fills. Then the n-th value replaces one of its 512 values with
+probability 512 / n, by a hash of n: nothing is random.
 """
 
 import math
@@ -24,8 +24,8 @@ from graphcb.standardising import CLIP, counted, standard_with
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-SAMPLE = 256  # values kept of each number,
-KEPT = 2**18  # and of all of them together; at least
+SAMPLE = 512  # values kept of each number,
+KEPT = 2**19  # and of all of them together; at least
 LEAST_SAMPLE = 16
 FEW = 8  # values, before which nothing is said of tails
 FAR = 6.0  # deviations: what is further off counts as if it were there

@@ -15,15 +15,15 @@ from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen
 class DefaultOracle:
     """Predicts losses from any context without a setting; agents without an oracle make one.
 
-    Contexts are dense or sparse and of any scale: dense features are standardised as they come,
-    sparse rows are brought to norm 1. The first context that is learned from says which, and
-    how many features there are. Losses lie in `loss_range`, which is a bound and not a scale:
-    those that fill a small part of it are learned as fast (`loss_scale`). None stands for losses
-    of any size.
+    Contexts are dense, sparse or encoded, and of any scale: numbers are brought to one scale as
+    they come, by ranks where tails are heavy, and sparse rows to norm 1. The first context that
+    is learned from says which, and how many numbers a dense one has. Losses lie in `loss_range`,
+    which is a bound and not a scale: those that fill a small part of it are learned as fast
+    (`loss_scale`). None stands for losses of any size.
 
     Its members are `BayesianLogistic` oracles. Few features (up to 256) have a full covariance.
-    Dense ones (up to 64) have a second member that sees their products, and the two are weighed
-    by their squared errors. Many features, such as words, have a diagonal covariance.
+    Where up to 64 of them are numbers, a second member sees their products, and the two are
+    weighed by their squared errors. Many features, such as words, have a diagonal covariance.
 
     A round costs about d^2 for each action with d dense features, and the words times the
     actions with text.
