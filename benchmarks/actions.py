@@ -3,7 +3,8 @@
 Classes: real tables from `GRAPHCB_DATA`/streams, where the action is the class and its only feature
 its name; the default oracle, which has weights of its own for each action, is the measure. Items:
 made by a logistic model of (context, item), with ten items offered in each round. Everyone sees the
-loss of what it played, and meets the same rounds.
+loss of what it played, and meets the same rounds. Curves: items whose losses need products of
+features. The second table compares ways to explore, with the oracle held fixed.
 """
 
 import functools
@@ -18,7 +19,7 @@ from measure import in_words, part_arguments, print_table
 from studies.bakeoff.peers import as_pair, installed
 from studies.prepared import prepare
 
-from graphcb import InformationDirected, graphs, oracles
+from graphcb import FeedbackGraph, InformationDirected, SquareCBG, graphs, oracles
 from graphcb.agents import EpsilonGreedy, Greedy, Uniform
 
 STREAMS = ("contraceptive", "german", "led7digit", "magic", "mushroom", "optdigits", "phoneme",
@@ -31,8 +32,9 @@ class Offer(NamedTuple):
 
     context: Any
     items: Any
-    rows: list[tuple[Any, Any]]
+    rows: list[Any]
     losses: Any
+    graph: Any = None  # what is revealed, if not the loss of what was played
 
 
 def classes(name: str, seed: int, n_rounds: int) -> Iterator[Offer]:
@@ -92,6 +94,61 @@ def coins(seed: int, n_rounds: int) -> Iterator[Offer]:
         yield Offer(rng.normal(size=3), np.arange(10), rows, losses)
 
 
+def curves(
+    seed: int, n_rounds: int, *, truth: Callable[..., Any], offered: int = OFFERED, pool: int = 0,
+    features: int = 3, n_context: int = 4,
+) -> Iterator[Offer]:  # fmt: skip
+    """New items each round, or out of a pool, whose mean losses are a function of both sides."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(features, n_context)) / np.sqrt(n_context)
+    known = rng.normal(size=(pool, features))
+    for _ in range(n_rounds):
+        x = rng.normal(size=n_context)
+        values = rng.normal(size=(offered, features))
+        if pool:
+            values = known[rng.choice(pool, size=offered, replace=False)]
+        yield Offer(x, np.arange(offered), list(values), truth(x, values, weights))
+
+
+def ideal_point(x: Any, values: Any, weights: Any) -> Any:
+    return np.minimum(1.0, ((values - weights @ x) ** 2).sum(axis=1) / 6.0)
+
+
+def xor_of_contexts(x: Any, values: Any, weights: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-2.5 * x[0] * x[1] * values[:, 0]))
+
+
+def xor_of_items(x: Any, values: Any, weights: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-2.0 * values[:, 0] * values[:, 1] - values[:, 2] * x[0]))
+
+
+def straight(x: Any, values: Any, weights: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-1.5 * values @ (weights @ x + weights[:, 0])))
+
+
+def cold_start(seed: int, n_rounds: int) -> Iterator[Offer]:
+    """Two items, known by name and one weak feature; a new one joins every 100 rounds."""
+    rng = np.random.default_rng(seed)
+    values, effects = rng.normal(size=100), rng.normal(size=(100, 4))
+    for t in range(n_rounds):
+        n, x = min(100, 2 + t // 100), rng.normal(size=3)
+        z = 0.3 * values[:n] + effects[:n] @ np.append(0.5 * x, 1.0)
+        rows = [(np.array([0, 1000 + k]), np.array([values[k], 1.0])) for k in range(n)]
+        yield Offer(x, np.arange(n), rows, 1.0 / (1.0 + np.exp(-z)))
+
+
+def paid_look(seed: int, n_rounds: int) -> Iterator[Offer]:
+    """Nothing is seen of what is played, unless one pays for a look at all items."""
+    reveals = np.zeros((OFFERED + 1, OFFERED + 1))
+    reveals[OFFERED] = 1.0
+    graph = FeedbackGraph(reveals)
+    for offer in curves(seed, n_rounds, truth=straight):
+        rows = [np.append(row, 0.0) for row in offer.rows] + [np.array([0.0, 0.0, 0.0, 1.0])]
+        yield Offer(
+            offer.context, np.arange(OFFERED + 1), rows, np.append(offer.losses, 0.9), graph
+        )
+
+
 PROBLEMS: dict[str, Callable[[int, int], Iterator[Offer]]] = {
     **{f"classes: {name}": functools.partial(classes, name) for name in STREAMS},
     "40 items": items,
@@ -103,6 +160,21 @@ PROBLEMS: dict[str, Callable[[int, int], Iterator[Offer]]] = {
     "items that live 100 rounds": functools.partial(items, life=100.0, own=0.3),
     "new items each round": functools.partial(items, life=10.0, pool=10, own=0.0),
     "100 of 100 items": functools.partial(items, pool=100, offered=100),
+    "ideal points": functools.partial(curves, truth=ideal_point),
+    "XOR of contexts": functools.partial(curves, truth=xor_of_contexts),
+    "XOR of items": functools.partial(curves, truth=xor_of_items),
+}
+WORLDS: dict[str, Callable[[int, int], Iterator[Offer]]] = {
+    "10 new items": functools.partial(curves, truth=straight),
+    "100 new items": functools.partial(curves, truth=straight, offered=100),
+    "10 ideal points": functools.partial(curves, truth=ideal_point),
+    "100 ideal points": functools.partial(curves, truth=ideal_point, offered=100),
+    "40 ideal points, 10 offered": functools.partial(curves, truth=ideal_point, pool=40),
+    "XOR of contexts": functools.partial(curves, truth=xor_of_contexts),
+    "items that live 100 rounds": functools.partial(items, life=100.0, own=0.3),
+    "cold start": cold_start,
+    "10 coins": coins,
+    "a paid look": paid_look,
 }
 
 
@@ -153,6 +225,35 @@ def _oracle() -> oracles.ActionFeatureOracle:
     return oracles.ActionFeatureOracle()
 
 
+class Thompson:
+    """The best of a sample of each expected loss, from its forecast alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.oracle, self.rng = _oracle(), np.random.default_rng(seed)
+
+    def act(self, context: Any, graph: Any, actions: Any = None) -> Any:
+        forecast = self.oracle.forecast(context, actions)
+        sample = forecast.losses + forecast.deviations * self.rng.normal(size=len(actions))
+        return (np.arange(len(actions)) == sample.argmin()).astype(float)
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        self.oracle.update(context, actions, losses)
+
+
+def _squarecbg(gamma: float, seed: int) -> SquareCBG:
+    return SquareCBG(_oracle(), gamma=float(gamma))
+
+
+EXPLORERS: dict[str, Callable[[int], Any]] = {
+    "information-directed": lambda seed: InformationDirected(_oracle()),
+    "greedy": lambda seed: Greedy(_oracle()),
+    "epsilon 0.05": lambda seed: EpsilonGreedy(_oracle(), epsilon=0.05),
+    **{
+        f"SquareCB.G {gamma}": functools.partial(_squarecbg, gamma)
+        for gamma in (30, 100, 300, 1000)
+    },
+    "Thompson": Thompson,
+}
 CONTENDERS: dict[str, Callable[[int], Any]] = {
     "information-directed": lambda seed: InformationDirected(_oracle()),
     "greedy": lambda seed: Greedy(_oracle()),
@@ -169,11 +270,13 @@ def average_loss(agent: Any, rounds: Iterator[Offer], seed: int) -> tuple[float,
     """The mean of the expected losses, and of the smallest ones."""
     rng, total, least, n = np.random.default_rng(1000 + seed), 0.0, 0.0, 0
     for offer in rounds:
-        graph = graphs.bandit(len(offer.losses))
+        graph = offer.graph or graphs.bandit(len(offer.losses))
         p = agent.act(offer.context, graph, offer.rows)
         played = rng.choice(len(p), p=p)
-        loss = float(rng.random() < offer.losses[played])
-        agent.learn(offer.context, [offer.rows[played]], [loss])
+        shown = np.flatnonzero(graph.row(played) > 0.0)
+        losses = (rng.random(shown.size) < offer.losses[shown]).astype(float)
+        if shown.size:
+            agent.learn(offer.context, [offer.rows[k] for k in shown], losses)
         total += float(offer.losses[played])
         least += float(offer.losses.min())
         n += 1
@@ -195,6 +298,31 @@ def compare(names: list[str], contenders: list[str], seeds: int, n_rounds: int) 
             yield [name, *cells, f"{least:.3f}"]
 
     print_table(["problem", *contenders, "best"], rows())
+
+
+def explore(names: list[str], seeds: int, n_rounds: int) -> None:
+    """Mean losses, and in brackets runs that lost more than half of what uniform play loses."""
+
+    def rows() -> Iterator[list[str]]:
+        for name in names:
+            cells, best = [], 0.0
+            uniform = [average_loss(Uniform(), WORLDS[name](s, n_rounds), s) for s in range(seeds)]
+            for make in EXPLORERS.values():
+                found = [average_loss(make(s), WORLDS[name](s, n_rounds), s) for s in range(seeds)]
+                lost = sum(
+                    loss - least > 0.5 * (chance - least)
+                    for (loss, least), (chance, _) in zip(found, uniform, strict=True)
+                )
+                cells.append(f"{statistics.mean(loss for loss, _ in found):.3f} ({lost})")
+                best = statistics.mean(least for _, least in found)
+            print(name, *cells, file=sys.stderr)
+            yield [name, *cells, f"{best:.3f}"]
+
+    print(
+        f"Ways to explore with the same oracle, {n_rounds:,} rounds, {seeds} draws: average loss, "
+        "and how many runs lost more than half of what uniform play loses.\n"
+    )
+    print_table(["world", *EXPLORERS, "best"], rows())
 
 
 def cost(n_rounds: int) -> None:
@@ -224,11 +352,15 @@ def main() -> int:
         ("--only", {"nargs": "*", "help": "problems whose name contains one of these"}),
         ("--contenders", {"nargs": "*", "help": "names, all by default"}),
         ("--seeds", {"type": int, "default": 3}),
+        ("--draws", {"type": int, "default": 10, "help": "of the second table"}),
+        ("--rounds", {"type": int, "default": 1000, "help": "of the second table"}),
     )
     if options.quick:
         PROBLEMS.clear()
         PROBLEMS["classes: generated"] = functools.partial(classes, "generated")
         PROBLEMS["40 items"] = items
+        for world in list(WORLDS)[1:]:
+            del WORLDS[world]
     names = [n for n in PROBLEMS if not options.only or any(o in n for o in options.only)]
     contenders = options.contenders or [
         c for c in CONTENDERS if installed("vowpalwabbit") or not c.startswith("VW")
@@ -237,6 +369,8 @@ def main() -> int:
     compare(
         names, contenders, 1 if options.quick else options.seeds, 100 if options.quick else 3000
     )
+    worlds = [n for n in WORLDS if not options.only or any(o in n for o in options.only)]
+    explore(worlds, 1 if options.quick else options.draws, 100 if options.quick else options.rounds)
     return 0
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from studies.coverage.claiming import false_claims
 from studies.coverage.programs import PROGRAMS as JUDGED
@@ -73,6 +74,25 @@ def test_bids_in_auctions_that_are_generated_where_there_are_no_real_ones(monkey
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     learned, constant = load("auction_bids").main(4000)
     assert learned > 1.01 * constant
+
+
+def test_ab_tests_that_end_on_the_worse_page():
+    program = load("ab_test")
+    for play in (program.default, program.thompson, program.even_split):
+        lost, seen = program.results(play, (0.2, 0.7), runs=4, n=400)
+        assert lost == 0.0
+        assert seen < (0.47 if play is program.even_split else 0.25)
+    lost, seen = program.results(lambda sells, rng: np.zeros(len(sells)), (0.2, 0.7), 4, n=10)
+    assert (lost, seen) == (
+        0.5,
+        0.5,
+    )  # always the first page, which is the worse one every second time
+
+
+def test_an_ab_test_stops_once_it_is_certain():
+    until_certain = load("ab_test").until_certain
+    assert until_certain((0.1, 0.5), 0.2, 0, n=4000) == 2000
+    assert until_certain((0.3, 0.3), 0.2, 0, n=4000) == 4000
 
 
 @pytest.mark.skipif("GRAPHCB_DATA" not in os.environ, reason="real data is not here")

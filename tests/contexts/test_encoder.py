@@ -91,6 +91,24 @@ def test_encode_changes_nothing_and_learn_is_replayed_bit_for_bit(features):
     assert to_bytes(one) == to_bytes(other)
 
 
+@pytest.mark.parametrize("features", [None, {"a": "number", "b": "number?"}])
+def test_the_shortcut_for_known_numbers_gives_what_the_long_way_gives(features):
+    values = [1.0, 4, -2.5, 3, float("nan"), 10**20, True, 7.0, None, 0]
+    short, long = Encoder(features), Encoder(features)
+    for value in values:
+        row = {"a": value, "b": 2.0}
+        assert same(short.encode(row), long.encode(Frozen(row)))
+        short.learn(row)
+        short.count(row)
+        long.learn(Frozen(row))
+        long.count(Frozen(row))
+    assert to_bytes(short) == to_bytes(long)
+    with pytest.raises(ValueError, match="must be"):
+        short.encode({"a": 10**400, "b": 2.0})
+    with pytest.raises(ValueError, match="must be"):
+        short.encode({"a": np.inf, "b": 2.0})
+
+
 number = st.none() | st.floats(-1e6, 1e6)
 word = st.none() | st.sampled_from(["red", "Blue", "dark red", "", 3, ["a", "b"]])
 rows_strategy = st.lists(st.tuples(number, number, word, word), max_size=12)

@@ -5,7 +5,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Learner, Policy, Problem, graphs
+from graphcb import DecisionLog, Greedy, Learner, Policy, Problem, graphs
 from graphcb.decisions import ReplayError, replay
 
 SHOP = Problem(["a", "b", "c"], reveals="full-information", feedback="rewards", range=(0.0, 10.0))
@@ -159,7 +159,8 @@ def test_a_learner_translates_for_the_agent_inside(new_log):
 
 
 def test_a_learner_has_the_hooks_of_its_agent_alone():
-    plain = Learner(SHOP)
+    plain = Learner(SHOP, Greedy())
+    assert Learner(SHOP).on_draw is not None  # decisions in flight are counted
     assert plain.at_time is None
     assert plain.on_draw is None
     assert plain.on_feedback is None

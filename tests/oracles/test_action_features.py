@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from graphcb import InformationDirected, graphs, load, save
+from graphcb import Encoder, InformationDirected, graphs, load, save
 from graphcb.agents import Uniform
 from graphcb.oracles import ActionFeatureOracle
 from graphcb.saving import to_bytes
@@ -77,6 +77,32 @@ class TestActionFeatureOracle:
         oracle.update(np.ones(2), np.ones((1, width)), [0.5])
         assert oracle.actions.n_products == expected
         assert oracle.posterior.n_products == expected + 3
+
+    def test_numbers_of_encoded_rows_have_products(self):
+        rng, oracle, errors = np.random.default_rng(0), ActionFeatureOracle(), []
+        contexts, kinds = Encoder(), Encoder()
+        for t in range(400):
+            x, rows = rng.normal(size=2), rng.normal(size=(4, 2))
+            losses = sigmoid(1.5 * rows[:, 0] * rows[:, 1] + 1.5 * rows[:, 0] * x[0] * x[1])
+            context, actions = {"x": x[0], "y": x[1]}, [{"a": a, "b": b} for a, b in rows]
+            row, encoded = contexts.encode(context), [kinds.encode(action) for action in actions]
+            if t >= 350:
+                errors.append(np.abs(oracle.predict(row, encoded) - losses).mean())
+            oracle.update(row, encoded, losses)
+            contexts.learn(context)
+            for action in actions:
+                kinds.learn(action)
+        assert (oracle.n_numbers, oracle.actions.n_numbers) == (2, 2)
+        assert np.mean(errors) < 0.08
+
+    def test_numbers_that_come_later_have_no_products(self):
+        oracle, kinds = ActionFeatureOracle(), Encoder()
+        oracle.update([1.0], [kinds.encode({"a": 1.0})], [0.5])
+        kinds.learn({"a": 1.0})
+        later = [kinds.encode({"a": 2.0, "b": 1.0}), kinds.encode({"word": "x"})]
+        oracle.update([1.0], later, [0.5, 0.5])
+        assert oracle.actions.n_products == 1
+        assert np.isfinite(oracle.predict([1.0], later)).all()
 
     def test_the_members_are_weighed(self):
         """Products of the context win where they matter, and lose where they do not."""

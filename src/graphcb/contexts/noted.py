@@ -27,6 +27,7 @@ LONG = 4  # words; a shorter text is one category
 SHORT = 40  # characters; what is longer is unlikely to come again
 FEW_NUMBERS = 64  # each has its scale, whether or not a context has it;
 MANY_NUMBERS = 1024  # of up to so many, if a context has half of them
+_PLAIN_NUMBERS = {float, int}
 
 
 class NotedFeatures:
@@ -205,11 +206,14 @@ class NotedFeatures:
 
 
 def all_floats(context: dict[Any, Any]) -> Floats | None:
-    """The values if all of them are floats that can be learned from."""
+    """The values if all of them are plain numbers that can be learned from."""
     values = list(context.values())
-    if {*map(type, values)} != {float}:
+    if not {*map(type, values)} <= _PLAIN_NUMBERS:
         return None
-    numbers = np.array(values)
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
     return numbers if are_within(numbers) else None
 
 

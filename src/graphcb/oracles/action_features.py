@@ -7,12 +7,14 @@ import numpy as np
 
 from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.compilation import compiled
+from graphcb.contexts.encoded import EncodedRow
 from graphcb.describing import describe
 from graphcb.loaded import Array, Count, Instance, Learned, Number
 from graphcb.oracles.action_rows import (
     CONSTANT,
     ActionRows,
     fill_products,
+    first_numbers,
     mean_counts,
     n_few_products,
     n_rows,
@@ -40,11 +42,12 @@ class ActionFeatureOracle:
 
     One Bayesian logistic regression serves all actions, on their features, those of the context,
     and the products of both. The first 256 such pairs have a full covariance, with dense contexts
-    more (`oracles/pairs.py`). Products of dense features of the action, and of the context, are
-    there too if they are few (of up to 10 features, or squares of up to 55). A second member pairs
-    the products of dense features of the context (up to 64) with the features of actions, and the
-    two are weighed by their squared errors. A round costs about the features of the context times
-    those of all actions.
+    more (`oracles/pairs.py`). Products of numbers of the action, and of the context, are there too
+    if they are few (of up to 10 numbers, or squares of up to 55): numbers are dense features, and
+    those that an encoder finds in the first row that is learned. A second member pairs the
+    products of numbers of the context (up to 64) with the features of actions, and the two are
+    weighed by their squared errors. A round costs about the features of the context times those of
+    all actions.
 
     >>> oracle = ActionFeatureOracle()
     >>> for price in (3.0, 9.0, 4.0, 8.0):
@@ -58,6 +61,7 @@ class ActionFeatureOracle:
         actions=Instance(ActionRows, None),
         posterior=Instance(PairPosterior, None),
         products=Instance(ProductPosterior, None),
+        n_numbers=Count(),
         log_odds=Number(-MOST_ODDS, MOST_ODDS),
         seen=Array(None, least=0.0),
         squares=Number(0.0),
@@ -70,6 +74,7 @@ class ActionFeatureOracle:
         self.actions: ActionRows | None = None
         self.posterior: PairPosterior | None = None
         self.products: ProductPosterior | None = None  # of context features, where they have any
+        self.n_numbers = 0  # of contexts: those that have products
         self.log_odds = 0.0  # of the member with these products, against the one without
         self.seen = np.zeros(1)  # losses learned of actions that have each feature
         self.squares = PRIOR_COUNT  # of the residuals, relative to a coin's variance
@@ -88,9 +93,10 @@ class ActionFeatureOracle:
             nothing = np.zeros(0)
             return Forecast(nothing, nothing, nothing, nothing, high - low, low)
         contexts, kinds = self._contexts_for(context), self._actions_for(actions)
-        row, own, products, novelty = _scaled(contexts, contexts.read(context))
+        size = self._n_numbers_for(context)
+        row, own, products, novelty = _scaled(contexts, contexts.read(context), context, size)
         rows = kinds.scale(kinds.read(actions))
-        posterior, added = self._posterior_for(contexts, kinds), self._products_for(contexts)
+        posterior, added = self._posterior_for(contexts, kinds, size), self._products_for(size)
         scores, leverages = posterior.scores(row, novelty, own, rows, kinds.n_places)
         more, spreads = (scores, leverages) if added is None else added.scores(products, rows)
         weight = 0.0 if added is None else self._weight()
@@ -113,14 +119,16 @@ class ActionFeatureOracle:
         if n == 0:
             return
         kinds = self._actions_for(actions)
-        posterior, added = self._posterior_for(contexts, kinds), self._products_for(contexts)
+        size = self._n_numbers_for(context)
+        posterior, added = self._posterior_for(contexts, kinds, size), self._products_for(size)
         raw = kinds.read(actions)
         contexts.learn(x)
         kinds.learn(raw)
         self.contexts, self.actions, self.posterior, self.products = (
             contexts, kinds, posterior, added,
         )  # fmt: skip
-        row, own, products, _ = _scaled(contexts, x)
+        self.n_numbers = size
+        row, own, products, _ = _scaled(contexts, x, context, size)
         rows = kinds.scale(raw)
         low, high = self.loss_range
         shares = (seen - low) / (high - low)
@@ -152,13 +160,16 @@ class ActionFeatureOracle:
             return
         if self.seen.size < self.actions.n_places:
             raise ValueError(f"`seen` must have {self.actions.n_places} entries or more")
-        expected = _new_posterior(self.contexts, self.actions)
+        dense = self.contexts if isinstance(self.contexts, DenseFeatures) else None
+        if dense is not None and self.n_numbers != dense.n_features:
+            raise ValueError(f"n_numbers must be {dense.n_features}, like those of contexts")
+        expected = _new_posterior(self.contexts, self.actions, self.n_numbers)
         own = self.posterior
         if (own.together, own.n_products) != (expected.together, expected.n_products):
             raise ValueError("the posterior must be one for such contexts and actions")
         found = 0 if self.products is None else self.products.n_products
-        if found != _n_products(self.contexts):
-            raise ValueError(f"products must be those of contexts, {_n_products(self.contexts)}")
+        if found != _n_products(self.n_numbers):
+            raise ValueError(f"products must be those of contexts, {_n_products(self.n_numbers)}")
 
     def _checked(
         self, context: Any, actions: Any, losses: Any
@@ -180,16 +191,22 @@ class ActionFeatureOracle:
         width = dense_width(context)
         return SparseFeatures() if width is None else DenseFeatures(width)
 
-    def _posterior_for(
-        self, contexts: DenseFeatures | SparseFeatures, kinds: ActionRows
-    ) -> PairPosterior:
-        return self.posterior or _new_posterior(contexts, kinds)
+    def _n_numbers_for(self, context: Any) -> int:
+        """How many numbers of contexts have products; decided by the first one learned."""
+        if self.contexts is not None:
+            return self.n_numbers
+        return context.n_numbers if isinstance(context, EncodedRow) else dense_width(context) or 0
 
-    def _products_for(self, contexts: DenseFeatures | SparseFeatures) -> ProductPosterior | None:
+    def _posterior_for(
+        self, contexts: DenseFeatures | SparseFeatures, kinds: ActionRows, n_numbers: int
+    ) -> PairPosterior:
+        return self.posterior or _new_posterior(contexts, kinds, n_numbers)
+
+    def _products_for(self, n_numbers: int) -> ProductPosterior | None:
         """What the products of contexts add; None where they have none."""
-        if self.posterior is not None or _n_products(contexts) == 0:
+        if self.posterior is not None or _n_products(n_numbers) == 0:
             return self.products
-        return ProductPosterior(_n_products(contexts))
+        return ProductPosterior(_n_products(n_numbers))
 
     def _weight(self) -> float:
         """Of the member with products of context features."""
@@ -197,36 +214,43 @@ class ActionFeatureOracle:
 
     def _actions_for(self, actions: Any) -> ActionRows:
         """How rows of actions are read so far; decided by these where there are none."""
-        return ActionRows(width_of(actions)) if self.actions is None else self.actions
+        if self.actions is not None:
+            return self.actions
+        first = actions[0]
+        return ActionRows(
+            width_of(actions), first.n_numbers if isinstance(first, EncodedRow) else 0
+        )
 
 
-def _new_posterior(contexts: DenseFeatures | SparseFeatures, kinds: ActionRows) -> PairPosterior:
-    if isinstance(contexts, SparseFeatures):
-        return PairPosterior(0, kinds.n_products)
-    few = n_few_products(contexts.n_features) + kinds.n_products
-    return PairPosterior(contexts.n_places, few)
+def _new_posterior(
+    contexts: DenseFeatures | SparseFeatures, kinds: ActionRows, n_numbers: int
+) -> PairPosterior:
+    together = contexts.n_places if isinstance(contexts, DenseFeatures) else 0
+    return PairPosterior(together, n_few_products(n_numbers) + kinds.n_products)
 
 
-def _n_products(contexts: DenseFeatures | SparseFeatures) -> int:
-    """How many products of features a context has."""
-    if isinstance(contexts, SparseFeatures) or contexts.n_features > PRODUCTS_UP_TO:
-        return 0
-    return contexts.n_features * (contexts.n_features + 1) // 2
+def _n_products(n_numbers: int) -> int:
+    """How many products of numbers a context has."""
+    return n_numbers * (n_numbers + 1) // 2 if n_numbers <= PRODUCTS_UP_TO else 0
 
 
 def _scaled(
-    features: DenseFeatures | SparseFeatures, x: Any
+    features: DenseFeatures | SparseFeatures, x: Any, context: Any, n_numbers: int
 ) -> tuple[SparseRow, Floats, Floats, float]:
     """The context by place, few products, all of them, and |x|^2 of features never seen."""
-    if isinstance(features, SparseFeatures):
+    few, products = np.zeros(n_few_products(n_numbers)), np.zeros(_n_products(n_numbers))
+    if isinstance(features, DenseFeatures):
+        values, novelty = features.scale(x), 0.0
+        row = every_index(features.n_places), values
+        numbers = values[:n_numbers] * math.sqrt(features.n_places)
+    else:
         row, novelty = features.scale(x)
-        return row, np.empty(0), np.empty(0), novelty
-    values, d = features.scale(x), features.n_features
-    numbers = values[:d] * math.sqrt(features.n_places)
-    few, products = np.empty(n_few_products(d)), np.empty(_n_products(features))
+        if products.size == 0 or not isinstance(context, EncodedRow):
+            return row, few, products, novelty
+        numbers = first_numbers(context, n_numbers)
     fill_products(numbers, CONSTANT, few)
     fill_products(numbers, 1.0, products)
-    return (every_index(features.n_places), values), few, products, 0.0
+    return row, few, products, novelty
 
 
 @compiled

@@ -15,6 +15,7 @@ import numpy as np
 
 from graphcb.checks import as_count, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
+from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.scaling import NumberScales, count_row, scale_row
 from graphcb.loaded import Array, Count, Learned, Made, Number
 from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, find_key
@@ -49,10 +50,12 @@ class ActionRows:
         total=Number(0.0),
     )
 
-    def __init__(self, width: int | None) -> None:
+    def __init__(self, width: int | None, n_numbers: int = 0) -> None:
         self.width = (
             None if width is None else as_count("width", width, at_least=0)
         )  # of dense rows; None for sparse ones
+        # Of encoded rows: numbers, already scaled, that have products.
+        self.n_numbers = as_count("n_numbers", n_numbers, at_least=0)
         self.places = SparseFeatures()
         self.scales = NumberScales(width or 0)
         self.is_mark = np.ones(width or 0, dtype=np.bool_)
@@ -67,7 +70,7 @@ class ActionRows:
     @property
     def n_products(self) -> int:
         """How many products of features a row has."""
-        return n_few_products(self.width or 0)
+        return n_few_products(self.n_numbers if self.width is None else self.width)
 
     def check_loaded(self) -> None:
         """Refuse scales of other numbers."""
@@ -76,11 +79,14 @@ class ActionRows:
 
     def read(self, actions: Any) -> Rows:
         """The rows, checked."""
-        return _read_sparse(actions) if self.width is None else _read_dense(actions, self.width)
+        if self.width is not None:
+            return _read_dense(actions, self.width)
+        rows = _read_sparse(actions)
+        return rows._replace(products=self._products_of_encoded(actions))
 
     def scale(self, rows: Rows) -> Rows:
         """The rows by place, the constant first in each, as if each were counted."""
-        starts, indices, values, _ = rows
+        starts, indices, values, products = rows
         if self.width is not None:
             return Rows(
                 *_scale_dense(
@@ -94,8 +100,16 @@ class ActionRows:
                 starts, indices, values, table.keys, table.key_places, table.largest,
                 self.count, self.total,
             ),
-            no_products(starts),
+            products,
         )  # fmt: skip
+
+    def _products_of_encoded(self, actions: Any) -> Floats:
+        """Products (n_rows, n_products) of the numbers that encoded rows have first."""
+        products = np.zeros((len(actions), self.n_products))
+        for row, found in zip(actions, products, strict=True):
+            if found.size and isinstance(row, EncodedRow):
+                fill_products(first_numbers(row, self.n_numbers), PRODUCT, found)
+        return products
 
     def learn(self, rows: Rows) -> None:
         """Count the rows, and give new features places."""
@@ -109,6 +123,14 @@ class ActionRows:
                 values.reshape(n, self.width), *self.scales.state(), self.scales.ends, self.is_mark
             )
         self.count += n
+
+
+def first_numbers(row: EncodedRow, size: int) -> Floats:
+    """The first numbers of an encoded row, 0 for those that it does not have."""
+    numbers = np.zeros(size)
+    known = min(size, row.n_numbers)
+    numbers[:known] = row.values[:known]
+    return numbers
 
 
 def n_few_products(width: int) -> int:
