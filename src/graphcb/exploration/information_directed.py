@@ -6,17 +6,20 @@ the expected smallest loss, and for each action the probability that it is the b
 
 **At the best price.** The action that looks best is mixed with one that would tell more, in the
 proportion that makes (expected regret)^2 / expected information smallest, summed over the last
-rounds (Russo and Van Roy, 2018; Hao, Lattimore and Qin, 2022). What a loss tells counts as far as it
-depends on which action is best. Nothing depends on how observable the graph is: an action that is
-worth its price in information gets played, wherever its information comes from.
+rounds (Russo and Van Roy, 2018; Hao, Lattimore and Qin, 2022). What a loss tells counts as far as
+it depends on which action is best. Nothing depends on how observable the graph is: an action that
+is worth its price in information gets played, wherever its information comes from. With limits the
+ratio is minimised over all distributions that obey them.
 
-**As is safe.** Diverse contexts explore by themselves: what is learned of an action in one helps in
-all others. Deviations are divided by sqrt(d), where d is the number of parameters that a loss is
-shared among, n u / (1 + u) for an action seen n times where another look adds the share u of what is
-known. Without contexts d = 1. Each action is looked at with at least 1 / d of the probability with
-which Thompson sampling would play it, by whatever action shows it at the least price. An action that
-does not show its own loss could be wrong for ever: it is looked at with at least `BLIND` t^(-1/3) in
-round t, t^(-1/2) where the graph is strongly observable.
+**As is safe.** Diverse contexts explore by themselves: what is learned of an action in one helps
+in all others. Deviations are divided by sqrt(d), where d is the number of parameters that a look is
+shared among: n u / (1 + u) for an action seen n times where another look adds the share u to what
+is known. Without contexts d = 1. Where the best-looking action does not show its own loss, and no
+action shows more than a share c of what it hides, d^(c / 2) takes its place. Each action is looked
+at with at least 1 / d of the probability with which Thompson sampling would play it, by whatever
+action shows it at the least price. An action that hides its own loss could be wrong for ever: what
+it hides is looked at with at least `BLIND` sqrt(c) t^(-1/3) in round t, t^(-1/2) where the graph is
+strongly observable.
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
@@ -37,7 +40,7 @@ from graphcb.graphs.structure import Floats
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 ROUNDS = 20.0  # over which regret and information are summed
 LOOKS = 200.0  # over which the number of parameters is averaged
-BLIND = 0.25  # of the first round for a look at an action that does not show its own loss
+BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
 REACH = 4.0  # deviations of the log odds within which an action may be the best
 CELLS = 32  # in which the posterior of the smallest loss is summed
 TIE = 1e-9  # of the span
@@ -84,18 +87,21 @@ def information_directed(
         parts = {"losses": f, "deviations": deviations, "gains": gains, "counts": counts}
         raise _wrong_shape(parts, graph.n_actions)
     before = Memory() if memory is None else memory
-    best, floor, chances, relevant, shared = _beliefs(
-        f, deviations, gains, counts, float(span), float(low), before.parameters
+    best = int(f.argmin())
+    hidden, parameters, blind = 1.0 - graph.row(best), before.parameters, 0.0
+    if hidden[best] > 0.0:
+        cover = float(_revealed(graph, hidden).max()) / float(hidden.sum())
+        rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
+        parameters **= 0.5 * cover
+        blind = BLIND * math.sqrt(cover) * round_number**rate
+    floor, chances, relevant, shared = _beliefs(
+        f, deviations, gains, counts, float(span), float(low), parameters
     )
-    if best < 0:
+    if not floor <= f[best]:
         raise ValueError(
             "a forecast must be finite, and its deviations, gains, counts and span not negative; "
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
-    hidden, blind = 1.0 - graph.row(best), 0.0
-    if hidden[best] > 0.0:
-        blind = BLIND * round_number ** (-1.0 / 3.0 if graph.observability == "weak" else -0.5)
-        blind *= float(_revealed(graph, hidden).max()) / hidden.size
     wanted = _wanted_looks(best, chances, hidden, before.parameters, blind)
     worth = gains * wanted * hidden
     information, safe = _revealed(graph, relevant * gains), _revealed(graph, worth)
@@ -103,8 +109,9 @@ def information_directed(
     p = _choose(f, regrets, known, safe, float(wanted @ worth), best, TIE * span)
     if box is not None:
         p = obeying(*_within(p, f, regrets, known, *box))
-    sums = float(p @ regrets), float(p @ known)
-    return p, _remember(before, *sums, shared, graph.structure.reveal_probabilities(p), round_number)
+    keep = 1.0 - 1.0 / min(ROUNDS, round_number)
+    looks = _averaged(before, shared, graph.structure.reveal_probabilities(p))
+    return p, Memory(keep * float(p @ regrets), keep * float(p @ known), *looks)
 
 
 def check_memory(memory: Any) -> None:
@@ -132,16 +139,14 @@ def _revealed(graph: FeedbackGraph, worth: Floats) -> Floats:
     return graph.structure.sums_revealed(worth)
 
 
-def _remember(
-    before: Memory, regret: float, known: float, shared: Floats, looks: Floats, round_number: int
-) -> Memory:
-    """The sums with this round, fading; the parameters, by the looks that it may bring."""
-    keep, mass = 1.0 - 1.0 / min(ROUNDS, round_number), float(looks.max())
-    seen, parameters = before.looks, before.parameters
-    if mass > 0.0:
-        seen = min(seen + mass, LOOKS)
-        parameters += (float(looks @ shared) / float(looks.sum()) - parameters) * mass / seen
-    return Memory(keep * regret, keep * known, seen, parameters)
+def _averaged(before: Memory, shared: Floats, looks: Floats) -> tuple[float, float]:
+    """The parameters that looks share, averaged over those that this round may bring."""
+    mass = float(looks.max())
+    if not mass > 0.0:
+        return before.looks, before.parameters
+    seen = min(before.looks + mass, LOOKS)
+    step = float(looks @ shared) / float(looks.sum()) - before.parameters
+    return seen, before.parameters + step * mass / seen
 
 
 @compiled
@@ -153,22 +158,20 @@ def _beliefs(
     span: float,
     low: float,
     parameters: float,
-) -> tuple[int, float, Floats, Floats, Floats]:
-    """The best-looking action, E[min], P(best), how far each loss depends on which is best, and
-    the parameters that a look at each action is shared among.
+) -> tuple[float, Floats, Floats, Floats]:
+    """E[min], P(best), how far each loss depends on which action is best, and the parameters
+    that a look at each action is shared among.
 
-    The action is -1 if a number is not finite, or negative where it must not be.
+    The first is NaN if a number is not finite, or negative where it must not be.
     """
     n = f.size
     chances, relevant, shared = np.zeros(n), np.zeros(n), np.ones(n)
-    best = 0
     for a in range(n):
         if not (
             np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span)
             and min(deviations[a], gains[a], counts[a], span) >= 0.0
         ):
-            return -1, 0.0, chances, relevant, shared
-        best = a if f[a] < f[best] else best
+            return np.nan, chances, relevant, shared
         known = 1.0 - math.exp(-gains[a])  # u / (1 + u)
         shared[a] = max(1.0, (1.0 + counts[a]) * known)
     low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
@@ -179,7 +182,7 @@ def _beliefs(
     if may_win.size == 1 or ceiling <= floor:
         for a in may_win:
             chances[a] = 1.0 / may_win.size
-        return best, f[best], chances, relevant, shared
+        return f.min(), chances, relevant, shared
     mass, moments = _smallest(odds[may_win], widths[may_win], floor, ceiling, low, high)
     total = mass.sum()
     for i in range(may_win.size):
@@ -190,7 +193,7 @@ def _beliefs(
             off = f[a] - moments[i] / mass[i]  # from its mean if it is the best
             variance = deviations[a] ** 2 / parameters
             relevant[a] = min(1.0, off * off * chance / max(1.0 - chance, 1e-6) / variance)
-    return best, min(moments.sum() / total, f[best]), chances, relevant, shared
+    return min(moments.sum() / total, f.min()), chances, relevant, shared
 
 
 @compiled
@@ -263,9 +266,8 @@ def _choose(
 ) -> Floats:
     """The best-looking action, mixed with the one that asks for the larger share of the two ways.
 
-    Regrets and information include those of earlier rounds. With regret A and information B of
-    the best-looking action, and d and e more of another one, (A + q d)^2 / (B + q e) is smallest at
-    q = A / d - 2 B / e.
+    With regret A and information B of the best-looking action, and d and e more of another one,
+    (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e.
     """
     for a in range(f.size):
         if f[a] <= f[best] + tie and information[a] > information[best]:

@@ -26,6 +26,7 @@ GROUP_WEIGHT = 2.0  # weights' worth of the first prior in a group's variance,
 FEATURE_WEIGHT = 2.0  # and of the group's in a feature's
 LEAST, MOST = 0.1, 1000.0  # of prior variances
 LEAST_DISPERSION = 0.05
+LEAST_LOSSES = 16  # of an action: before, most losses of a rare class are alike
 CONSTANT_VARIANCE = 4.0  # of the score, at most: about a flat prior of the mean loss
 
 
@@ -42,9 +43,12 @@ def relearn(
 ) -> None:
     """Estimate the prior variances of these groups of features, and move the posterior there.
 
-    `counts` and `dispersions` are those of each action. New features get the first group's.
+    `counts` and `dispersions` are those of each action; those with few losses have no say. New
+    features get the first group's.
     """
-    known = counts > 0.0
+    known = counts >= LEAST_LOSSES
+    if not known.any():
+        return
     noise = np.clip(dispersions[known], LEAST_DISPERSION, 1.0)
     for _ in range(STEPS):
         old, precisions = member.prior_variances, np.zeros(member.n_features)
