@@ -46,13 +46,13 @@ def test_stock_levels(tmp_path, monkeypatch, capsys):
 
 def test_llm_cascade(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
-    costs = load("llm_cascade").main(tmp_path / "cascade.png", n_seeds=1)
+    costs = load("llm_cascade").main(tmp_path / "cascade.png", n_seeds=4)
     assert costs["information-directed"] < costs["greedy"]
     assert costs["information-directed"] < 0.95 * costs["ignores the graph"]
     assert costs["information-directed"] < 0.85 * costs["always llama3.1-70b"]
     assert (tmp_path / "cascade.png").stat().st_size > 10_000
     out = capsys.readouterr().out
-    assert "5,000 simulated questions, 1 orders; information-directed: " in out
+    assert "5,000 simulated questions, 4 orders; information-directed: " in out
     assert f"information-directed {costs['information-directed']:.4f} +- " in out
 
 

@@ -80,6 +80,10 @@ def _shadow(row: LoggedDecision) -> dict[str, float]:
     return {"today": 0.5, "new": 0.2}
 
 
+def _checkout(row: LoggedDecision) -> dict[str, float]:
+    return {"old": 0.10, "new": 0.16}
+
+
 def _bids(row: LoggedDecision) -> dict[str, float]:
     return {name: float(name) * (1.0 - float(name)) for name in ("0.2", "0.4", "0.6", "0.8")}
 
@@ -152,6 +156,13 @@ PROGRAMS = {
     ),
     "how-to, shadow": Program(
         "docs/how-to/guardrails.md", "shadow.db", {"range(100)": "range({n})"}, _shadow, "new"
+    ),
+    "how-to, checkout": Program(
+        "docs/how-to/ab-test.md",
+        "checkout.db",
+        {**_SEEDS, "range(60)": "range({n} // 100)"},
+        _checkout,
+        "old",
     ),
     "how-to, bids": Program(
         "docs/how-to/unknown-graphs.md",
