@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("msgspec", reason="needs the extra `serve`")
 
-from graphcb import Budget, DecisionLog, EpsilonGreedy, Learner, Policy, Problem
+from graphcb import DecisionLog, EpsilonGreedy, Learner, Policy, Problem
 from graphcb.cli import main
 from graphcb.evaluation import evaluate, logged, summarize
 from graphcb.oracles import DefaultOracle
@@ -72,7 +72,6 @@ class LateOnes:
 
 
 ABC = ["a", "b", "c"]
-FEW = Budget("reviews", {"b": 1}, at_most=14, per="day", hard=True)
 GREEDY = EpsilonGreedy(DefaultOracle(3), epsilon=0.2)
 LOGS = {
     "bandit, learning": {"problem": Problem(ABC)},
@@ -92,8 +91,11 @@ LOGS = {
         "problem": Problem(ABC, reveals=REVIEW, **FLOORS),
         "answers": half_is_missing,
     },
-    "review, mostly certain": {  # once the reviews of the day are spent
-        "problem": Problem(ABC, reveals=REVIEW, budgets=[FEW], **REWARDS)
+    "mostly certain": {  # of the last action, which shows the first one alone
+        "problem": Problem(
+            ABC, reveals={"all": ["a", "b"], "edges": [("c", "a")], "own": False}, **REWARDS
+        ),
+        "agent": EpsilonGreedy(DefaultOracle(3), epsilon=0.0),
     },
     "defaults, some answered later": {
         "problem": Problem(ABC, defaults={"waiting": 5.0, "loss": 1.0}),
