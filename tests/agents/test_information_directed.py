@@ -3,7 +3,7 @@ import pytest
 
 from graphcb import FeedbackGraph, InformationDirected, graphs
 from graphcb.agents import gamma_of
-from graphcb.exploration.information_directed import information_directed
+from graphcb.exploration.information_directed import Memory, information_directed
 from graphcb.oracles import DefaultOracle, LinearOGD, OnlineRidge
 from graphcb.saving import to_bytes
 
@@ -11,13 +11,15 @@ from graphcb.saving import to_bytes
 @pytest.mark.parametrize("oracle", [OnlineRidge(3, 2), DefaultOracle(3)], ids=repr)
 def test_it_plays_the_information_directed_choice_of_what_its_oracle_forecasts(oracle):
     agent, rng = InformationDirected(oracle), np.random.default_rng(0)
-    chain = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]])
+    chain, memory = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]]), Memory()
     for t, x in enumerate(rng.normal(size=(40, 2)), start=1):
         forecast = oracle.forecast(x, None)
-        np.testing.assert_array_equal(
-            agent.act(x, chain), information_directed(*forecast, graph=chain, round_number=t)
+        expected, memory = information_directed(
+            *forecast, graph=chain, round_number=t, memory=memory
         )
-        agent.learn(x, [1, 2], rng.random(2))
+        np.testing.assert_array_equal(agent.act(x, chain), expected)
+        agent.learn(x, [0, 1, 2], rng.random(3))
+        agent.waiting = None  # decisions in flight have tests of their own
     assert gamma_of(agent) is None
 
 
@@ -56,3 +58,19 @@ def test_an_oracle_that_does_not_say_how_sure_it_is_is_refused():
     text = "`oracle` must say how sure it is.*got LinearOGD; SquareCBG takes any oracle"
     with pytest.raises(TypeError, match=text):
         InformationDirected(LinearOGD(2, 1))
+
+
+def test_it_finds_the_better_of_close_arms():
+    regrets = []
+    for seed in range(8):
+        rng, agent, graph = np.random.default_rng(seed), InformationDirected(), graphs.bandit(5)
+        means = np.full(5, 0.5)
+        means[rng.integers(5)] = 0.35
+        played = []
+        for _ in range(2000):
+            a = int(rng.choice(5, p=agent.act([1.0], graph)))
+            agent.learn([1.0], [a], [float(rng.random() < means[a])])
+            played.append(means[a] - means.min())
+        regrets.append(played)
+    assert np.sum(regrets, axis=1).max() < 0.15 * 2000 / 2  # none is lost
+    assert np.mean(regrets, axis=0)[-500:].mean() < 0.15 / 10

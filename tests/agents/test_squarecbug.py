@@ -260,8 +260,8 @@ def test_bids_are_learned_from_what_is_always_revealed():
     # Higher bids show it only where they lose, and so does it: 0.4 of all rounds are fair, and
     # (0.5 + 0.3 + 0.1) / 5 more show that it loses.
     assert predicted["revealed"][1] == pytest.approx(0.4 * truth[1] / 0.58, abs=0.03)
-    assert np.array_equal(agent.act([1.0]), agent.explorer.act([1.0], certain_edges(
-        agent.predicted_graph([1.0]))))  # fmt: skip
+    alone, certain = copy.copy(agent.explorer), certain_edges(agent.predicted_graph([1.0]))
+    assert np.array_equal(agent.act([1.0]), alone.act([1.0], certain))
     assert repr(agent).endswith("learns_from='certain')")
 
 

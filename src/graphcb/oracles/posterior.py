@@ -265,10 +265,11 @@ def add_surprises(
 @compiled
 def pooled_dispersions(squares: Floats, counts: Floats, columns: Columns) -> Floats:
     """Dispersions of these actions, shrunk to that of all: few losses may be alike by chance."""
-    total, seen = 0.0, 0.0
+    total, seen = PRIOR_COUNT, PRIOR_COUNT
     for b in range(counts.size):
-        total += squares[b]
-        seen += PRIOR_COUNT + counts[b]
+        if counts[b] > 0.0:
+            total += max(squares[b] - PRIOR_COUNT, 0.0)
+            seen += counts[b]
     found = np.empty(columns.size)
     for c in range(columns.size):
         b = columns[c]
