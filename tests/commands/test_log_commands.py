@@ -13,7 +13,7 @@ CB = "1:0.2:0.5 | rainy\n2:0.8:0.25 | sunny\n3:1:0.25 | sunny\n"
 @pytest.fixture
 def log(tmp_path):
     path = tmp_path / "log.db"
-    problem = graphcb.Problem(["approve", "review"], reveals="bandit", explore=0.2)
+    problem = graphcb.Problem(["approve", "review"], reveals="bandit")
     with graphcb.Policy(path, problem=problem, seed=0, durability="process-kill") as policy:
         for t in range(30):
             made = policy.decide({"amount": float(t)})

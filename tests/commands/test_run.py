@@ -102,8 +102,8 @@ def test_the_seed_decides_the_draws(tmp_path, capsys):
     write(tmp_path)
     files = []
     for seed in ("1", "1", "2"):
-        assert run(tmp_path, "--label", "topic", "--gamma", "30", "--seed", seed,
-                   "--predictions", str(tmp_path / "p.csv")) == 0  # fmt: skip
+        assert run(tmp_path, "--label", "topic", "--seed", seed, "--predictions",
+                   str(tmp_path / "p.csv")) == 0  # fmt: skip
         files.append((tmp_path / "p.csv").read_text())
     assert files[0] == files[1] != files[2]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from graphcb import Limits, graphs
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.cheapest import cheapest
-from graphcb.exploration.information_directed import _choose, _choose_within, information_directed
+from graphcb.exploration.information_directed import _choose, _within, information_directed
 from graphcb.exploration.limited_choice import best_within, smallest_ratio, spread_within
 
 
@@ -77,13 +77,14 @@ def test_a_generic_solver_finds_the_same_ratio():
 def test_limits_that_do_not_bind_change_nothing(seed, n_actions):
     rng = np.random.default_rng(seed)
     f, widths, _, information = forecast(rng, n_actions)
-    free = _choose(f, widths, information)
+    best, nothing, regrets = int(f.argmin()), np.zeros(n_actions), f + widths - f.min()
+    free = _choose(f, regrets, information, nothing, 0.0, best, 1e-12)
     rows = np.ones((1, n_actions))
     for box in (
         BoxAndRows(np.zeros(n_actions), np.ones(n_actions), rows, np.array([1.0])),
         BoxAndRows(0.5 * free, free, rows[:0], np.empty(0)),
     ):
-        p, _ = _choose_within(f, widths, information, *box)
+        p, _ = _within(free, f, regrets, information, *box)
         assert p.tolist() == free.tolist()
 
 
@@ -100,10 +101,10 @@ def test_what_cannot_be_found_out_is_not_paid_for():
 def test_a_cap_on_the_action_that_tells_is_used_up_while_much_is_unknown():
     graph = graphs.apple_tasting(3, revealing_action=2)
     unsure = (np.array([0.3, 0.31, 0.9]), *(np.full(3, v) for v in (0.2, 0.1, 5.0)), 1.0)
-    free = information_directed(*unsure, graph=graph, round_number=2000)
+    free, _ = information_directed(*unsure, graph=graph, round_number=2000)
     assert free[2] > 0.05
     box = Limits(caps={2: 0.05}).on(range(3))
-    p = information_directed(*unsure, graph=graph, round_number=2000, box=box)
+    p, _ = information_directed(*unsure, graph=graph, round_number=2000, box=box)
     np.testing.assert_allclose(p, [0.95, 0.0, 0.05])
 
 

@@ -228,7 +228,7 @@ def test_actions_that_come_with_each_round():
     for k in range(30):
         names = ["x", "nothing"] if k % 2 else ["y", "z"]
         graph = graphs.bandit(2)
-        played = play_round(learner, ROWS[k], graph, names, draws.random())
+        played = play_round(learner, ROWS[k // 2], graph, names, draws.random())
         seen = [names[played.action]]
         if seen == ["nothing"]:
             continue

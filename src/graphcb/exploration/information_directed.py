@@ -180,8 +180,7 @@ def _beliefs(
     may_win = np.flatnonzero(odds - REACH * widths <= ceiling)
     floor = (odds[may_win] - REACH * widths[may_win]).min()
     if may_win.size == 1 or ceiling <= floor:
-        for a in may_win:
-            chances[a] = 1.0 / may_win.size
+        chances[may_win] = 1.0 / may_win.size
         return f.min(), chances, relevant, shared
     mass, moments = _smallest(odds[may_win], widths[may_win], floor, ceiling, low, high)
     total = mass.sum()

@@ -48,7 +48,7 @@ RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses betwe
 # squares and counts of the residuals.
 Arguments = tuple[
     Columns, Floats, int, float, float, float, Columns, Columns, Floats, Floats, Floats, Floats,
-    Floats, int, int, Floats, Floats, Floats,
+    Floats, int, int, Floats, Floats, Floats, Floats,
 ]  # fmt: skip
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
@@ -184,6 +184,7 @@ class Blend:
             raise ValueError(f"there must be places for {places} features before the products")
         for name in ("squares", "counts"):
             check_array(self, name, (n_actions,), least=0.0)
+        check_array(self, "surprises", (n_actions,), least=-1.0, most=1.0)
 
     def _arguments(self, row: BlendRow) -> Arguments:
         """What the kernels work on."""
