@@ -88,9 +88,11 @@ def information_directed(
         parts = {"losses": f, "deviations": deviations, "gains": gains, "counts": counts}
         raise _wrong_shape(parts, graph.n_actions)
     before = Memory() if memory is None else memory
-    sums = graph.matrix.dot if f.size <= WRITTEN_OUT else graph.structure.sums_revealed
+    matrix = graph.matrix if f.size <= WRITTEN_OUT else None
+    sums = graph.structure.sums_revealed if matrix is None else matrix.dot
     best = int(f.argmin())
-    hidden, parameters, blind = 1.0 - graph.row(best), before.parameters, 0.0
+    shown = graph.row(best) if matrix is None else matrix[best]
+    hidden, parameters, blind = 1.0 - shown, before.parameters, 0.0
     if hidden[best] > 0.0:
         cover = float(_revealed(sums, hidden).max()) / float(hidden.sum())
         rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
@@ -112,7 +114,8 @@ def information_directed(
     if box is not None:
         p = obeying(*_within(p, f, regrets, known, *box))
     keep = 1.0 - 1.0 / min(ROUNDS, round_number)
-    looks = _averaged(before, shared, graph.structure.reveal_probabilities(p))
+    seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
+    looks = _averaged(before, shared, seen)
     return p, Memory(keep * float(p @ regrets), keep * float(p @ known), *looks)
 
 
