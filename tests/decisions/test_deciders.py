@@ -140,10 +140,11 @@ def test_feedback_in_parts_through_several_deciders_counts_once(url, trainer):
 
 def test_two_deciders_cannot_accept_what_contradicts_at_the_same_time(url, trainer):
     with Decider(url) as first, Decider(url) as second, ThreadPoolExecutor(1) as other:
-        name = first.decide(context(0)).decision_id
+        made = first.decide(context(0))
+        name = made.decision_id
         with first.together() as together:
-            assert together.feedback(name, {"a": 0.5}).counted
-            waiting = other.submit(second.feedback, name, {"a": 1.0})
+            assert together.feedback(name, {made.action: 0.5}).counted
+            waiting = other.submit(second.feedback, name, {made.action: 1.0})
             with pytest.raises(TimeoutError):
                 waiting.result(timeout=0.3)
         with pytest.raises(ValueError, match="must agree with what is known of decision"):

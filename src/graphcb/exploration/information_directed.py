@@ -25,6 +25,7 @@ Ties are broken at random. Decision note 0041 has what was measured.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,10 +88,13 @@ def information_directed(
         parts = {"losses": f, "deviations": deviations, "gains": gains, "counts": counts}
         raise _wrong_shape(parts, graph.n_actions)
     before = Memory() if memory is None else memory
+    matrix = graph.matrix if f.size <= WRITTEN_OUT else None
+    sums = graph.structure.sums_revealed if matrix is None else matrix.dot
     best = int(f.argmin())
-    hidden, parameters, blind = 1.0 - graph.row(best), before.parameters, 0.0
+    shown = graph.row(best) if matrix is None else matrix[best]
+    hidden, parameters, blind = 1.0 - shown, before.parameters, 0.0
     if hidden[best] > 0.0:
-        cover = float(_revealed(graph, hidden).max()) / float(hidden.sum())
+        cover = float(_revealed(sums, hidden).max()) / float(hidden.sum())
         rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
         parameters **= 0.5 * cover
         blind = BLIND * math.sqrt(cover) * round_number**rate
@@ -104,13 +108,14 @@ def information_directed(
         )
     wanted = _wanted_looks(best, chances, hidden, before.parameters, blind)
     worth = gains * wanted * hidden
-    information, safe = _revealed(graph, relevant * gains), _revealed(graph, worth)
+    information, safe = _revealed(sums, relevant * gains), _revealed(sums, worth)
     regrets, known = before.regret + f - floor, before.information + information
     p = _choose(f, regrets, known, safe, float(wanted @ worth), best, TIE * span)
     if box is not None:
         p = obeying(*_within(p, f, regrets, known, *box))
     keep = 1.0 - 1.0 / min(ROUNDS, round_number)
-    looks = _averaged(before, shared, graph.structure.reveal_probabilities(p))
+    seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
+    looks = _averaged(before, shared, seen)
     return p, Memory(keep * float(p @ regrets), keep * float(p @ known), *looks)
 
 
@@ -130,13 +135,11 @@ def _wrong_shape(parts: dict[str, Floats], n_actions: int) -> ValueError:
     )
 
 
-def _revealed(graph: FeedbackGraph, worth: Floats) -> Floats:
+def _revealed(sums: Callable[[Floats], Floats], worth: Floats) -> Floats:
     """What each action is expected to show of what is worth something."""
     if not worth.any():
         return worth
-    if graph.n_actions <= WRITTEN_OUT:
-        return np.asarray(graph.matrix @ worth)
-    return graph.structure.sums_revealed(worth)
+    return sums(worth)
 
 
 def _averaged(before: Memory, shared: Floats, looks: Floats) -> tuple[float, float]:
