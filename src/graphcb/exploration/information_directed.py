@@ -289,8 +289,9 @@ def _choose(
             ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 else least
             if ratio < least:
                 other, share, least = a, q, ratio
-        if safe[a] > 0.0 and worse / safe[a] < price:
-            cheapest, price = a, worse / safe[a]
+        cost = max(worse - tie, 0.0) / safe[a] if safe[a] > 0.0 else np.inf
+        if cost < price or (cost == price < np.inf and safe[a] > safe[cheapest]):
+            cheapest, price = a, cost
     if cheapest != best and min(1.0, target / safe[cheapest]) > share:
         other, share = cheapest, min(1.0, target / safe[cheapest])
     p = _spread(f, information, safe, best, 1.0 - share, tie)
