@@ -44,6 +44,7 @@ LOOKS = 200.0  # over which the number of parameters is averaged
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
 REACH = 4.0  # deviations of the log odds within which an action may be the best
 CELLS = 32  # in which the posterior of the smallest loss is summed
+LEAST_WANTED = 1e-6  # probability of a look, below which an action does not ask for one
 TIE = 1e-9  # of the span
 
 
@@ -90,7 +91,7 @@ def information_directed(
     before = Memory() if memory is None else memory
     matrix = graph.matrix if f.size <= WRITTEN_OUT else None
     sums = graph.structure.sums_revealed if matrix is None else matrix.dot
-    best = int(f.argmin())
+    best = int(np.where(f <= f.min() + TIE * span, gains, -1.0).argmax())
     shown = graph.row(best) if matrix is None else matrix[best]
     hidden, parameters, blind = 1.0 - shown, before.parameters, 0.0
     if hidden[best] > 0.0:
@@ -107,10 +108,10 @@ def information_directed(
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
     wanted = _wanted_looks(best, chances, hidden, before.parameters, blind)
-    worth = gains * wanted * hidden
+    worth = gains * hidden * (wanted > LEAST_WANTED)
     information, safe = _revealed(sums, relevant * gains), _revealed(sums, worth)
     regrets, known = before.regret + f - floor, before.information + information
-    p = _choose(f, regrets, known, safe, float(wanted @ worth), best, TIE * span)
+    p = _choose(f, regrets, known, gains, safe, float(wanted @ worth), best, TIE * span)
     if box is not None:
         p = obeying(*_within(p, f, regrets, known, *box))
     keep = 1.0 - 1.0 / min(ROUNDS, round_number)
@@ -149,7 +150,7 @@ def _averaged(before: Memory, shared: Floats, looks: Floats) -> tuple[float, flo
         return before.looks, before.parameters
     seen = min(before.looks + mass, LOOKS)
     step = float(looks @ shared) / float(looks.sum()) - before.parameters
-    return seen, before.parameters + step * mass / seen
+    return seen, max(1.0, before.parameters + step * mass / seen)
 
 
 @compiled
@@ -261,6 +262,7 @@ def _choose(
     f: Floats,
     regrets: Floats,
     information: Floats,
+    gains: Floats,
     safe: Floats,
     target: float,
     best: int,
@@ -271,9 +273,6 @@ def _choose(
     With regret A and information B of the best-looking action, and d and e more of another one,
     (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e.
     """
-    for a in range(f.size):
-        if f[a] <= f[best] + tie and information[a] > information[best]:
-            best = a
     regret, known = regrets[best], information[best]
     least = regret * regret / known if known > 0.0 else np.inf
     other, share = best, 0.0
@@ -289,23 +288,22 @@ def _choose(
             ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 else least
             if ratio < least:
                 other, share, least = a, q, ratio
-        cost = max(worse - tie, 0.0) / safe[a] if safe[a] > 0.0 else np.inf
-        if cost < price or (cost == price < np.inf and safe[a] > safe[cheapest]):
-            cheapest, price = a, cost
+        if worse > tie and safe[a] > 0.0 and worse / safe[a] < price:
+            cheapest, price = a, worse / safe[a]
     if cheapest != best and min(1.0, target / safe[cheapest]) > share:
         other, share = cheapest, min(1.0, target / safe[cheapest])
-    p = _spread(f, information, safe, best, 1.0 - share, tie)
-    return p + _spread(f, information, safe, other, share, tie)
+    p = _spread(f, information, gains, best, 1.0 - share, tie)
+    return p + _spread(f, information, gains, other, share, tie)
 
 
 @compiled
 def _spread(
-    f: Floats, information: Floats, safe: Floats, action: int, share: float, tie: float
+    f: Floats, information: Floats, gains: Floats, action: int, share: float, tie: float
 ) -> Floats:
     """The share of an action, spread evenly over all that look just like it."""
     p, n = np.zeros(f.size), 0
     for a in range(f.size):
-        is_alike = abs(f[a] - f[action]) <= tie and abs(safe[a] - safe[action]) <= TIE
+        is_alike = abs(f[a] - f[action]) <= tie and abs(gains[a] - gains[action]) <= TIE
         if is_alike and abs(information[a] - information[action]) <= TIE:
             p[a] = share
             n += 1

@@ -16,6 +16,7 @@ from graphcb.oracles.rows import Columns, Floats
 
 FIRST_LOOK = 16  # losses before the range may shrink,
 FILLED = 1.0 / 16.0  # which it does if they fill less of it than this
+YET_TO_COME = 8.0  # losses' worth of the declared range, which rare ones may fill
 MARGIN = 0.25  # of the width seen, on both sides of it
 NARROWEST = 1e-12  # relative to the losses: what varies less is rounding
 LEAST_SHARE = 1e-4  # at which a model is carried over
@@ -97,10 +98,22 @@ class LossScale:
         """A smaller range that fits what was seen; None if the working one does."""
         least, most = self.seen
         narrowest = max(NARROWEST * max(abs(least), abs(most)), 1.0 / LARGEST)
+        if self.bounds is not None:  # one that has not come in n losses may come with 1 / n
+            possible = (self.bounds[1] - self.bounds[0]) * YET_TO_COME / self.n_losses
+            if possible >= self.span:
+                return None
+            least, most = self._holding(least, most, possible)
         if not narrowest < most - least < FILLED * self.span:
             return None
         low, high = self._with_margin(least, most)
         return max(low, self.low), min(high, self.high)
+
+    def _holding(self, least: float, most: float, width: float) -> Range:
+        """These ends, moved apart to at least this width, within the working range."""
+        more = max(0.0, width - (most - least))
+        low = max(self.low, least - 0.5 * more)
+        high = min(self.high, low + (most - least) + more)
+        return max(self.low, high - (most - least) - more), high
 
     def move(self, new: Range) -> Carry:
         """Take a new working range; how models of shares of the old one get there.
