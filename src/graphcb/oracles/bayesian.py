@@ -154,9 +154,14 @@ class BayesianLogistic:
             return np.ascontiguousarray(np.einsum("aii->ia", self.covariances))
         return self.covariances
 
-    def add_precisions(self, precisions: Floats) -> None:
-        """Add to the prior precision of each feature; what the data said stays."""
+    def add_precisions(self, precisions: Floats, forgets: bool = False) -> None:
+        """Add to the prior precision of each feature; what the data said stays.
+
+        If the prior is forgotten too, nothing can be taken off it: variances grow by forgetting.
+        """
         self.prior_variances = 1.0 / (1.0 / self.prior_variances + precisions)
+        if forgets:
+            precisions = np.maximum(precisions, 0.0)
         if self.covariance == "diagonal":
             shrink = 1.0 / (1.0 + precisions[:, None] * self.covariances)
             self.weights, self.covariances = self.weights * shrink, self.covariances * shrink

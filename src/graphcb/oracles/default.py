@@ -95,9 +95,9 @@ class DefaultOracle:
         """Refuse a blend or a scale of other actions or ranges."""
         if (self.scale.n_actions, self.scale.bounds) != (self.n_actions, self.loss_range):
             raise ValueError(f"`scale` must have {self.n_actions} actions and the loss range")
-        if self.blend is not None and self.blend.diagonal.n_actions != self.n_actions:
+        if self.blend is not None and self.blend.surprises.size != self.n_actions:
             raise ValueError(
-                f"`blend` must have {self.n_actions} actions, got {self.blend.diagonal.n_actions}"
+                f"`blend` must have {self.n_actions} actions, got {self.blend.surprises.size}"
             )
 
     def grow(self, n_actions: int) -> None:

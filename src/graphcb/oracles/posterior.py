@@ -101,11 +101,10 @@ def full_learn(
         step, shrink = step_and_shrink(score, leverage, shares[c])
         for i in range(along.size):
             weights[i, b] += step * along[i]
-            part = shrink * along[i]
-            if part != 0.0:
+            if along[i] != 0.0:
                 row = covariance[i]
-                for j in range(along.size):
-                    row[j] -= part * along[j]
+                for j in range(along.size):  # exactly symmetric
+                    row[j] -= shrink * (along[i] * along[j])
 
 
 @compiled
@@ -165,6 +164,45 @@ def diagonal_learn(
 
 
 @compiled
+def full_forget(covariances: Floats, priors: Floats, columns: Columns, keep: float) -> None:
+    """Let what is known of these actions count `keep` times as much, and the prior never less.
+
+    Entries are multiplied by products of factors, so a covariance stays symmetric and positive.
+    """
+    factors = np.empty(priors.size)
+    for c in range(columns.size):
+        covariance = covariances[columns[c]]
+        for i in range(priors.size):
+            most = priors[i] / max(covariance[i, i], 1e-300)
+            factors[i] = math.sqrt(max(1.0, min(1.0 / keep, most)))
+        for i in range(priors.size):
+            row, factor = covariance[i], factors[i]
+            for j in range(priors.size):
+                row[j] *= factor * factors[j]
+
+
+@compiled
+def diagonal_forget(
+    variances: Floats, priors: Floats, indices: Columns, columns: Columns, keep: float
+) -> None:
+    """`full_forget` for independent weights, of what stands in the row."""
+    for k in range(indices.size):
+        spreads, most = variances[indices[k]], priors[indices[k]]
+        for c in range(columns.size):
+            spread = spreads[columns[c]]
+            spreads[columns[c]] = max(spread, min(spread / keep, most))
+
+
+@compiled
+def forget_residuals(squares: Floats, counts: Floats, columns: Columns, keep: float) -> None:
+    """Let the residuals seen of these actions count `keep` times as much."""
+    for c in range(columns.size):
+        b = columns[c]
+        squares[b] = PRIOR_COUNT + keep * (squares[b] - PRIOR_COUNT)
+        counts[b] *= keep
+
+
+@compiled
 def full_add(weights: Floats, covariance: Floats, precisions: Floats) -> None:
     """Add to the prior precision of each weight of one action; the data's information stays.
 
@@ -181,9 +219,9 @@ def full_add(weights: Floats, covariance: Floats, precisions: Floats) -> None:
         step = gain * weights[i]
         for j in range(weights.size):
             weights[j] -= step * along[j]
-            part, row = gain * along[j], covariance[j]
+            row = covariance[j]
             for k in range(weights.size):
-                row[k] -= part * along[k]
+                row[k] -= gain * (along[j] * along[k])
 
 
 @compiled
