@@ -5,7 +5,8 @@ import pytest
 
 from graphcb.contexts import EncodedRow, Encoder
 from graphcb.oracles import DefaultOracle
-from graphcb.oracles.blends import FULL_UP_TO, PRODUCTS_UP_TO, n_pairs
+from graphcb.oracles.blend_kernels import PRODUCTS_UP_TO
+from graphcb.oracles.blends import FULL_UP_TO, n_pairs
 from graphcb.saving import from_bytes, to_bytes
 
 
@@ -67,7 +68,7 @@ def test_features_may_come_later_and_nothing_learned_is_lost():
     oracle.update(encoder.encode(late), [1], [0.5])
     encoder.count(late)
     assert oracle.blend.n_numbers == 3
-    assert oracle.blend.diagonal.n_features == oracle.blend.first_product + n_pairs(3)
+    assert oracle.blend.paired[0].n_features == oracle.blend.first_product + n_pairs(3)
     assert oracle.predict(row)[0] == pytest.approx(before[0], rel=1e-9)
     twin = from_bytes(to_bytes(oracle), where="here")
     for context, actions, losses in rounds(50, seed=1):
@@ -97,7 +98,7 @@ def test_many_numbers_have_no_products_and_counts_of_words_are_sparse():
         bags.learn(bag)
     assert row.n_numbers == 0
     assert row.indices.size == 6
-    assert words.blend.full is None
+    assert words.blend.straight == []
     assert words.blend.features.n_places > FULL_UP_TO
     assert np.mean(errors[-300:]) < 0.16  # a constant has 0.25
 
@@ -106,8 +107,8 @@ def test_many_numbers_have_no_products_and_counts_of_words_are_sparse():
 def test_what_is_not_finite_is_refused_before_a_new_word_has_a_place(kind):
     oracle, encoder = DefaultOracle(1), Encoder()
     played(oracle, encoder, rounds(30))
-    getattr(oracle.blend.diagonal, kind)[:] = np.nan
-    getattr(oracle.blend.full, kind)[:] = np.nan
+    getattr(oracle.blend.paired[0], kind)[:] = np.nan
+    getattr(oracle.blend.straight[0], kind)[:] = np.nan
     before = to_bytes(oracle)
     with pytest.raises(ValueError, match="no longer finite"):
         oracle.update(encoder.encode({"x": 1.0, "y": 2.0, "place": "Nome"}), [0], [1.0])

@@ -153,10 +153,10 @@ def test_few_sparse_features_have_a_full_covariance_and_many_a_diagonal_one():
     oracle = DefaultOracle(2)
     for word in range(FULL_UP_TO):
         oracle.update(([word], [1.0]), [0], [float(word % 2)])
-        assert oracle.blend.full is not None
-    before = oracle.blend.diagonal.predict(np.zeros(oracle.blend.diagonal.n_features))
+        assert oracle.blend.straight != []
+    before = oracle.blend.paired[0].predict(np.zeros(oracle.blend.paired[0].n_features))
     oracle.update(([10**9], [1.0]), [0], [1.0])
-    assert oracle.blend.full is None
+    assert oracle.blend.straight == []
     assert oracle.blend.features.n_places == FULL_UP_TO + 2
     assert before.tolist() == [0.5, 0.5]
     low, high = (oracle.predict(([word], [1.0]), [0])[0] for word in (4, 5))
@@ -169,16 +169,16 @@ def test_what_does_not_fit_has_a_diagonal_covariance_at_once():
     for n_actions, width, has_full in ((1000, 100, False), (2, 300, False), (2, 100, True)):
         oracle = DefaultOracle(n_actions)
         oracle.update(np.arange(width), [0], [1.0])
-        assert (oracle.blend.full is not None) == has_full
-        assert oracle.blend.diagonal.n_features == width + 1
+        assert (oracle.blend.straight != []) == has_full
+        assert oracle.blend.paired[0].n_features == width + 1
     oracle = DefaultOracle(2)
     oracle.update(np.arange(64.0), [0], [1.0])
-    assert oracle.blend.diagonal.n_features == 65 + n_pairs(64)
-    assert oracle.blend.full.n_features == 65
+    assert oracle.blend.paired[0].n_features == 65 + n_pairs(64)
+    assert oracle.blend.straight[0].n_features == 65
     assert not affords_full(5_000_000, 1)
     sparse = DefaultOracle(1000)
     sparse.update((np.arange(70), np.ones(70)), [0], [1.0])
-    assert sparse.blend.full is None
+    assert sparse.blend.straight == []
     oracle = DefaultOracle(1000)
     for x, seen, losses in dense_rounds(5, d=100):
         oracle.update(x, seen, losses)
@@ -191,7 +191,7 @@ def test_a_covariance_that_fits_is_kept():
     assert not affords_full(1000, 2 * n_words)
     oracle = DefaultOracle(1000)
     oracle.update((np.arange(n_words), np.ones(n_words)), [0], [1.0])
-    assert oracle.blend.full is not None
+    assert oracle.blend.straight != []
 
 
 @pytest.mark.parametrize("rounds", [dense_rounds, sparse_rounds])

@@ -119,7 +119,7 @@ def test_new_words_and_actions_have_the_prior_that_was_learned():
     before = oracle.forecast(([100], [1.0])).deviations
     assert (before < 0.75 * DefaultOracle(2).forecast(([100], [1.0])).deviations).all()
     oracle.update(([100], [1.0]), [0], [1.0])
-    full = oracle.blend.full
+    full = oracle.blend.straight[0]
     place = oracle.blend.features.n_places - 1
     assert full.prior_variances[place] == pytest.approx(full.unseen_variance, rel=1e-12)
     oracle.grow(4)

@@ -154,14 +154,19 @@ class BayesianLogistic:
             return np.ascontiguousarray(np.einsum("aii->ia", self.covariances))
         return self.covariances
 
-    def add_precisions(self, precisions: Floats, forgets: bool = False) -> None:
-        """Add to the prior precision of each feature; what the data said stays.
+    def take_priors(self, other: "BayesianLogistic") -> None:
+        """Take over the prior of another posterior of these features, which forgets less.
 
-        If the prior is forgotten too, nothing can be taken off it: variances grow by forgetting.
+        Nothing can be taken off a prior that is forgotten itself: variances grow as it forgets.
         """
+        more = 1.0 / other.prior_variances - 1.0 / self.prior_variances
+        self.add_precisions(np.maximum(more, 0.0))
+        self.prior_variances = other.prior_variances.copy()
+        self.unseen_variance = other.unseen_variance
+
+    def add_precisions(self, precisions: Floats) -> None:
+        """Add to the prior precision of each feature; what the data said stays."""
         self.prior_variances = 1.0 / (1.0 / self.prior_variances + precisions)
-        if forgets:
-            precisions = np.maximum(precisions, 0.0)
         if self.covariance == "diagonal":
             shrink = 1.0 / (1.0 + precisions[:, None] * self.covariances)
             self.weights, self.covariances = self.weights * shrink, self.covariances * shrink

@@ -169,6 +169,8 @@ def full_forget(covariances: Floats, priors: Floats, columns: Columns, keep: flo
 
     Entries are multiplied by products of factors, so a covariance stays symmetric and positive.
     """
+    if priors.size == 0:  # there is no such member
+        return
     factors = np.empty(priors.size)
     for c in range(columns.size):
         covariance = covariances[columns[c]]
@@ -186,6 +188,8 @@ def diagonal_forget(
     variances: Floats, priors: Floats, indices: Columns, columns: Columns, keep: float
 ) -> None:
     """`full_forget` for independent weights, of what stands in the row."""
+    if priors.size == 0:
+        return
     for k in range(indices.size):
         spreads, most = variances[indices[k]], priors[indices[k]]
         for c in range(columns.size):

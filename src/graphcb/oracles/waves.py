@@ -7,15 +7,15 @@ the wave's number and the feature's place: nothing is drawn, and nothing has to 
 """
 
 import math
-import os
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.compilation import inner
 from graphcb.oracles.rows import Columns, Floats
 
-WIDTHS = tuple(float(w) for w in os.environ.get("X_W", "0.5").split(","))  # of the waves in turn, relative to a context's length
+WIDTH = 0.5  # of the kernel, relative to the length of a context
 
 
 @lru_cache(maxsize=4)
@@ -25,19 +25,19 @@ def directions(n_waves: int, n_places: int) -> Floats:
     first = _uniform(2 * (number * np.uint64(2**32) + place))
     second = _uniform(2 * (number * np.uint64(2**32) + place) + np.uint64(1))
     angles = 2.0 * math.pi * second
-    found: Floats = np.sqrt(-2.0 * np.log(first)) * np.cos(angles)
-    found /= np.resize(WIDTHS, n_waves)[:, None]
+    found: Floats = np.sqrt(-2.0 * np.log(first)) * np.cos(angles) / WIDTH
     found[:, 0] = angles[:, 0]
     found.setflags(write=False)
     return found
 
 
-def _uniform(state: np.ndarray) -> Floats:
+def _uniform(state: NDArray[np.uint64]) -> Floats:
     """Hashes of these numbers between 0 and 1: the finaliser of splitmix64."""
     z = state + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) + 1.0) / 2.0**64
+    found: Floats = ((z >> np.uint64(31)) ^ z).astype(np.float64)
+    return (found + 1.0) / 2.0**64
 
 
 @inner
