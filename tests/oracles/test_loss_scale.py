@@ -93,14 +93,14 @@ def test_actions_that_always_cost_the_same_leave_the_range_as_it_is():
 
 
 def test_where_the_range_grows_few_losses_do_not_rule_out_large_ones():
-    for n, at_least in ((16, 0.02), (1000, 0.0004)):
+    for n, least, most in ((16, 0.02, 0.1), (1000, 0.005, 0.01)):
         oracle = DefaultOracle(2, loss_range=(0.0, 1.0))
         for t in range(n):
             oracle.update([0.0], [0, 1], [0.01 * (t % 2), 0.01 * (t % 3)])
         assert oracle.scale.high < 0.03
         oracle.update([0.0], [1], [1.0])
         forecast = oracle.forecast([0.0])
-        assert at_least < forecast.losses[0] < 2.5 * at_least + 0.005
+        assert least < forecast.losses[0] < most
 
 
 def test_the_range_grows_to_hold_a_loss_and_keeps_what_was_learned():

@@ -70,11 +70,6 @@ class LossScale:
         self.counts = np.zeros(n_actions)
 
     @property
-    def bound(self) -> float:
-        """The width of the declared range; 0 if there is none."""
-        return 0.0 if self.bounds is None else self.bounds[1] - self.bounds[0]
-
-    @property
     def span(self) -> float:
         """The width of the working range."""
         return self.high - self.low
