@@ -42,6 +42,7 @@ gives way, unless it has a hard stop. The baseline of `Conservative` is played w
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,8 +221,9 @@ class Account:
         """Refuse a clock that has no start, and periods that are none."""
         if (self.began is None) != (self.now is None):
             raise ValueError("`began` and `now` must both be times, or both be None")
-        for pair in self.periods:
-            if not (isinstance(pair, tuple) and list(map(type, pair)) == [float, float]):
+        pairs: tuple[Any, ...] = self.periods
+        for pair in pairs:
+            if not isinstance(pair, tuple) or list(map(type, pair)) != [float, float]:
                 raise ValueError(f"`periods` must be pairs of numbers, got {pair!r:.60}")
 
 

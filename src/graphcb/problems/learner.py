@@ -271,8 +271,9 @@ class Learner:
                 raise ValueError(f"a Learner whose agent must have a method {role}")
         if self.encoder.features != self.problem.features:
             raise ValueError("a Learner whose encoder has other features than its problem")
-        for pair in self.past_budgets:
-            if not (isinstance(pair, tuple) and list(map(type, pair)) == [Budget, Account]):
+        pairs: tuple[Any, ...] = self.past_budgets
+        for pair in pairs:
+            if not isinstance(pair, tuple) or list(map(type, pair)) != [Budget, Account]:
                 raise ValueError("a Learner whose past budgets must be pairs with their accounts")
         oracle: Any = getattr(explorer_of(self.agent), "oracle", None)
         by_number = self.action_encoder is None and isinstance(oracle, DefaultOracle)

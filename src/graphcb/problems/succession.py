@@ -207,10 +207,10 @@ def _accounts(agent: Any) -> list[tuple[Budget, Account]]:
 
 def _same_baseline(old: Any, new: Any) -> bool:
     if isinstance(old, Learner) and isinstance(new, Learner):
-        parts = ("baseline", "feedback", "range")
-        return all(getattr(old.problem, one) == getattr(new.problem, one) for one in parts)
-    parts = ("baseline", "epsilon", "loss", "confidence")
-    return all(getattr(old, one, None) == getattr(new, one, None) for one in parts)
+        promised = ("baseline", "feedback", "range")
+        return all(getattr(old.problem, one) == getattr(new.problem, one) for one in promised)
+    settings = ("baseline", "epsilon", "loss", "confidence")
+    return all(getattr(old, one, None) == getattr(new, one, None) for one in settings)
 
 
 def _words(names: list[str]) -> str:
