@@ -53,6 +53,10 @@ PARTS = (
     Part("peers", "The convex program beside its peers", "peers.py", draws=True),
     Part("learning", "Learning beside its peers", "learning.py", draws=True),
     Part("bakeoff", "The default on real streams", "bakeoff.py", draws=True),
+    Part(
+        "unseen", "The default on streams of other tables", "bakeoff.py",
+        ("--study", "unseen"), quick=("--quick", "--study", "unseen"),
+    ),
     Part("solver", "The solver and its limits", "solver.py"),
     Part(
         "fuzz", "The solver on random programs", "fuzz_solver.py",
