@@ -151,7 +151,7 @@ def beside_yardstick(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]
         "chosen on": [stream for stream in ours if chosen_on(specs[stream])],
         "the others": [stream for stream in ours if not chosen_on(specs[stream])],
     }
-    texts = []
+    texts: list[tuple[str, ...]] = []
     for name, streams in groups.items():
         if not streams:
             continue
