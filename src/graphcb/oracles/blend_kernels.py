@@ -38,6 +38,13 @@ LEAST_WEIGHT = 0.04  # of a member that is asked for a forecast
 Row = tuple[Columns, Floats, int, float]  # indices, values, how many are numbers, room
 Model = tuple[Floats, Floats, Floats]
 Models = tuple[Model, ...]
+# A row; table of the features; the variance of an unseen weight; the constant; models of the three
+# kinds; directions of waves; where the products are, and of how many numbers; log weights; squares
+# of the residuals, surprises, counts.
+Arguments = tuple[
+    Row, Columns, Columns, Floats, float, float, Models, Models, Models, Floats, int, int, Floats,
+    Floats, Floats, Floats,
+]  # fmt: skip
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
 
@@ -89,17 +96,20 @@ def _place(
             places[:size], scaled[:size], math.sqrt(norm - room), directions,
             wave_values[1 : 1 + n_waves],
         )  # fmt: skip
-        wave_values[0], share = constant, 1.0 / math.sqrt(norm + n_waves)
-        for i in range(1, 1 + n_waves):
-            wave_values[i] *= share
-        for k in range(1, size):
-            wave_places[n_waves + k] = n_waves + places[k]
-            wave_values[n_waves + k] = share * scaled[k]
+        wave_values[0] = constant
     if norm > 0.0:
         weight = 1.0 / math.sqrt(norm)
         for k in range(1, size):
             scaled[k] *= weight
         novelty /= norm
+    if n_waves > 0:
+        n_features = room + size - 1.0  # which together weigh as much as so many waves
+        share = 1.0 / math.sqrt(n_features + n_waves)
+        for i in range(1, 1 + n_waves):
+            wave_values[i] *= share
+        for k in range(1, size):
+            wave_places[n_waves + k] = n_waves + places[k]
+            wave_values[n_waves + k] = share * math.sqrt(n_features) * scaled[k]
     at, share = size, 1.0 / math.sqrt(norm + n_pairs)
     for j in range(n_paired):
         for i in range(j + 1):

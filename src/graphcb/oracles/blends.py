@@ -13,7 +13,15 @@ import numpy as np
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
 from graphcb.oracles.bayesian import BayesianLogistic
-from graphcb.oracles.blend_kernels import KEEPS, PRODUCTS_UP_TO, Answer, forecast, learn
+from graphcb.oracles.blend_kernels import (
+    KEEPS,
+    PRODUCTS_UP_TO,
+    Answer,
+    Arguments,
+    Models,
+    forecast,
+    learn,
+)
 from graphcb.oracles.features import (
     DENSE_CONSTANT,
     SPARSE_CONSTANT,
@@ -183,7 +191,7 @@ class Blend:
         waves = self.n_waves + places
         _check_members("waved", self.waved, (n_waved,), "full", n_actions, waves)
 
-    def _arguments(self, row: BlendRow) -> Any:
+    def _arguments(self, row: BlendRow) -> Arguments:
         """What the kernels work on."""
         features, waved = self.features, self.waved
         return (
@@ -226,7 +234,7 @@ class Blend:
             self.first_product, self.n_numbers = linear, numbers
 
 
-def _arrays(members: list[BayesianLogistic], n_dimensions: int) -> Any:
+def _arrays(members: list[BayesianLogistic], n_dimensions: int) -> Models:
     """Weights, covariances and prior variances at each rate, empty where there is no member."""
     arrays = tuple((m.weights, m.covariances, m.prior_variances) for m in members)
     return arrays if len(arrays) == len(KEEPS) else arrays + _NOTHING[n_dimensions][len(arrays) :]
