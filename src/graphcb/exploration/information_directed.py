@@ -19,7 +19,8 @@ action shows more than a share c of what it hides, d^(c / 2) takes its place. Ea
 at with at least 1 / d of the probability with which Thompson sampling would play it, by whatever
 action shows it at the least price. An action that hides its own loss could be wrong for ever: what
 it hides is looked at with at least `BLIND` sqrt(c) t^(-1/3) in round t, t^(-1/2) where the graph is
-strongly observable.
+strongly observable. Where its n losses fill a small part of what is possible, a large one may be
+rare: the first looks come with at least the probability (1 - `RARE`)^n that none has come so far.
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
@@ -42,6 +43,7 @@ WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 ROUNDS = 20.0  # over which regret and information are summed
 LOOKS = 200.0  # over which the number of parameters is averaged
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
+RARE = 1.0 / 16.0  # probability of a larger loss than was seen yet, where one is possible
 REACH = 4.0  # deviations of the log odds within which an action may be the best
 CELLS = 32  # in which the posterior of the smallest loss is summed
 LEAST_WANTED = 1e-6  # probability of a look, below which an action does not ask for one
@@ -64,6 +66,7 @@ def information_directed(
     counts: Floats,
     span: float,
     low: float = 0.0,
+    bound: float = 0.0,
     *,
     graph: FeedbackGraph,
     round_number: int,
@@ -99,6 +102,8 @@ def information_directed(
         rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
         parameters **= 0.5 * cover
         blind = BLIND * math.sqrt(cover) * round_number**rate
+        if bound > span:
+            blind = max(blind, (1.0 - RARE) ** float(counts[best]))
     floor, chances, relevant, shared = _beliefs(
         f, deviations, gains, counts, float(span), float(low), parameters
     )
