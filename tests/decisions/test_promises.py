@@ -13,7 +13,7 @@ from graphcb import (
     Problem,
     graphs,
 )
-from graphcb.decisions import replay, verify
+from graphcb.decisions import LogError, replay, verify
 from graphcb.evaluation import summarize
 from graphcb.oracles import LinearOGD
 from graphcb.rounds import Played
@@ -180,3 +180,36 @@ def test_losses_that_come_by_chance_and_late_break_no_promise(edge):
                 agent.on_feedback(then, [1], came)
             lost, allowed = lost + losses[played.action], allowed + 1.1 * losses[0]
             assert lost <= allowed + 1e-9
+
+
+@pytest.mark.parametrize("years", [10, -10])
+def test_one_wrong_clock_stops_neither_defaults_nor_removal(tmp_path, years, monkeypatch):
+    problem = Problem(["a", "b"], defaults={"waiting": 60.0, "loss": 1.0, "keep_days": 1})
+    day, now = 86_400.0, [1.6e9]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    file = tmp_path / "log.db"
+    with Policy(file, problem=problem, seed=0, durability="process-kill") as policy:
+        for n in range(9):
+            now[0] = 1.6e9 + 3600.0 * n + (365 * years * day if n == 3 else 0.0)
+            policy.decide({"x": 1.0})
+        now[0] = 1.6e9 + 8.5 * 3600.0
+        assert policy.fill_in() == 9
+        removed = 3 if years > 0 else 4  # the stamp of the one in doubt counts as any other
+        assert policy.prune(1.6e9 + 2.5 * 3600.0).n_decisions == removed
+        now[0] = 1.6e9 + 1.5 * day
+        assert policy.prune().n_decisions == 9 - removed
+    assert verify(file) == []
+
+
+def test_a_transaction_that_is_over_takes_nothing_more(tmp_path):
+    with Policy(tmp_path / "log.db", problem=spending(), durability="process-kill") as policy:
+        with policy.together() as together:
+            made = together.decide({"x": 1.0})
+        for call in (
+            lambda: together.decide({"x": 1.0}),
+            lambda: together.feedback(made.decision_id, {"a": 1.0}),
+            lambda: together.prune(0.0),
+        ):
+            with pytest.raises(LogError, match="this transaction is over; call the policy, or"):
+                call()
+        assert policy.n_events == 1
