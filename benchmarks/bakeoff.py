@@ -1,10 +1,10 @@
 """The default beside greedy, SquareCB, SquareCB.G and other packages on streams of real data.
 
-    python benchmarks/bakeoff.py [--plots DIR] [--out DIR]
+    python benchmarks/bakeoff.py [--plots DIR] [--out DIR] [--study unseen]
 
-The same as `make study-bakeoff`, for the report. All cores are used, unlike in the other parts.
-Finished runs are kept in `--out` (default: a folder that is deleted at the end). Without
-GRAPHCB_DATA/streams, the quick version on generated data.
+The same as `make study-bakeoff`, for the report; `unseen` has other tables. All cores are used,
+unlike in the other parts. Finished runs are kept in `--out` (default: a folder that is deleted at
+the end). Without GRAPHCB_DATA/streams, the quick version on generated data.
 """
 
 import os
@@ -28,8 +28,8 @@ from graphcb.experiments.store import Store
 EVERY = 100  # runs between two lines of progress
 
 
-def chosen(*, quick: bool) -> BakeOff:
-    whole = bakeoff.read(bakeoff.NAME)
+def chosen(name: str, *, quick: bool) -> BakeOff:
+    whole = bakeoff.read(name)
     if quick:
         return whole.made_quick()
     try:
@@ -55,13 +55,17 @@ def run(one: BakeOff, folder: Path) -> list[Curve]:
 
 
 def main() -> None:
-    given = part_arguments(__doc__, ("--out", {"type": Path, "help": "folder that keeps the runs"}))
-    one = chosen(quick=given.quick)
+    given = part_arguments(
+        __doc__,
+        ("--out", {"type": Path, "help": "folder that keeps the runs"}),
+        ("--study", {"default": bakeoff.NAME, "help": "the settings file without .toml"}),
+    )
+    one = chosen(given.study, quick=given.quick)
     with tempfile.TemporaryDirectory() as folder:
         ranking = compare(one, run(one, given.out or Path(folder)))
     print(markdown(ranking, one))
     if given.plots:
-        save_plot(draw_bakeoff(ranking, one.title), given.plots, "bakeoff", one.title)
+        save_plot(draw_bakeoff(ranking, one.title), given.plots, one.name, one.title)
 
 
 if __name__ == "__main__":

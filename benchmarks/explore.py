@@ -1,15 +1,14 @@
 """What `explore = 0.01` costs on real streams, and what it is worth: benchmarks/explore.py.
 
-    python benchmarks/explore.py [--quick] [--seeds N] [--streams FILE] [--cost-only]
+    python benchmarks/explore.py [--quick] [--seeds N] [--streams NAME] [--cost-only]
 
 Cost: the default learner plays every stream of the bake-off with and without it, in the same order
 of rows. A loss is the mean of what each distribution is expected to lose, so that draws do not
-blur it. `--streams` is a JSON file with other streams, {name: description} as in bakeoff.toml.
+blur it. `--streams unseen` plays those of unseen.toml.
 Worth: intervals of other policies on the logs of both. Without `GRAPHCB_DATA`, or with --quick,
 streams that are generated. All cores are used for the cost.
 """
 
-import json
 import os
 import tempfile
 import time
@@ -206,7 +205,7 @@ def main() -> None:
     given = part_arguments(
         __doc__,
         ("--seeds", {"type": int, "default": 3}),
-        ("--streams", {"type": Path, "help": "a JSON file with other streams"}),
+        ("--streams", {"default": bakeoff.NAME, "help": "the settings file that has them"}),
         ("--cost-only", {"action": "store_true"}),
     )
     whole = bakeoff.read(bakeoff.NAME)
@@ -214,10 +213,8 @@ def main() -> None:
         streams = whole.quick["streams"]
         chosen, n_seeds, n_rounds = dict(list(streams.items())[:1]), 1, 50
     else:
-        streams, n_seeds, n_rounds = whole.streams, given.seeds, 1000
-        chosen = {name: streams[name] for name in WORTH}
-        if given.streams is not None:
-            streams = json.loads(given.streams.read_text(encoding="utf-8"))
+        streams, n_seeds, n_rounds = bakeoff.read(given.streams).streams, given.seeds, 1000
+        chosen = {name: whole.streams[name] for name in WORTH}
     print(f"Loss with `explore = {SHARE}`, divided by the loss without.\n")
     print("\n".join(cost(streams, n_seeds)))
     if given.cost_only:

@@ -41,8 +41,8 @@ def exact(forecast: Any, known: Any) -> list[Any]:
 
 
 def no_width(forecast: Any, known: Any) -> list[Any]:
-    losses, deviations, gains, counts, span = STATED(forecast, known)
-    return [losses, deviations, gains, np.where(np.isnan(known), counts, WITHOUT_END), span]
+    losses, deviations, gains, counts, *range_ = STATED(forecast, known)
+    return [losses, deviations, gains, np.where(np.isnan(known), counts, WITHOUT_END), *range_]
 
 
 WAYS: dict[str, Callable[..., list[Any]] | None] = {

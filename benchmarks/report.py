@@ -53,6 +53,10 @@ PARTS = (
     Part("peers", "The convex program beside its peers", "peers.py", draws=True),
     Part("learning", "Learning beside its peers", "learning.py", draws=True),
     Part("bakeoff", "The default on real streams", "bakeoff.py", draws=True),
+    Part(
+        "unseen", "The default on streams of other tables", "bakeoff.py",
+        ("--study", "unseen"), quick=("--quick", "--study", "unseen"),
+    ),
     Part("solver", "The solver and its limits", "solver.py"),
     Part(
         "fuzz", "The solver on random programs", "fuzz_solver.py",
@@ -62,6 +66,9 @@ PARTS = (
     Part("fuzz-limits", "The solver on random programs with limits", "fuzz_limits.py"),
     Part("rounds", "A whole round", "rounds.py"),
     Part("default", "The default learner, nothing set", "without_settings.py"),
+    Part("worlds", "Small worlds with a known answer", "worlds.py"),
+    Part("doors", "Dicts through Policy beside a CSV file", "doors.py"),
+    Part("slopes", "Weak feedback with twenty seeds", "slopes.py"),
     Part("gamma", "Gammas that need no graph number", "gamma.py", ("--short",)),
     Part("known", "Losses that need no feedback", "known.py"),
     Part("unknown-graphs", "Graphs that nobody knows beforehand", "unknown_graphs.py"),

@@ -145,3 +145,8 @@ def test_it_is_a_value(budget):
         budget.at_most = 3.0
     with pytest.raises(TypeError):
         budget.costs["a"] = 3.0
+
+
+def test_a_cost_that_no_float_can_hold_is_refused():
+    with pytest.raises(ValueError, match="`at_most` of budget 'b' must be finite and not negative"):
+        Budget("b", {1: 1.0}, at_most=10**400)

@@ -260,3 +260,29 @@ def test_the_price_falls_unless_an_action_costs_more_than_the_room():
         made = Spending(opened.budgets, opened.accounts, costs)
         bases.append(made.paid(np.array([1.0, 0.0]), 0).accounts[0].base)
     assert bases[0] < 1.0 == bases[1]
+
+
+def test_a_clock_that_was_ahead_is_taken_back_and_nothing_is_spent_twice():
+    """One reading ten years ahead: after three others, time goes on from them."""
+    budget = Budget("b", {1: 1.0}, at_most=2.0, per="day", hard=True)
+    day, spending, spent = 86_400.0, Spending.of([budget]), []
+    for hours in (20_000 * 24 + 1, 23_650 * 24, *(20_000 * 24 + k for k in range(2, 40))):
+        spending = spending.at(hours * 3600.0)
+        spending, after, action = play(spending, [[0.0, 1.0]], dearest)
+        spent += [hours // 24] * action
+        spending = from_bytes(to_bytes(after), where="a file")
+    assert [spent.count(one) for one in (20_000, 23_650, 20_001)] == [2, 1, 2]
+    assert spending.accounts[0].now == (20_000 * 24 + 39) * 3600.0
+    assert spending.accounts[0].accrued == pytest.approx(2.0 * 38 / 24)
+    spending = spending.at(23_650 * day)
+    spending, _, _ = play(spending, [[0.0, 1.0]], dearest)
+    assert spending.accounts[0].spent_in_period == 2.0  # the period is met again
+
+
+def test_a_clock_before_1970_can_be_stored():
+    spending = Spending.of([Budget("b", {1: 1.0}, at_most=2.0, per="day", hard=True)])
+    _, after, _ = play(spending.at(-5e8), [[0.0, 1.0]], dearest)
+    assert from_bytes(to_bytes(after), where="a file") == after
+    wrong = to_bytes(Account(periods=((1.0, 2.0), 3.0)))
+    with pytest.raises(ValueError, match="`periods` must be pairs of numbers, got 3"):
+        from_bytes(wrong, where="a file")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration.information_directed import (
     BLIND,
+    RARE,
     WRITTEN_OUT,
     Memory,
     _choose,
@@ -119,6 +120,18 @@ def test_an_action_that_hides_its_own_loss_is_looked_at_for_ever():
     sure = forecast([0.9, 0.1, 0.5], deviation=1e-6, gain=1e-6, count=1e6)
     p, _ = information_directed(*sure, graph=cycle, round_number=1000)
     assert 0.5 * BLIND / 10.0 < 1.0 - p[1] < 2.0 * BLIND / 10.0
+
+
+def test_where_larger_losses_are_possible_the_first_losses_that_are_hidden_are_looked_at():
+    graph = FeedbackGraph([[0.0, 0.0], [1.0, 1.0]])  # only the second shows anything
+    for count, most in ((0.0, 1.0), (16.0, 0.4), (64.0, 0.1)):
+        sure = forecast([0.2, 0.4], deviation=0.0, count=count)
+        for bound, least in ((0.0, 0.0), (1.0, 0.0), (20.0, (1.0 - RARE) ** count)):
+            p, _ = information_directed(*sure, 0.0, bound, graph=graph, round_number=10**6)
+            assert least <= p[1] + 1e-12
+            assert p[1] <= (most if bound > 1.0 else 0.01)
+    own = information_directed(*sure, 0.0, 20.0, graph=graphs.bandit(2), round_number=10**6)[0]
+    assert own.tolist() == [1.0, 0.0]
 
 
 def test_losses_that_prices_lead_out_of_their_range_keep_their_order():

@@ -84,6 +84,25 @@ def test_one_loss_again_and_again_is_no_scale():
         assert oracle.predict([1.0])[0] == pytest.approx(loss, abs=0.2 * max(1.0, loss))
 
 
+def test_actions_that_always_cost_the_same_leave_the_range_as_it_is():
+    scale = LossScale(2, (0.0, 51.0))
+    scale.count(np.tile([0, 1], 32), np.tile([0.0, 3.0], 32))
+    assert scale.fitted() is None  # the first may be a coin that falls on 51 one day
+    scale.count(np.array([0]), np.array([0.5]))
+    assert scale.fitted() == (0.0, 3.75)
+
+
+def test_where_the_range_grows_few_losses_do_not_rule_out_large_ones():
+    for n, least, most in ((16, 0.02, 0.1), (1000, 0.005, 0.01)):
+        oracle = DefaultOracle(2, loss_range=(0.0, 1.0))
+        for t in range(n):
+            oracle.update([0.0], [0, 1], [0.01 * (t % 2), 0.01 * (t % 3)])
+        assert oracle.scale.high < 0.03
+        oracle.update([0.0], [1], [1.0])
+        forecast = oracle.forecast([0.0])
+        assert least < forecast.losses[0] < most
+
+
 def test_the_range_grows_to_hold_a_loss_and_keeps_what_was_learned():
     oracle = trained(None)
     weights = np.random.default_rng(0).normal(size=(3, 3))

@@ -60,6 +60,26 @@ def test_the_bake_off_of_the_package():
     assert {setting.line for setting in quick.settings()} == set(quick.streams)
 
 
+def test_tables_that_were_unseen_are_other_ones():
+    chosen, unseen = read("bakeoff"), read("unseen")
+    assert len(unseen.streams) == 45
+    files = [{spec["file"] for spec in one.streams.values()} for one in (chosen, unseen)]
+    assert not files[0] & files[1]
+    assert all(spec["yardstick"] > 0 for one in (chosen, unseen) for spec in one.streams.values())
+    ours = [[c for c in one.contenders if c.oracle == "default"] for one in (chosen, unseen)]
+    assert ours[0] == ours[1]
+
+
+@pytest.mark.parametrize("name", ["greedy", "epsilon-greedy", "SquareCB.G", "Thompson"])
+def test_others_explore_with_our_oracle(name):
+    more = f'[[contenders]]\nname = "other"\nagent = "{name}"\noracle = "default"\nc = [0.5]\n'
+    bake = parse("small", TEXT.replace("[streams]", f"{more}[streams]"), "small.toml")
+    curve = bake.play(Setting("other, default", "made/review", 0.0, 0.5, 0))
+    assert 0.0 < curve.mean_loss[0] < 1.0
+    again = bake.play(Setting("other, default", "made/review", 0.0, 0.5, 0))
+    assert again.mean_loss == curve.mean_loss
+
+
 def test_ridge_plays_only_columns_of_numbers():
     settings = small().settings()
     assert len(settings) == 2 * (5 + 4)

@@ -15,7 +15,7 @@ def test_a_dot_for_each_stream_sorted_by_our_ratio():
         standing("greedy", {"a/bandit": 1.0, "b/review": 2.0}, "best of 2"),
         standing("river LinUCBDisjoint", {"a/bandit": 4.0}),
     )
-    figure = draw_bakeoff(Ranking((ours, *others), {}), "two")
+    figure = draw_bakeoff(Ranking((ours, *others), {}, ()), "two")
     left, right = (axes for axes in figure.axes if axes.collections)
     assert [text.get_text() for text in left.get_yticklabels()] == ["b/review", "a/bandit"]
     dots = [collection.get_offsets().tolist() for collection in left.collections]

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from studies.bakeoff.ratios import compare
 from studies.bakeoff.study import parse
-from studies.bakeoff.tables import grids, losses_to_others, markdown, ratio_table, rows
+from studies.bakeoff.tables import (
+    beside_yardstick,
+    grids,
+    losses_to_others,
+    markdown,
+    ratio_table,
+    rows,
+)
 
 from graphcb.experiments.curves import Curve, Setting
 
@@ -104,3 +111,56 @@ def test_the_table_has_every_stream(ranking):
     assert head == ("contender", "choice", "stream", "setting", "mean_loss", "ratio")
     assert len(lines) == 8
     assert lines[0][:3] == ("ours", "", "a/bandit")
+
+
+SAME = """
+title = "made up"
+seeds = 2
+[[contenders]]
+name = "ours"
+agent = "default"
+[[contenders]]
+name = "best constant action"
+agent = "constant"
+[[contenders]]
+name = "SquareCB.G, our oracle"
+agent = "SquareCB.G"
+oracle = "default"
+c = [32, 8]
+[streams]
+"a/bandit" = { file = "ring.csv.gz", yardstick = 0.4 }
+"b/review" = { file = "magic.csv.gz", yardstick = 0.1 }
+"""
+
+
+def test_exploration_with_our_oracle_is_compared_with_ours_setting_by_setting():
+    bake = parse("made-up", SAME, "made-up.toml")
+    found = {
+        ("ours", 0.0): {"a/bandit": 0.2, "b/review": 0.11},
+        ("best constant action", 0.0): {"a/bandit": 0.5, "b/review": 0.1},
+        ("SquareCB.G, our oracle, default", 32.0): {"a/bandit": 0.4, "b/review": 0.11},
+        ("SquareCB.G, our oracle, default", 8.0): {"a/bandit": 0.1, "b/review": 0.22},
+    }
+    ranking = compare(
+        bake,
+        [
+            Curve(Setting(agent, stream, 0.0, c, seed), np.array([100]), np.array([loss]))
+            for (agent, c), losses in found.items()
+            for stream, loss in losses.items()
+            for seed in range(2)
+        ],
+    )
+    assert [one.label for one in ranking.same_oracle] == [
+        "SquareCB.G, our oracle, c = 32",
+        "SquareCB.G, our oracle, c = 8",
+    ]
+    first, second = (one.ratios for one in ranking.same_oracle)
+    assert first == pytest.approx({"a/bandit": 2.0, "b/review": 1.0})
+    assert second == pytest.approx({"a/bandit": 0.5, "b/review": 2.0})
+    text = markdown(ranking, bake)
+    assert "| SquareCB.G, our oracle, c = 8 | 1.000 | 2.00 | 1 | 1 | 0.500 | 2.000 |" in text
+    assert beside_yardstick(ranking, bake) == [
+        ("all", "2", "0.742", "1.10 (b/review)", "b/review"),
+        ("chosen on", "1", "0.500", "0.50 (a/bandit)", "none"),
+        ("the others", "1", "1.100", "1.10 (b/review)", "b/review"),
+    ]

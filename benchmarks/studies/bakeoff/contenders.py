@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, SquareCB, SquareCBG
 from graphcb.experiments.curves import Setting
 from graphcb.exploration import Automatic, SquareRoot
-from graphcb.oracles import DefaultOracle, LogisticOGD, OnlineRidge, Oracle
+from graphcb.oracles import DefaultOracle, LogisticOGD, OnlineRidge
 from studies.bakeoff.peers import CobaPeer, RiverPeer, VowpalWabbitPeer, installed
 from studies.prepared import Facts, Prepared
+from studies.thompson import Thompson
 
+OURS = "default"  # the oracle of graphcb's default, which has no settings
 PACKAGES = {
     "vowpalwabbit": ("vowpalwabbit",),
     "coba": ("coba", "vowpalwabbit"),
@@ -57,7 +60,7 @@ class Contender:
         rate, c = f"{setting.learning_rate:g}", f"{setting.c:g}"
         options = ((self.rate_is, rate), (self.c_is, c))
         words = [f"{name.lstrip('-')} {value}" for name, value in options if name]
-        if self.oracle:
+        if self.oracle not in ("", OURS):
             words.append(f"{self.oracle} {rate}")
         if not self.is_peer and self.c != (0.0,):
             words.append(f"epsilon {c}" if self.agent == "epsilon-greedy" else f"c = {c}")
@@ -77,7 +80,9 @@ class Contender:
         )
 
 
-def _oracle(contender: Contender, stream: Prepared, setting: Setting) -> Oracle:
+def _oracle(contender: Contender, stream: Prepared, setting: Setting) -> Any:
+    if contender.oracle == OURS:
+        return DefaultOracle(stream.graph.n_actions)
     size, value = (stream.graph.n_actions, stream.n_features), setting.learning_rate
     if contender.oracle == "ridge":
         return OnlineRidge(*size, penalty=value)
@@ -107,6 +112,10 @@ def _epsilon_greedy(contender: Contender, stream: Prepared, setting: Setting) ->
 
 def _default(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
     return InformationDirected(DefaultOracle(stream.graph.n_actions))
+
+
+def _thompson(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
+    return Thompson(_oracle(contender, stream, setting), setting.seed)
 
 
 def _options(contender: Contender, setting: Setting) -> dict[str, float]:
@@ -147,6 +156,7 @@ AGENTS: Mapping[str, Callable[[Contender, Prepared, Setting], Agent]] = MappingP
         "SquareCB": _squarecb,
         "SquareCB.G": _squarecbg,
         "Automatic": _automatic,
+        "Thompson": _thompson,
         "vowpalwabbit": _vowpal_wabbit,
         "coba": _coba,
         "river": _river,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.experiments.curves import Curve, Setting
+from studies.bakeoff.contenders import OURS
 from studies.bakeoff.study import BakeOff
 
 Floats = NDArray[np.float64]
@@ -71,10 +72,15 @@ class Standing(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """All standings, that of graphcb's default first, and the best of all on each stream."""
+    """All standings, that of graphcb's default first, and the best of all on each stream.
+
+    `same_oracle` are those that explore otherwise with the default's oracle, setting by setting;
+    their ratios are to the default's losses.
+    """
 
     standings: tuple[Standing, ...]
     best: Mapping[str, tuple[str, Score]]  # name of the contender and its score
+    same_oracle: tuple[Standing, ...]
 
     @property
     def n_seeds(self) -> int:
@@ -117,18 +123,33 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
     }
     ours = next(one.name for one in bakeoff.contenders if one.agent == "default")
     reference = {stream: grid[0] for stream, grid in scores[ours].items()}
-    standings = []
-    for name in sorted(scores, key=lambda name: name != ours):
-        for choice, chosen in _choices(scores[name]).items():
-            ratios = {
-                stream: max(score.mean, floors[stream]) / max(best[stream][1].mean, floors[stream])
-                for stream, score in chosen.items()
-            }
-            signs = {stream: _sign(score, reference[stream]) for stream, score in chosen.items()}
-            better = tuple(stream for stream, sign in signs.items() if sign < 0)
-            worse = tuple(stream for stream, sign in signs.items() if sign > 0)
-            standings.append(Standing(name, choice, chosen, ratios, better, worse))
-    return Ranking(tuple(standings), best)
+
+    def standing(
+        name: str, choice: str, chosen: dict[str, Score], to: dict[str, Score]
+    ) -> Standing:
+        ratios = {
+            stream: max(score.mean, floors[stream]) / max(to[stream].mean, floors[stream])
+            for stream, score in chosen.items()
+        }
+        signs = {stream: _sign(score, reference[stream]) for stream, score in chosen.items()}
+        better = tuple(stream for stream, sign in signs.items() if sign < 0)
+        worse = tuple(stream for stream, sign in signs.items() if sign > 0)
+        return Standing(name, choice, chosen, ratios, better, worse)
+
+    yardstick = {stream: score for stream, (_, score) in best.items()}
+    standings = [
+        standing(name, choice, chosen, yardstick)
+        for name in sorted(scores, key=lambda name: name != ours)
+        for choice, chosen in _choices(scores[name]).items()
+    ]
+    held = dict.fromkeys(one.name for one in bakeoff.contenders if one.oracle == OURS)
+    same_oracle = [
+        standing(name, settings[0].setting, dict(zip(grids, settings, strict=True)), reference)
+        for name, grids in scores.items()
+        if name in held
+        for settings in zip(*grids.values(), strict=True)
+    ]
+    return Ranking(tuple(standings), best, tuple(same_oracle))
 
 
 def _choices(grids: Mapping[str, list[Score]]) -> dict[str, dict[str, Score]]:

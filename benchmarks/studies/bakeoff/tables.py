@@ -1,8 +1,8 @@
 """What is said of a bake-off: tables, who beats graphcb's default where, and the grids."""
 
 from graphcb.experiments.curves import Setting
-from studies.bakeoff.ratios import Ranking, Score, feedback, geometric_mean
-from studies.bakeoff.study import BakeOff
+from studies.bakeoff.ratios import Ranking, Score, Standing, feedback, geometric_mean
+from studies.bakeoff.study import BakeOff, chosen_on
 from studies.results import Rows, markdown_table
 
 LEGEND = """\
@@ -12,8 +12,18 @@ the same streams, *worst* the largest. *Beats us* and *loses to us* count the st
 loss differs from ours by more than two standard errors of the paired difference over seeds. *Best
 of n* is chosen on each stream in hindsight. Learners of other packages take part where the feedback
 is bandit feedback."""
+CONSTANT = "best constant action"  # the name of that contender
 HEAD = ("contender", "streams", "mean", "ours", "worst", "beats us", "loses to us")
 
+SAME_ORACLE = """\
+What exploration is worth, the oracle held fixed: all of these learn with `DefaultOracle`. Losses
+divided by those of the default, geometric means. SquareCB.G has gamma = c sqrt(t)."""
+SAME_HEAD = ("exploration", "all", "worst", "beats us", "loses to us")
+YARDSTICK = """\
+Beside the best of 60 settings of version 0.1.0 on each stream, known in hindsight (SquareCB.G,
+epsilon-greedy and greedy with linear oracles), a yardstick that stays. Settings were chosen on the
+streams of half of the tables; the others were looked at once or twice, at the end of a choice."""
+YARDSTICK_HEAD = ("streams", "number", "mean", "worst", "worse than the best constant by 2 %")
 STREAM_HEAD = ("stream", "constant", "best", "ours", "ratio", "who is best")
 
 
@@ -62,47 +72,96 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
     ours = ranking.ours
     kinds = list(ours.by_feedback())
     counts = [sum(feedback(stream) == kind for stream in ours.ratios) for kind in kinds]
-    by_kind = [
-        (one.label, *(f"{means[kind]:.3f}" if kind in means else "" for kind in kinds))
-        for one in ranking.standings
-        for means in [one.by_feedback()]
-    ]
-    constant = next(
-        (one.scores for one in ranking.standings if one.name == "best constant action"), {}
-    )
-    by_stream = [
-        (
-            stream,
-            f"{constant[stream].mean:.4f}" if stream in constant else "",
-            f"{ranking.best[stream][1].mean:.4f}",
-            f"{ours.scores[stream].mean:.4f}",
-            f"{ours.ratios[stream]:.3f}",
-            ranking.best[stream][0] + _chosen(ranking.best[stream][1]),
-        )
-        for stream in sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
-    ]
+    of_kinds = [f"{kind} ({n})" for kind, n in zip(kinds, counts, strict=True)]
+    by_kind = [(one.label, *_means(one, kinds)) for one in ranking.standings]
     beaten = losses_to_others(ranking) or [
         "Nowhere." if ranking.n_seeds > 1 else "Nobody can tell with one seed."
     ]
     parts = [
         f"Streams: {len(ours.ratios)}. Seeds: {ranking.n_seeds}. {LEGEND}",
         markdown_table(HEAD, rows(ranking), align=":"),
+    ]
+    if any("yardstick" in spec for spec in bakeoff.streams.values()):
+        parts += [YARDSTICK, markdown_table(YARDSTICK_HEAD, beside_yardstick(ranking, bakeoff))]
+    parts += [
         "Geometric means by kind of feedback (number of streams):",
-        markdown_table(
-            ("contender", *(f"{k} ({n})" for k, n in zip(kinds, counts, strict=True))),
-            by_kind,
-            align=":",
-        ),
+        markdown_table(("contender", *of_kinds), by_kind, align=":"),
+    ]
+    if ranking.same_oracle:
+        same = [(*row, *_means(one, kinds)) for one, row in with_same_oracle(ranking)]
+        parts += [SAME_ORACLE, markdown_table((*SAME_HEAD, *of_kinds), same, align=":")]
+    parts += [
         "Where somebody beats us by more than two standard errors:",
         "\n".join(f"- {text}" for text in beaten),
         "Every stream:",
-        markdown_table(STREAM_HEAD, by_stream, align=":"),
+        markdown_table(STREAM_HEAD, by_stream(ranking), align=":"),
         "Grids, the default first:",
         "\n".join(f"- {text}" for text in grids(bakeoff)),
     ]
     if bakeoff.left_out:
         parts.append(f"Left out, as not installed: {', '.join(bakeoff.left_out)}.")
     return "\n\n".join(parts) + "\n"
+
+
+def _means(one: Standing, kinds: list[str]) -> list[str]:
+    means = one.by_feedback()
+    return [f"{means[kind]:.3f}" if kind in means else "" for kind in kinds]
+
+
+def by_stream(ranking: Ranking) -> list[tuple[str, ...]]:
+    """A row per stream under `STREAM_HEAD`, by our ratio."""
+    ours, best = ranking.ours, ranking.best
+    constant = next((one.scores for one in ranking.standings if one.name == CONSTANT), {})
+    return [
+        (
+            stream,
+            f"{constant[stream].mean:.4f}" if stream in constant else "",
+            f"{best[stream][1].mean:.4f}",
+            f"{ours.scores[stream].mean:.4f}",
+            f"{ours.ratios[stream]:.3f}",
+            best[stream][0] + _chosen(best[stream][1]),
+        )
+        for stream in sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
+    ]
+
+
+def with_same_oracle(ranking: Ranking) -> list[tuple[Standing, tuple[str, ...]]]:
+    """Each way to explore with our oracle, and its row under `SAME_HEAD`."""
+    tells = ranking.n_seeds > 1
+    return [
+        (
+            one,
+            (
+                one.label,
+                f"{one.geometric_mean:.3f}",
+                f"{one.worst[1]:.2f}",
+                *(str(len(found)) if tells else "-" for found in (one.better, one.worse)),
+            ),
+        )
+        for one in ranking.same_oracle
+    ]
+
+
+def beside_yardstick(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]]:
+    """Our losses over the `yardstick` of each stream: all, chosen on or not."""
+    ours, specs = ranking.ours.scores, bakeoff.streams
+    constant = next(one.scores for one in ranking.standings if one.name == CONSTANT)
+    groups = {
+        "all": list(ours),
+        "chosen on": [stream for stream in ours if chosen_on(specs[stream])],
+        "the others": [stream for stream in ours if not chosen_on(specs[stream])],
+    }
+    texts: list[tuple[str, ...]] = []
+    for name, streams in groups.items():
+        if not streams:
+            continue
+        ratios = {stream: ours[stream].mean / specs[stream]["yardstick"] for stream in streams}
+        worst = max(streams, key=lambda stream: ratios[stream])
+        worse = [one for one in streams if ours[one].mean > 1.02 * constant[one].mean]
+        mean = f"{geometric_mean(ratios.values()):.3f}"
+        shown = f"{ratios[worst]:.2f} ({worst})", ", ".join(worse) or "none"
+        texts.append((name, str(len(streams)), mean, *shown))
+    return texts
 
 
 def grids(bakeoff: BakeOff) -> list[str]:

@@ -98,6 +98,11 @@ class Budget:
         """The oracle that predicts costs; None if they are known."""
         return None if isinstance(self.costs, str | Mapping) else self.costs
 
+    def is_of_one_kind(self, other: "Budget") -> bool:
+        """Whether both count the same: the name and the costs are the same, maybe not the terms."""
+        predicted = self.oracle is not None and type(self.oracle) is type(other.oracle)
+        return self.name == other.name and (predicted or self.costs == other.costs)
+
     def of(self, names: Sequence[Hashable], given: Any, context: Any, actions: Any) -> Floats:
         """What each action of a round costs (n_actions,); `given` is what `act` was given."""
         if given is not None:
@@ -222,7 +227,10 @@ def as_cost(value: Any, what: str) -> float:
     """A finite number that is not negative."""
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{what} must be a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # of a whole number with hundreds of digits
+        number = math.inf
     if not 0.0 <= number < math.inf:
         raise ValueError(f"{what} must be finite and not negative, got {number:g}")
     if number > LARGEST:

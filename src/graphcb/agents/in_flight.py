@@ -31,9 +31,9 @@ def with_looks(forecast: Forecast, waiting: Floats, columns: Columns) -> Forecas
     >>> with_looks(before, np.array([0.0, 5.0]), np.arange(2)).gains.round(3)
     array([0.693, 0.251])
     """
-    losses, deviations, gains, counts, span, low = forecast
+    losses, deviations, gains, counts, *scale = forecast
     left, seen = _left(gains, counts, waiting, columns)
-    return Forecast(losses, deviations, left, seen, span, low)
+    return Forecast(losses, deviations, left, seen, *scale)
 
 
 @compiled

@@ -42,12 +42,13 @@ gives way, unless it has a hard stop. The baseline of `Conservative` is played w
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.budgets import LARGEST, Budget
-from graphcb.loaded import Count, Learned, Number
+from graphcb.loaded import Count, Instance, Learned, Number
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +58,8 @@ LEVEL = 2.0
 AHEAD = 5.0
 PAID_BACK = 10.0
 TINY = 1e-100  # a unit below this counts as none
+DOUBTS = 3  # readings behind the clock, after which the clock was ahead
+PERIODS = 8  # whose spending is known beside that of the present one
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,9 @@ class Account:
 
     `allowance` is what the open round has brought. `base` is the slow part of the price, `unit`
     the mean of the highest costs, `spread` that of the ranges of predictions. `began` and `now`
-    are times of the clock, None if there is none. `period` and `spent_in_period` are for budgets
-    with a hard stop.
+    are times of the clock, None if there is none, and `doubts` counts readings that were behind.
+    `period` is the number of the present one, None before the first, and `periods` are others with
+    what was spent in them. `brought` was accrued in `n_before` rounds on other terms.
     """
 
     n_rounds: int = 0
@@ -78,16 +82,24 @@ class Account:
     spread: float = 0.0
     began: float | None = None
     now: float | None = None
-    period: int = 0
+    doubts: int = 0
+    period: float | None = None
     spent_in_period: float = 0.0
+    periods: tuple[tuple[float, float], ...] = ()
+    brought: float = 0.0
+    n_before: int = 0
     learned = Learned(
         n_rounds=Count(),
-        period=Count(),
+        n_before=Count(),
+        doubts=Count(),
+        periods=Instance(tuple),
         **dict.fromkeys(("began", "now"), Number(-LARGEST, LARGEST, optional=True)),
+        period=Number(optional=True),
         **dict.fromkeys(
             ("accrued", "allowance", "spent", "base", "unit", "spread", "spent_in_period"),
             Number(0.0, LARGEST),
         ),
+        brought=Number(0.0, LARGEST),
     )
 
     @property
@@ -116,15 +128,38 @@ class Account:
         return min(1.0, max(-1.0, self.balance / (LEVEL * self.unit)))
 
     def at(self, seconds: float) -> "Account":
-        """The account at a later time; a clock that goes back is taken to stand still."""
-        now = seconds if self.now is None else max(self.now, seconds)
-        return replace(self, now=now, began=now if self.began is None else self.began)
+        """The account at a time that a clock shows.
+
+        A clock that goes back is taken to stand still. Once more readings were behind than not,
+        by `DOUBTS`, it was ahead before: time goes on from where it is now, and what was accrued in
+        the time that never passed is taken back.
+        """
+        if self.now is None or self.began is None or seconds >= self.now:
+            began = seconds if self.began is None else self.began
+            return replace(self, now=seconds, began=began, doubts=max(0, self.doubts - 1))
+        if self.doubts + 1 < DOUBTS:
+            return replace(self, doubts=self.doubts + 1)
+        return replace(self, now=seconds, began=min(self.began, seconds), doubts=0)
+
+    def under(self, before: Budget, budget: Budget) -> "Account":
+        """The account of a budget that goes on as another one, with the same costs.
+
+        What was accrued and spent stays. If periods have another length, all that was spent counts
+        as spent in the one that runs now.
+        """
+        if before == budget:
+            return self
+        after = replace(self, brought=self.accrued, n_before=self.n_rounds, began=self.now)
+        if before.per == budget.per:
+            return after
+        return replace(after, period=None, spent_in_period=self.spent, periods=())
 
     def opened(self, budget: Budget, highest: float, spread: float) -> "Account":
         """The account in the next round, with its allowance."""
         n = self.n_rounds + 1
         if budget.rounds is not None:
-            accrued, period = budget.at_most * (n / budget.rounds), (n - 1) // budget.rounds
+            accrued = budget.at_most * ((n - self.n_before) / budget.rounds)
+            period = float((n - 1) // budget.rounds)
         elif self.now is None or self.began is None or budget.seconds is None:
             raise ValueError(
                 f"`at_time` must be called before `act`, as budget {budget.name!r} is per "
@@ -132,17 +167,35 @@ class Account:
             )
         else:
             accrued = budget.at_most * ((self.now - self.began) / budget.seconds)
-            period = math.floor(self.now / budget.seconds)
+            period = float(np.floor(self.now / budget.seconds))
+        accrued += self.brought
+        spent, periods = self._moved(period)
         return replace(
             self,
             n_rounds=n,
             accrued=accrued,
-            allowance=accrued - self.accrued,
+            allowance=max(0.0, accrued - self.accrued),
             unit=self.unit + (highest - self.unit) / n,
             spread=self.spread + (spread - self.spread) / n,
             period=period,
-            spent_in_period=self.spent_in_period if period == self.period else 0.0,
+            spent_in_period=spent,
+            periods=periods,
         )
+
+    def _moved(self, period: float) -> tuple[float, tuple[tuple[float, float], ...]]:
+        """What was spent in a period that begins or is met again, and what in those before.
+
+        Where the clock went back, what was spent since counts in both.
+        """
+        if self.period is None or period == self.period:
+            return self.spent_in_period, self.periods
+        others = dict(self.periods)
+        spent = others.pop(period, 0.0)
+        if period < self.period:
+            spent += self.spent_in_period
+        others.pop(self.period, None)
+        others[self.period] = self.spent_in_period
+        return spent, tuple(others.items())[-PERIODS:]
 
     def room(self, budget: Budget) -> float:
         """The largest cost that may be paid in this round; what costs nothing always may."""
@@ -165,9 +218,13 @@ class Account:
         return replace(after, base=max(0.0, self.base + step * error))
 
     def check_loaded(self) -> None:
-        """Refuse a clock that has no start."""
+        """Refuse a clock that has no start, and periods that are none."""
         if (self.began is None) != (self.now is None):
             raise ValueError("`began` and `now` must both be times, or both be None")
+        pairs: tuple[Any, ...] = self.periods
+        for pair in pairs:
+            if not isinstance(pair, tuple) or list(map(type, pair)) != [float, float]:
+                raise ValueError(f"`periods` must be pairs of numbers, got {pair!r:.60}")
 
 
 def _left(total: float, spent: float) -> float:

@@ -65,9 +65,7 @@ def roll_back(
     graphs = pending.graphs
     state = state_at(pending.storage, start, graphs, versions, end, classes=classes, check=check)
     said = [f"all is as it was when version {number} ended, at event {end}"]
-    now = pending.state.agent
-    if isinstance(now, Learner) and isinstance(state.agent, Learner):
-        said += carry_rules(now, state.agent)
+    said += carry_rules(pending.state.agent, state.agent)
     return _write(pending, state.agent, said, note or f"back to version {number}", classes)
 
 
@@ -76,7 +74,8 @@ def _following(now: Any, problem: Problem | None, agent: Agent | None) -> tuple[
     known = problem_of(now)
     wanted = problem or problem_of(agent) or known
     if wanted is None:
-        return agent, ["the agent that was given starts as it is"]
+        other: Any = copy.deepcopy(agent)
+        return other, ["the agent that was given starts as it is", *carry_rules(now, other)]
     if known is None or not isinstance(now, Learner):
         raise ValueError(
             "`problem` must be left out, as the log was created without one; create a new log for "

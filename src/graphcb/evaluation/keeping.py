@@ -78,13 +78,13 @@ class Keeping:
     """Decisions of a log, added one by one in their order.
 
     Each is held against the problem of its version. The budgets and the baseline are those of the
-    last version; a budget that did not change goes on from earlier ones.
+    last version; one with the same name and costs goes on from earlier ones.
     """
 
     def __init__(self, versions: Versions) -> None:
         self.versions, self.problem = versions, versions.last.problem
         self.n = self.n_broken = self.n_checked = self.n_deviations = 0
-        self.number, self.spending = 0, list[_Spending]()
+        self.number, self.spending, self.past = 0, list[_Spending](), list[_Spending]()
 
     def add(self, row: LoggedDecision) -> None:
         """One more decision."""
@@ -109,14 +109,18 @@ class Keeping:
     def followed_by(self, versions: Versions) -> "Keeping":
         """For the last of some versions alone: its budgets go on, and all counts are of it."""
         after = Keeping(versions)
-        after.spending = self.spending
+        after.spending, after.past = self.spending, self.past
         after._begin(versions.last.number, versions.last.problem)
         return after
 
     def _begin(self, number: int, problem: Problem | None) -> None:
-        known = {repr(spending.budget): spending for spending in self.spending}
         budgets = () if problem is None else problem.budgets
-        self.spending = [known.get(repr(budget)) or _Spending(budget) for budget in budgets]
+        known, self.spending = [*self.spending, *self.past], []
+        for budget in budgets:
+            found = next((one for one in known if one.budget.is_of_one_kind(budget)), None)
+            self.spending.append(_Spending(budget) if found is None else found.under(budget))
+            known = [one for one in known if one is not found]
+        self.past = known
         self.number, self.n, self.n_deviations = number, 0, 0
 
     def kept(self, whole: Collection[str] | None = None) -> GuardrailsKept:
@@ -184,6 +188,15 @@ class _Spending:
         self.budget = budget
         self.account = Account()
         self.most_over = self.band = 0.0
+
+    def under(self, budget: Budget) -> "_Spending":
+        """The same on other terms."""
+        if budget == self.budget:
+            return self
+        after = _Spending(budget)
+        after.account = self.account.under(self.budget, budget)
+        after.most_over, after.band = self.most_over, self.band
+        return after
 
     def add(self, row: LoggedDecision, names: tuple[str, ...]) -> None:
         costs = self.budget.of_context(names, features_of(row.context))

@@ -18,7 +18,8 @@ action shows more than a share c of what it hides, d^(c / 2) takes its place. Ea
 at with at least 1 / d of the probability with which Thompson sampling would play it, by whatever
 action shows it at the least price. An action that hides its own loss could be wrong for ever: what
 it hides is looked at with at least `BLIND` sqrt(c) t^(-1/3) in round t, t^(-1/2) where the graph is
-strongly observable.
+strongly observable. Where its n losses fill a small part of what is possible, a large one may be
+rare: the first looks come with at least the probability (1 - `RARE`)^n that none has come so far.
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
@@ -41,6 +42,7 @@ WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 ROUNDS = 20.0  # over which regret and information are summed
 LOOKS = 200.0  # over which the number of parameters is averaged
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
+RARE = 1.0 / 16.0  # probability of a larger loss than was seen yet, where one is possible
 LEAST_WANTED = 1e-6  # probability of a look, below which an action does not ask for one
 TIE = 1e-9  # of the span
 
@@ -61,6 +63,7 @@ def information_directed(
     counts: Floats,
     span: float,
     low: float = 0.0,
+    bound: float = 0.0,
     *,
     graph: FeedbackGraph,
     round_number: int,
@@ -94,7 +97,7 @@ def information_directed(
             )
     before = Memory() if memory is None else memory
     matrix, rate = graph.remember("written out", _written_out)
-    scale = float(span), float(low), round_number, rate
+    scale = float(span), float(low), float(bound), round_number, rate
     if matrix is not None:
         p, regrets, known, shared, *after = _in_one(*forecast, *scale, matrix, *before)
     else:
@@ -129,12 +132,12 @@ def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, float]:
 
 def _in_steps(
     forecast: tuple[Floats, Floats, Floats, Floats],
-    scale: tuple[float, float, int, float],
+    scale: tuple[float, float, float, int, float],
     edges: Structure,
     before: Memory,
 ) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
-    f, gains, tie = forecast[0], forecast[2], TIE * scale[0]
+    f, gains, tie, round_number = forecast[0], forecast[2], TIE * scale[0], scale[3]
     best = _best_looking(f, gains, tie)
     hidden = 1.0 - edges.row(best)
     most_shown = float(edges.sums_revealed(hidden).max()) if hidden[best] > 0.0 else 0.0
@@ -144,7 +147,7 @@ def _in_steps(
     safe = edges.sums_revealed(asked.worth)
     p = _choose(f, regrets, known, gains, safe, asked.target, best, tie)
     seen = edges.reveal_probabilities(p)
-    after = _remember(p, regrets, known, seen, asked.shared, scale[2], *before[2:])
+    after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
     return p, regrets, known, asked.shared, *after
 
 
@@ -156,6 +159,7 @@ def _in_one(
     counts: Floats,
     span: float,
     low: float,
+    bound: float,
     round_number: int,
     rate: float,
     matrix: Floats,
@@ -169,7 +173,7 @@ def _in_one(
     hidden = 1.0 - matrix[best]
     most_shown = _shown_by(matrix, hidden).max() if hidden[best] > 0.0 else 0.0
     asked = _ask(
-        f, deviations, gains, counts, span, low, round_number, rate,
+        f, deviations, gains, counts, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters,
     )  # fmt: skip
     regrets = regret + f - asked.floor
@@ -222,6 +226,7 @@ def _ask(
     counts: Floats,
     span: float,
     low: float,
+    bound: float,
     round_number: int,
     rate: float,
     best: int,
@@ -235,6 +240,8 @@ def _ask(
         cover = most_shown / hidden.sum()
         shrunk = parameters ** (0.5 * cover)
         blind = BLIND * math.sqrt(cover) * round_number**rate
+        if bound > span:
+            blind = max(blind, (1.0 - RARE) ** counts[best])
     floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, shrunk)
     tells, worth, target = relevant * gains, np.zeros(f.size), 0.0
     for a in range(f.size):

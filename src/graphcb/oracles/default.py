@@ -62,7 +62,8 @@ class DefaultOracle:
         low, span = self.scale.low, self.scale.high - self.scale.low
         if (low, span) != (0.0, 1.0):
             shares, deviations = low + span * shares, span * deviations
-        return Forecast(shares, deviations, gains, counts, span, low)
+        least, most = self.loss_range or (0.0, 0.0)
+        return Forecast(shares, deviations, gains, counts, span, low, most - least)
 
     def update(self, context: Any, actions: Any, losses: Any) -> None:
         """Learn the losses revealed, and the scale of the context."""

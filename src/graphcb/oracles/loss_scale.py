@@ -1,8 +1,9 @@
 """Losses as shares of a working range: a declared range is a bound, not a scale.
 
 The working range starts as the declared one, or as (0, 1) where none is. It grows when a loss
-falls outside, and shrinks at 16, 32, 64, ... losses if those seen fill less than a sixteenth of it.
-Losses 0 and 1 in (0, 1), and all that fill their range, never change it.
+falls outside, and shrinks at 16, 32, 64, ... losses if those seen fill less than a sixteenth of it
+and vary: an action that always cost the same may be a coin that fell on one side so far. Losses 0
+and 1 in (0, 1), and all that fill their range, never change it.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,6 @@ from graphcb.oracles.rows import Columns, Floats
 
 FIRST_LOOK = 16  # losses before the range may shrink,
 FILLED = 1.0 / 16.0  # which it does if they fill less of it than this
-YET_TO_COME = 8.0  # losses' worth of the declared range, which rare ones may fill
 MARGIN = 0.25  # of the width seen, on both sides of it
 NARROWEST = 1e-12  # relative to the losses: what varies less is rounding
 LEAST_SHARE = 1e-4  # at which a model is carried over
@@ -54,6 +54,7 @@ class LossScale:
         high=Number(-2.0 * LARGEST, 2.0 * LARGEST),
         n_losses=Count(),
         seen=Array(2, least=-np.inf, most=np.inf),
+        varied=Array(1, least=0.0, most=2.0 * LARGEST),
         means=Array("n_actions", least=-LARGEST, most=LARGEST),
         counts=Array("n_actions", least=0.0),
     )
@@ -64,6 +65,7 @@ class LossScale:
         self.low, self.high = self.bounds or (0.0, 1.0)
         self.n_losses = 0
         self.seen = np.array([np.inf, -np.inf])  # least and most
+        self.varied = np.zeros(1)  # the largest distance of a loss from the mean of its action
         self.means = np.zeros(n_actions)
         self.counts = np.zeros(n_actions)
 
@@ -90,7 +92,7 @@ class LossScale:
     def count(self, columns: Columns, losses: Floats) -> bool:
         """Count losses that were learned; whether to look if the range may shrink."""
         before, self.n_losses = self.n_losses, self.n_losses + losses.size
-        _count(columns, losses, self.seen, self.means, self.counts)
+        _count(columns, losses, self.seen, self.varied, self.means, self.counts)
         doubled = self.n_losses.bit_length() > before.bit_length()
         return doubled and self.n_losses >= FIRST_LOOK
 
@@ -98,36 +100,27 @@ class LossScale:
         """A smaller range that fits what was seen; None if the working one does."""
         least, most = self.seen
         narrowest = max(NARROWEST * max(abs(least), abs(most)), 1.0 / LARGEST)
-        if self.bounds is not None:  # one that has not come in n losses may come with 1 / n
-            possible = (self.bounds[1] - self.bounds[0]) * YET_TO_COME / self.n_losses
-            if possible >= self.span:
-                return None
-            least, most = self._holding(least, most, possible)
-        if not narrowest < most - least < FILLED * self.span:
+        if self.varied[0] <= narrowest or not most - least < FILLED * self.span:
             return None
         low, high = self._with_margin(least, most)
         return max(low, self.low), min(high, self.high)
-
-    def _holding(self, least: float, most: float, width: float) -> Range:
-        """These ends, moved apart to at least this width, within the working range."""
-        more = max(0.0, width - (most - least))
-        low = max(self.low, least - 0.5 * more)
-        high = min(self.high, low + (most - least) + more)
-        return max(self.low, high - (most - least) - more), high
 
     def move(self, new: Range) -> Carry:
         """Take a new working range; how models of shares of the old one get there.
 
         Linear in the score around each action's mean loss: with b the old width over the new one
         and v = share (1 - share), a slope is b v / v'. Data count by their number, so that their
-        precision changes with v, but never rises. Where the range shrinks, what was learned
-        at a wrong scale is forgotten, up to the means.
+        precision changes with v, but never rises. Where the range grows, n losses say of the new
+        part what n coins would: a mean share s becomes (n s + 1/2) / (n + 1). Where it shrinks,
+        what was learned at a wrong scale is forgotten, up to the means.
         """
         low, high = new
         ratio = self.span / (high - low)
         known = self.counts > 0.0
         old = np.where(known, _inner_share(self.means, self.low, self.high), 0.5)
         share = np.where(known, _inner_share(self.means, low, high), 0.5)
+        if ratio < 1.0:
+            share = (self.counts * share + 0.5) / (self.counts + 1.0)
         before, after = old * (1.0 - old), share * (1.0 - share)
         slopes, keeps, looks = ratio * before / after, np.minimum(1.0, after / before), 0.0 * after
         noises = slopes * slopes * keeps
@@ -177,9 +170,18 @@ def _all_within(losses: Floats, low: float, high: float) -> bool:
 
 
 @compiled
-def _count(columns: Columns, losses: Floats, seen: Floats, means: Floats, counts: Floats) -> None:
+def _count(
+    columns: Columns,
+    losses: Floats,
+    seen: Floats,
+    varied: Floats,
+    means: Floats,
+    counts: Floats,
+) -> None:
     for c in range(columns.size):
         b = columns[c]
         seen[0], seen[1] = min(seen[0], losses[c]), max(seen[1], losses[c])
+        if counts[b] > 0.0:
+            varied[0] = max(varied[0], abs(losses[c] - means[b]))
         counts[b] += 1.0
         means[b] += (losses[c] - means[b]) / counts[b]

@@ -25,7 +25,8 @@ class Oracle(Protocol):
 class Forecast(NamedTuple):
     """Predicted losses and how sure an oracle is of them: arrays (n,), one entry per action.
 
-    `span` is the width of the range in which losses lie, and `low` its lower end.
+    `span` is the width of the range in which losses lie, and `low` its lower end. `bound` is the
+    width of the range declared, which losses may yet fill if it is larger; 0 if there is none.
     """
 
     losses: NDArray[np.float64]
@@ -34,6 +35,7 @@ class Forecast(NamedTuple):
     counts: NDArray[np.float64]  # losses seen of each action
     span: float
     low: float = 0.0
+    bound: float = 0.0
 
 
 @runtime_checkable

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.agents import Agent, Greedy, InformationDirected, UninformedAgent
+from graphcb.agents import Agent, Budget, Greedy, InformationDirected, UninformedAgent
+from graphcb.agents.pacing import Account
 from graphcb.agents.prediction import Predicts
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
@@ -75,6 +76,7 @@ class Learner:
         encoder=Instance(Encoder),
         action_encoder=Made(),
         progress=Instance(dict, None),
+        past_budgets=Instance(tuple),
     )
 
     def __init__(
@@ -100,6 +102,7 @@ class Learner:
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
         self.progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
+        self.past_budgets: tuple[tuple[Budget, Account], ...] = ()  # of earlier versions
         if not problem.informed:
             check_features(features)
             self.agent: Any = guarded(uninformed(agent, problem, self.encoder), problem)
@@ -268,6 +271,10 @@ class Learner:
                 raise ValueError(f"a Learner whose agent must have a method {role}")
         if self.encoder.features != self.problem.features:
             raise ValueError("a Learner whose encoder has other features than its problem")
+        pairs: tuple[Any, ...] = self.past_budgets
+        for pair in pairs:
+            if not isinstance(pair, tuple) or list(map(type, pair)) != [Budget, Account]:
+                raise ValueError("a Learner whose past budgets must be pairs with their accounts")
         oracle: Any = getattr(explorer_of(self.agent), "oracle", None)
         by_number = self.action_encoder is None and isinstance(oracle, DefaultOracle)
         if by_number and oracle.n_actions != len(self.problem.actions):

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.agents import Agent, Conservative, InformationDirected, OnPredictedGraph, Rules
+from graphcb.agents import (
+    Agent,
+    Budget,
+    Conservative,
+    InformationDirected,
+    OnPredictedGraph,
+    Rules,
+    Spending,
+)
 from graphcb.agents.pacing import Account
 from graphcb.checks import listed
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle
@@ -23,8 +31,8 @@ def succeed(
     What was learned is kept if feedback, range and features are the same: of actions that stay,
     while new ones start as unknown as all did, and of actions that come with each round. It is
     kept too if the graph, limits, budgets, baseline or `explore` change. Otherwise, or with
-    another `agent`, learning starts anew. A budget that stays the same goes on with what was
-    spent, and a baseline with what was proven. The learner that is given does not change.
+    another `agent`, learning starts anew. A budget with the same name and costs goes on with what
+    was spent, and a baseline with what was proven. The learner that is given does not change.
 
     >>> learner = Learner(Problem(["a", "b"]))
     >>> learner.learn({"age": 30.0}, ["a", "b"], [0.0, 1.0])
@@ -49,28 +57,35 @@ def succeed(
     return following, sentences + carry_rules(learner, following)
 
 
-def carry_rules(old: Learner, new: Learner) -> list[str]:
-    """Take what was spent of budgets, and what was proven, into another learner, in place."""
+def carry_rules(old: Any, new: Any) -> list[str]:
+    """Take what was spent of budgets, and what was proven, into another agent, in place.
+
+    What the new one has of its own, as after a rollback, would be spent or used twice. A learner
+    keeps the accounts of budgets that its problem does not have, for one that has them again.
+    """
     sentences = []
-    inner: Any = innermost(new.agent)
+    inner: Any = innermost(_inside(new))
     rules: Rules | None = getattr(inner, "rules", None)
-    if rules is not None and rules.spending is not None and new.problem.budgets:
-        known = _accounts(old)
+    known = _accounts(old)
+    if rules is not None and rules.spending is not None:
         accounts = []
-        for budget in new.problem.budgets:
-            account = known.get((budget.name, repr(budget.as_table())))
-            goes = "begins with nothing spent" if account is None else "goes on with what was spent"
+        for budget in _budgets(new, rules.spending):
+            found = next((one for one in known if one[0].is_of_one_kind(budget)), None)
+            goes = "begins with nothing spent" if found is None else "goes on with what was spent"
             sentences.append(f"budget {budget.name!r} {goes}")
-            accounts.append(Account() if account is None else account)
+            accounts.append(Account() if found is None else found[1].under(found[0], budget))
+            known = [one for one in known if one is not found]
         inner.rules = replace(rules, spending=replace(rules.spending, accounts=tuple(accounts)))
-    outer: Any = new.agent
+    if isinstance(new, Learner):
+        new.past_budgets = tuple(one for one in known if one[1].n_rounds)
+    outer, before = _inside(new), _inside(old)
     if isinstance(outer, Conservative):
-        if isinstance(old.agent, Conservative) and _same_baseline(old.problem, new.problem):
-            for name in ("n_rounds", "n_deviations", "proven", "least", "estimated"):
-                setattr(outer, name, copy.copy(getattr(old.agent, name)))
-            sentences.append("what was proven against the baseline is kept")
-        else:
-            sentences.append("nothing is proven against the baseline yet")
+        is_kept = isinstance(before, Conservative) and _same_baseline(old, new)
+        source: Any = before if is_kept else Conservative(outer.agent, outer.baseline)
+        for name in ("n_rounds", "n_deviations", "proven", "least", "estimated"):
+            setattr(outer, name, copy.copy(getattr(source, name)))
+        kept = "what was proven against the baseline is kept"
+        sentences.append(kept if is_kept else "nothing is proven against the baseline yet")
     return sentences
 
 
@@ -171,18 +186,31 @@ def _untrained(agent: Any, problem: Problem, why: str) -> InformationDirected | 
     return InformationDirected()
 
 
-def _accounts(learner: Learner) -> dict[tuple[str, str], Account]:
-    """What was spent so far, by budget as the problem describes it."""
-    rules: Rules | None = getattr(innermost(learner.agent), "rules", None)
+def _inside(agent: Any) -> Any:
+    return agent.agent if isinstance(agent, Learner) else agent
+
+
+def _budgets(agent: Any, spending: Spending) -> tuple[Budget, ...]:
+    """The budgets of an agent, in the names of its problem if that has them."""
+    return (agent.problem.budgets if isinstance(agent, Learner) else ()) or spending.budgets
+
+
+def _accounts(agent: Any) -> list[tuple[Budget, Account]]:
+    """What was spent so far, of the budgets of now and then of earlier ones."""
+    past = list(agent.past_budgets) if isinstance(agent, Learner) else []
+    rules: Rules | None = getattr(innermost(_inside(agent)), "rules", None)
     if rules is None or rules.spending is None:
-        return {}
-    pairs = zip(learner.problem.budgets, rules.spending.accounts, strict=False)
-    return {(budget.name, repr(budget.as_table())): account for budget, account in pairs}
+        return past
+    spending = rules.spending
+    return [*zip(_budgets(agent, spending), spending.accounts, strict=True), *past]
 
 
-def _same_baseline(old: Problem, new: Problem) -> bool:
-    same = old.baseline == new.baseline
-    return same and old.feedback == new.feedback and old.range == new.range
+def _same_baseline(old: Any, new: Any) -> bool:
+    if isinstance(old, Learner) and isinstance(new, Learner):
+        promised = ("baseline", "feedback", "range")
+        return all(getattr(old.problem, one) == getattr(new.problem, one) for one in promised)
+    settings = ("baseline", "epsilon", "loss", "confidence")
+    return all(getattr(old, one, None) == getattr(new, one, None) for one in settings)
 
 
 def _words(names: list[str]) -> str:

@@ -3,11 +3,13 @@
 import heapq
 from bisect import bisect_left
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphcb.agents import Budget
 from graphcb.decisions import LoggedDecision, Versions
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.defaulting import Clock, own_alone
@@ -136,7 +138,8 @@ class LiveTally:
         self.judge = Judge(fixed, self._answers)
         keeping = Keeping(versions) if before is None else before.keeping
         self.keeping: Keeping = keeping.followed_by(versions)
-        self.known_budgets = self._known_budgets(before)
+        earlier = [one.problem.budgets for one in versions if one.problem and one.number < number]
+        self.known_budgets = self._known_budgets(before, [one for some in earlier for one in some])
         self.n = self.n_expected = self.n_answered = self.n_by_default = self.n_replaced = 0
         self.played: Counter[str] = Counter()
         self.explored = 0.0
@@ -313,13 +316,19 @@ class LiveTally:
                 return end
         return None
 
-    def _known_budgets(self, before: "LiveTally | None") -> frozenset[str]:
+    def _known_budgets(
+        self, before: "LiveTally | None", earlier: Sequence[Budget]
+    ) -> frozenset[str]:
         """The budgets whose spending was counted from their first decision on."""
         if not self.is_whole:
             return frozenset()
-        go_on = set() if self.former is None else set(map(repr, self.former.budgets))
         known = frozenset() if before is None else before.known_budgets
-        return frozenset(map(repr, self.problem.budgets)) - (go_on - known)
+        budgets = []
+        for budget in self.problem.budgets:
+            same = [one for one in earlier if one.is_of_one_kind(budget)]
+            if not same or repr(same[-1]) in known:
+                budgets.append(repr(budget))
+        return frozenset(budgets)
 
     def _into_window(self, name: str, explored: float) -> None:
         n, played, before = self._last

@@ -1,0 +1,132 @@
+"""Small worlds with a known answer: arms, late feedback, odd numbers, first rounds that mislead."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphcb import FeedbackGraph, graphs
+
+Floats = NDArray[np.float64]
+
+MISLED = 1000  # rounds
+BETA, GAMMA, WORST = "Thompson, Beta", "SquareCB.G, 32", "worst"  # what worlds are compared with
+
+
+class Drawn(NamedTuple):
+    """All rounds of a run: what is seen of the contexts, expected losses and losses (n, K)."""
+
+    contexts: Floats
+    means: Floats
+    losses: Floats
+
+
+class World(NamedTuple):
+    """How a run is drawn, and what is asked of the default in it.
+
+    Feedback comes `delay` rounds late, or once `batch` rounds are full. The regret should be at
+    most `most` times that of `reference`: other exploration in this world, the default in another
+    world, or the `WORST` case. With `of_gain` it is the gain over uniform choice that should be at
+    least `most` times that of the reference. The first `misled` rounds are of another world.
+    """
+
+    graph: FeedbackGraph
+    n_rounds: int
+    drawn: Callable[[np.random.Generator, int], Drawn]
+    reference: str = ""
+    most: float = 1.0
+    delay: int = 0
+    batch: int = 1
+    misled: int = 0
+    n_seeds: int = 8
+    of_gain: bool = False
+
+
+def coins(rng: np.random.Generator, means: Floats, contexts: Floats) -> Drawn:
+    return Drawn(contexts, means, (rng.random(means.shape) < means).astype(np.float64))
+
+
+def arms(n_actions: int, gap: float, rng: np.random.Generator, n: int) -> Drawn:
+    """No context: all are alike but one, which is better."""
+    means = np.full((n, n_actions), 0.5)
+    means[:, rng.integers(n_actions)] -= gap
+    return coins(rng, means, np.ones((n, 1)))
+
+
+def linear(
+    n_actions: int,
+    n_features: int,
+    rng: np.random.Generator,
+    n: int,
+    *,
+    matter: int = 5,
+    see: Callable[[Floats], Floats] = lambda x: x,
+) -> Drawn:
+    """Scores are linear in the features that matter; `see` is what the agent gets of them."""
+    weights, x = rng.normal(size=(n_actions, matter)), rng.normal(size=(n, n_features))
+    means = 1.0 / (1.0 + np.exp(-2.0 * x[:, :matter] @ weights.T))
+    return coins(rng, means, see(x))
+
+
+def as_amounts(x: Floats) -> Floats:
+    return np.exp(2.0 * x)
+
+
+def with_sentinel(x: Floats) -> Floats:
+    """One row in 500 has 999999 in one of its features."""
+    rows = np.arange(7, len(x), 500)
+    seen = x.copy()
+    seen[rows, rows // 500 % x.shape[1]] = 999999.0
+    return seen
+
+
+def rewards(top: float, rng: np.random.Generator, n: int) -> Drawn:
+    """Rewards are lognormal and typically 4, declared as 0 to `top`; losses are shares of it."""
+    weights, x = 0.5 * rng.normal(size=(4, 5)), rng.normal(size=(n, 5))
+    expected = np.exp(x @ weights.T + 1.125)
+    found = np.exp(x @ weights.T + 1.0 + 0.5 * rng.normal(size=expected.shape))
+    return Drawn(x, -expected, 1.0 - np.minimum(found, top) / top)
+
+
+def misleading(before: list[float], after: list[float], rng: np.random.Generator, n: int) -> Drawn:
+    """Three features that say nothing; the means change after the first rounds."""
+    means = np.where(np.arange(n)[:, None] < MISLED, before, after)
+    return coins(rng, means, rng.normal(size=(n, 3)))
+
+
+def bandit(n_actions: int, n_rounds: int, drawn: Any, *asked: Any, **more: Any) -> World:
+    return World(graphs.bandit(n_actions), n_rounds, drawn, *asked, **more)
+
+
+def misled(graph: Any, before: list[float], after: list[float], most: float) -> World:
+    drawn = partial(misleading, before, after)
+    return World(FeedbackGraph(graph), 6000, drawn, WORST, most, misled=MISLED)
+
+
+TEN, THREE = partial(linear, 10, 5), partial(linear, 3, 5)
+EXPONENTIAL, SENTINEL = partial(THREE, see=as_amounts), partial(THREE, see=with_sentinel)
+CYCLE = np.roll(np.eye(4), 1, axis=1)
+TWENTY = "rewards of 4, range to 20"
+WORLDS: Mapping[str, World] = {
+    "two arms, 0.02 apart": bandit(2, 20_000, partial(arms, 2, 0.02), BETA, n_seeds=20),
+    "five arms, 0.1 apart": bandit(5, 10_000, partial(arms, 5, 0.1), BETA, n_seeds=20),
+    "fifty arms, 0.1 apart": bandit(50, 10_000, partial(arms, 50, 0.1), BETA, n_seeds=20),
+    "late by 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, delay=1000),
+    "batches of 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, batch=1000),
+    "200 actions": bandit(200, 8000, partial(linear, 200, 5), GAMMA, 1.1),
+    "review, misleading": misled(
+        [[0, 0, 0], [0, 0, 0], [1, 1, 1]], [0.9, 0.1, 0.3], [0.1, 0.4, 0.3], 400 / 1500
+    ),
+    "cycle, misleading": misled(CYCLE, [0.9, 0.1, 0.4, 0.4], [0.1, 0.4, 0.4, 0.4], 0.5),
+    "apple tasting, misleading": misled([[1, 1], [0, 0]], [0.9, 0.4], [0.1, 0.4], 0.5),
+    "plain": bandit(3, 6000, THREE),
+    "features as exp(2x)": bandit(3, 6000, EXPONENTIAL, "plain", 2.0),
+    "one row in 500 has 999999": bandit(3, 6000, SENTINEL, "plain", 3.0),
+    "5 of 200 features matter": bandit(3, 6000, partial(linear, 3, 200), "plain", 5.0),
+    TWENTY: bandit(4, 4000, partial(rewards, 20.0)),
+    "rewards of 4, range to 10,000": bandit(
+        4, 4000, partial(rewards, 10_000.0), TWENTY, 0.9, of_gain=True
+    ),
+}

@@ -1,0 +1,117 @@
+"""Budgets and baselines of a log hold whatever versions, defaults, parts and clocks do to them."""
+
+from graphcb import (
+    Budget,
+    DecisionLog,
+    Greedy,
+    Policy,
+    Problem,
+    graphs,
+)
+from graphcb.decisions import replay, verify
+from graphcb.evaluation import summarize
+from graphcb.oracles import LinearOGD
+from graphcb.saving import to_bytes
+
+
+def spending(*at_most, **given):
+    """A problem in which "b" is best, and costs 1 of a hard budget."""
+    terms = {"per": "week", "hard": True, **given}
+    budgets = [Budget("reviews", {"b": 1.0}, most, **terms) for most in at_most]
+    return Problem(["a", "b"], reveals="full-information", budgets=budgets)
+
+
+def spend(policy, n_rounds=12):
+    """How often the costly action was played."""
+    made = [policy.decide({"x": 1.0}) for _ in range(n_rounds)]
+    for one in made:
+        policy.feedback(one.decision_id, {"a": 1.0, "b": 0.0})
+    return sum(one.action == "b" for one in made)
+
+
+def test_what_was_spent_stays_spent_whatever_versions_lie_between(tmp_path):
+    file = tmp_path / "log.db"
+    goes_on = "budget 'reviews' goes on with what was spent"
+    with Policy(file, problem=spending(3), seed=0, durability="process-kill") as policy:
+        assert spend(policy) == 3
+        assert goes_on in policy.change(spending(4)).said
+        assert spend(policy) == 1
+        assert goes_on in policy.roll_back(1).said
+        assert spend(policy) == 0
+        policy.change(spending())  # without the budget
+        policy.change(spending(3, per=1))
+        policy.change(spending())
+        assert goes_on in policy.roll_back(1).said
+        assert spend(policy) == 0
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        assert to_bytes(replay(log).agent) == agent
+        (kept,) = summarize(log).kept.budgets
+        assert (kept.at_most, kept.spent) == (3.0, 4.0)
+    assert verify(file) == []
+
+
+def test_a_budget_with_other_costs_is_another_one(tmp_path):
+    other = Problem(
+        ["a", "b"],
+        reveals="full-information",
+        budgets=[Budget("reviews", {"b": 2.0}, 4, per="week", hard=True)],
+    )
+    with Policy(tmp_path / "log.db", problem=spending(3), durability="process-kill") as policy:
+        assert spend(policy) == 3
+        assert "budget 'reviews' begins with nothing spent" in policy.change(other).said
+        assert spend(policy) == 2
+        assert "budget 'reviews' goes on with what was spent" in policy.roll_back(1).said
+        assert spend(policy) == 0
+
+
+def test_in_a_period_of_another_length_all_that_was_spent_counts(tmp_path):
+    with Policy(
+        tmp_path / "log.db", problem=spending(3, per="second"), durability="process-kill"
+    ) as policy:
+        assert spend(policy) >= 3
+        policy.change(spending(3))
+        assert spend(policy) == 0
+
+
+def test_a_rate_that_changes_gives_nothing_for_rounds_before(tmp_path):
+    problem = spending(0.25, per="round")
+    with Policy(tmp_path / "log.db", problem=problem, durability="process-kill") as policy:
+        spent = spend(policy, 40)
+        assert spent <= 10
+        policy.change(spending(1, per="round"))
+        assert spent + spend(policy, 4) <= 10 + 4
+
+
+def test_agents_without_a_problem_do_not_spend_twice_either(tmp_path):
+    def agent(at_most):
+        budget = Budget("reviews", {1: 1.0}, at_most, per="week", hard=True)
+        return Greedy(LinearOGD(2, 1), budgets=[budget])
+
+    def play(policy):
+        made = [policy.decide([1.0], graphs.full_information(2)) for _ in range(12)]
+        for one in made:
+            policy.feedback(one.decision_id, {0: 1.0, 1: 0.0})
+        return sum(one.action == 1 for one in made)
+
+    with Policy(tmp_path / "log.db", agent(3), durability="process-kill") as policy:
+        play(policy)
+        assert play(policy) <= 3
+        policy.change(agent=agent(3))
+        assert play(policy) + play(policy) == 0
+        policy.roll_back(1)
+        assert play(policy) == 0
+
+
+def test_a_proof_is_not_used_twice(tmp_path):
+    """Back to a version with another baseline than now, nothing is proven; it was used before."""
+    first, second = (
+        Problem(["a", "b"], reveals="full-information", baseline={"action": "a", "epsilon": e})
+        for e in (0.5, 0.25)
+    )
+    with Policy(tmp_path / "log.db", problem=first, durability="process-kill") as policy:
+        spend(policy, 30)
+        assert policy.agent.agent.proven > 1.0
+        policy.change(second)
+        assert "nothing is proven against the baseline yet" in policy.roll_back(1).said
+        assert (policy.agent.agent.proven, policy.agent.agent.least) == (0.0, 0.0)
