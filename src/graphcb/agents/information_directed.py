@@ -82,7 +82,6 @@ class InformationDirected(Predicts):
         return with_looks(forecast, self.waiting, read_columns(columns, graph.n_actions))
 
     def _choose(self, opened: OpenRound) -> Floats:
-        require_observable(opened.graph, "to learn from it")
         probabilities, self.memory = information_directed(
             opened.losses,
             *opened.sureness,

@@ -35,7 +35,7 @@ from graphcb.exploration.beliefs import beliefs
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
-from graphcb.graphs import FeedbackGraph
+from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.graphs.structure import Floats, Structure
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
@@ -97,11 +97,11 @@ def information_directed(
             )
     before = Memory() if memory is None else memory
     matrix, rate = graph.remember("written out", _written_out)
-    scale = float(span), float(low), float(bound), round_number, rate
+    given: list[Any] = [*forecast, float(span), float(low), float(bound), round_number, rate]
     if matrix is not None:
-        p, regrets, known, shared, *after = _in_one(*forecast, *scale, matrix, *before)
+        p, regrets, known, shared, *after = _in_one(*[*given, matrix, *before])
     else:
-        p, regrets, known, shared, *after = _in_steps(forecast, scale, graph.structure, before)
+        p, regrets, known, shared, *after = _in_steps(given, graph.structure, before)
     if not after[0] >= 0.0:
         f, deviations, gains, counts = forecast
         raise ValueError(
@@ -126,22 +126,18 @@ def check_memory(memory: Any) -> None:
 
 def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, float]:
     """The matrix of a graph that is not too large, and the rate of looks at hidden losses in t."""
+    require_observable(graph, "to learn from it")
     rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
     return graph.matrix if graph.n_actions <= WRITTEN_OUT else None, rate
 
 
-def _in_steps(
-    forecast: tuple[Floats, Floats, Floats, Floats],
-    scale: tuple[float, float, float, int, float],
-    edges: Structure,
-    before: Memory,
-) -> tuple[Any, ...]:
+def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
-    f, gains, tie, round_number = forecast[0], forecast[2], TIE * scale[0], scale[3]
+    f, gains, tie, round_number = given[0], given[2], TIE * given[4], given[7]
     best = _best_looking(f, gains, tie)
     hidden = 1.0 - edges.row(best)
     most_shown = float(edges.sums_revealed(hidden).max()) if hidden[best] > 0.0 else 0.0
-    asked = _ask(*forecast, *scale, best, hidden, most_shown, before.parameters)
+    asked = _ask(*[*given, best, hidden, most_shown, before.parameters])
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
     safe = edges.sums_revealed(asked.worth)
@@ -206,7 +202,7 @@ def _best_looking(f: Floats, gains: Floats, tie: float) -> int:
     return best
 
 
-class Asked(NamedTuple):
+class Questions(NamedTuple):
     """What a round may bring: the expected smallest loss, what each loss tells of the best action,
     what a look at each counts, how many looks are wanted, counted so, and the parameters that
     one is shared among."""
@@ -233,7 +229,7 @@ def _ask(
     hidden: Floats,
     most_shown: float,
     parameters: float,
-) -> Asked:
+) -> Questions:
     """What to learn in this round, from the forecast and from what the best action hides."""
     shrunk, blind = parameters, 0.0
     if hidden[best] > 0.0:
@@ -250,7 +246,7 @@ def _ask(
         if wanted > LEAST_WANTED:
             worth[a] = gains[a] * hidden[a]
             target += wanted * worth[a]
-    return Asked(floor, tells, worth, target, shared)
+    return Questions(floor, tells, worth, target, shared)
 
 
 @compiled
