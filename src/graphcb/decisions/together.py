@@ -371,7 +371,8 @@ class Together:
         """Teach the agent, which learns in place."""
         pending = self.pending
         decision = read_whole(pending, new.row)
-        played = self._played(decision)._replace(known=new.known)
+        by_default = new.source is not None
+        played = self._played(decision)._replace(known=new.known, by_default=by_default)
         pending.asked = True
         hears_feedback = hook(pending.state.agent, "on_feedback") is not None
         then, now = pending.versions.of(decision), pending.versions.last
