@@ -114,7 +114,9 @@ def test_the_range_grows_to_hold_a_loss_and_keeps_what_was_learned():
     near = pytest.approx((x @ weights)[[0, 2]], abs=0.05 * oracle.scale.span)
     assert oracle.predict(x)[[0, 2]] == near
     before, after = trained(None).forecast(np.zeros(3)), oracle.forecast(np.zeros(3))
-    assert after.deviations[[0, 2]] == pytest.approx(before.deviations[[0, 2]], rel=0.1)
+    wider = after.deviations[[0, 2]] / before.deviations[[0, 2]]
+    assert (wider > 0.9).all()
+    assert (wider < 2.0).all()  # members may disagree now
 
 
 def test_a_range_that_grows_back_learns_coins_as_before():
