@@ -21,12 +21,14 @@ class DefaultOracle:
     which is a bound and not a scale: those that fill a small part of it are learned as fast
     (`loss_scale`). None stands for losses of any size.
 
-    Its members are `BayesianLogistic` oracles. Few features (up to 256) have a full covariance.
-    Where up to 64 of them are numbers, a second member sees their products, and the two are
-    weighed by their squared errors. Many features, such as words, have a diagonal covariance.
+    Its members are `BayesianLogistic` oracles (`blends`). Straight ones see features, with a full
+    covariance for up to 256 of them; paired ones also the products of up to 64 numbers, with a
+    diagonal covariance, which is all that many features such as words have; waved ones also random
+    waves of the features, and bend. Of each kind one keeps all that it learned, and two forget
+    with every loss of an action. They are weighed by the squared errors of the last rounds.
 
-    A round costs about d^2 for each action with d dense features, and the words times the
-    actions with text.
+    A round costs about d^2 for each action with d dense features and waves, and the words times
+    the actions with text.
 
     >>> oracle = DefaultOracle(2)
     >>> for income in (900.0, 4100.0, 1200.0, 3900.0):
