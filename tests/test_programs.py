@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studies.coverage.claiming import false_claims
-from studies.coverage.programs import PROGRAMS as JUDGED
 
 import graphcb
 
@@ -21,11 +19,6 @@ def load(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def assert_true(name, log):
-    """All that is said of the log is true."""
-    assert false_claims(log, JUDGED[name].means, JUDGED[name].rule) == []
 
 
 def lines_of_code(name):
@@ -44,7 +37,6 @@ def test_a_program_has_fewer_than_40_lines(name):
 def test_fraud_review_with_a_matrix_of_costs(tmp_path):
     costs = load("fraud_review").main(str(tmp_path / "log.db"))
     assert costs < 0.8 * 3.0  # of reviewing everything
-    assert_true("program, fraud review", tmp_path / "log.db")
     with graphcb.DecisionLog(tmp_path / "log.db") as log:
         assert log.problem.name == "fraud review"
         assert {row.action for row in log} <= {"approve", "block", "review"}
@@ -55,7 +47,6 @@ def test_routing_among_four_models(tmp_path):
     best = 1.0 - (0.01 + 0.05 + 0.15 + 0.4) / 4
     assert earned > 0.9 * best
     assert earned > 0.6 + 0.1  # always the large one
-    assert_true("program, model routing", tmp_path / "log.db")
 
 
 def test_a_review_team_with_a_quota(tmp_path, monkeypatch):

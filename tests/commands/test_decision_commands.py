@@ -301,11 +301,11 @@ def test_evaluate_refuses_what_it_cannot_show(judged, capsys, arguments, text):
 
 def test_a_guess_is_shown_when_it_is_asked_for(tmp_path, capsys):
     path = tmp_path / "g.db"
-    problem = graphcb.Problem(["a", "b"])
+    problem = graphcb.Problem(["a", "b"], baseline={"action": "a", "mode": "shadow"})
     with Policy(path, problem=problem, seed=0, durability="process-kill") as policy:
         for _ in range(60):
-            made = policy.decide({"x": 1.0})
-            policy.feedback(made.decision_id, {made.action: 0.2 if made.action == "a" else 0.9})
+            made = policy.decide({"x": 1.0})  # never b
+            policy.feedback(made.decision_id, {made.action: 0.2})
     asked = ("evaluate", path, "--policy", "constant:b")
     _, out, _ = run(capsys, *asked)
     assert "constant:b: not known" in out

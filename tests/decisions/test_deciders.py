@@ -11,6 +11,7 @@ from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform
 from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
+from graphcb.problems.guarded import explorer_of
 from graphcb.saving import to_bytes
 from graphcb.service.watching import Watch
 
@@ -434,6 +435,42 @@ def test_what_waits_gets_its_default_and_a_late_answer_takes_its_place(url, monk
         (row,) = log
     assert row.feedback.losses.tolist() == [0.0]
     assert verify(url) == []
+
+
+@pytest.mark.parametrize(
+    ("delay", "share"),
+    [(0, 1.0), (100, 1.0), (1000, 1.0), (100, 0.5)],
+    ids=["at once", "100 late", "1,000 late", "half of it never"],
+)
+def test_decisions_in_flight_are_known_to_trainer_and_deciders(url, monkeypatch, delay, share):
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    names, rng, open_ = [f"item-{k}" for k in range(5)], np.random.default_rng(0), []
+    n, made = delay + 200, []
+    with (
+        Trainer(url, problem=Problem(names), seed=1) as trainer,
+        Decider(url) as one,
+        Decider(url) as two,
+    ):
+        for k in range(n):
+            open_.append((one, two)[k % 2].decide({}))
+            made.append(open_[-1].action)
+            if k >= delay:
+                first = open_.pop(0)
+                if rng.random() < share:
+                    loss = 0.2 if first.action == names[3] else 0.8
+                    (two, one)[k % 2].feedback(first.decision_id, {first.action: loss})
+            if k % 20 == 19:
+                trainer.step()
+        settle(trainer)
+        waits = n - trainer.model_version  # as many as have no answer
+        looks = explorer_of(trainer.agent.agent).waiting.sum()
+        assert 0.6 * waits <= looks <= waits + 1e-9  # what waits long fades
+        state = to_bytes(trainer.agent)
+    if delay:  # before any answer all actions are alike
+        assert max(made[:delay].count(name) for name in names) < 0.4 * delay
+    assert made[-50:].count(names[3]) > 25
+    with DecisionLog(url) as log:
+        assert to_bytes(replay(log).agent) == state
 
 
 def test_a_snapshot_that_took_long_does_not_keep_the_next_one_away(monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import replay, verify
-from graphcb.evaluation import constant, evaluate, summarize
+from graphcb.evaluation import evaluate, logged, summarize
 from graphcb.saving import to_bytes
 
 HOUR = {"waiting": 3600, "reward": 0.0}
@@ -71,7 +71,7 @@ def test_feedback_that_comes_later_takes_the_place_of_the_default_and_is_learned
         found = summarize(log)
         assert (found.n_with_feedback, found.n_by_default, found.mean) == (2, 2, 0.25)
         assert found.delays[0] == 7200.0
-        assert evaluate(log, constant(rows[0].action)).graph.value > 0.0
+        assert evaluate(log, logged).graph.value == 0.25
     assert verify(file) == []
 
 

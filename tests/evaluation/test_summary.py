@@ -41,16 +41,24 @@ def test_losses_over_time(tmp_path):
 
 
 def test_names_and_rewards_of_a_problem(tmp_path):
-    problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards",
-                      range=(0.0, 10.0))  # fmt: skip
-    both = {"approve": 8.0, "review": 2.0}
-    path = fill(tmp_path / "log.db", 40, problem, losses=lambda t, a: both if a == "review" else {})
-    found = summary_of(path, n_windows=1)
+    terms = {"reveals": {"all": ["review"]}, "feedback": "rewards", "range": (0.0, 10.0)}
+    approving, reviewing = (
+        Problem(["approve", "review"], **terms, baseline={"action": action, "mode": "shadow"})
+        for action in ("approve", "review")
+    )
+    path = fill(tmp_path / "log.db", 30, approving, losses=lambda t, a: {})
+    with graphcb.Policy(path) as policy:
+        policy.change(reviewing)
+        for t in range(10):
+            made = policy.decide({"t": t})
+            policy.feedback(made.decision_id, {"approve": 8.0, "review": 2.0})
+    found = summary_of(path, n_windows=4)
     assert found.unit == "reward"
-    assert set(found.shares) <= {"approve", "review"}
-    assert found.n_used <= 40
-    assert found.unseen_share > 0.5  # approve, while nothing is reviewed
+    assert found.shares == {"approve": 0.75, "review": 0.25}
+    assert found.n_used == 40
+    assert found.unseen_share == 0.75  # approve, while nothing was reviewed
     assert (found.mean, found.interval) == (None, None)
+    assert [window.mean for window in found.windows] == [None, None, None, 2.0]
 
 
 def test_the_mean_does_not_lean_to_what_is_revealed(tmp_path):

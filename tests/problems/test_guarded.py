@@ -16,6 +16,7 @@ from graphcb import (
     InformationDirected,
     Learner,
     Limits,
+    OnPredictedGraph,
     Problem,
     Shadow,
     SquareCB,
@@ -28,6 +29,7 @@ from graphcb import (
 from graphcb.agents import Played
 from graphcb.exploration import InfeasibleLimits
 from graphcb.files import FileError
+from graphcb.graph_oracles import EdgeCounts
 from graphcb.problems.guarded import proven_gain
 from graphcb.saving import from_bytes, to_bytes
 
@@ -175,13 +177,16 @@ def test_an_agent_may_have_limits_of_its_own_by_column():
 EXPLORING = Problem(ACTIONS, reveals={"all": ["review"]}, explore=0.02)
 
 
-def test_what_a_problem_explores_its_agent_does():
-    learner = Learner(EXPLORING)
+@pytest.mark.parametrize("agent", [None, Greedy()], ids=["default", "greedy"])
+def test_what_a_problem_explores_its_agent_does(agent):
+    learner = Learner(EXPLORING, agent)
     for _ in range(40):
         learner.learn({"x": 1.0}, ACTIONS, [0.0, 0.9, 0.9])
     review = ACTIONS.index("review")
-    assert Learner(EXPLORING).agent.explore == 0.02
-    assert learner.act({"x": 1.0})[review] == pytest.approx(0.02)
+    assert Learner(EXPLORING, agent).agent.explore == 0.02
+    assert learner.act({"x": 1.0})[review] >= 0.02 - 1e-9  # at least: it may explore by itself
+    if agent is not None:  # one that would not
+        assert learner.act({"x": 1.0})[review] == pytest.approx(0.02)
     assert learner.greedy().act({"x": 1.0})[review] == 0.0
     assert Learner(EXPLORING, learner.agent).agent is learner.agent
 
@@ -190,7 +195,8 @@ def test_what_is_explored_is_inside_a_baseline_and_a_shadow_is_untouched():
     shadow = dataclasses.replace(EXPLORING, baseline={"action": "call", "mode": "shadow"})
     assert Learner(shadow).agent.agent.explore == 0.02
     np.testing.assert_array_equal(Learner(shadow).act({"x": 1.0}), [0.0, 1.0, 0.0])
-    proven = Learner(dataclasses.replace(EXPLORING, baseline={"action": "call", "loss": 0.5}))
+    inside = dataclasses.replace(EXPLORING, baseline={"action": "call", "loss": 0.5})
+    proven = Learner(inside, Greedy())  # explores as the problem says, and no more
     np.testing.assert_array_equal(proven.act({"x": 1.0}), [0.0, 1.0, 0.0])  # nothing is proven
     for _ in range(40):
         proven.learn({"x": 1.0}, ACTIONS, [0.0, 0.9, 0.9])
@@ -199,13 +205,16 @@ def test_what_is_explored_is_inside_a_baseline_and_a_shadow_is_untouched():
 
 
 def test_a_graph_that_is_learned_is_explored_as_it_is_predicted():
-    learner = Learner(Problem(ACTIONS, reveals="unknown", explore=0.1))
+    agent = OnPredictedGraph(Greedy(), EdgeCounts(3))
+    learner = Learner(Problem(ACTIONS, reveals="unknown", explore=0.1), agent)
     assert learner.agent.explorer.explore == 0.1
     assert learner.act({"x": 1.0}).max() == 1.0  # any action may reveal any other
     for _ in range(40):
         for loss, name in enumerate(ACTIONS):
             learner.learn({"x": 1.0}, [name], [loss / 2], played=name)
     assert (learner.act({"x": 1.0}) > 0.01).all()
+    default = Learner(Problem(ACTIONS, reveals="unknown", explore=0.1))
+    assert default.agent.explorer.explore == 0.1
 
 
 def test_saved_without_explore_a_learner_is_what_it_was_before():
@@ -224,7 +233,7 @@ def test_agents_that_cannot_explore_as_the_problem_says():
         Learner(EXPLORING, Uniform())
     with pytest.raises(ValueError, match="`agent` must have no explore of its own but that of the"):
         Learner(EXPLORING, InformationDirected(explore=0.1))
-    own = Learner(Problem(ACTIONS), InformationDirected(explore=0.1))
+    own = Learner(Problem(ACTIONS), Greedy(explore=0.1))
     assert own.act({"x": 1.0}).min() == pytest.approx(0.1 / 3)
 
 

@@ -1,15 +1,17 @@
 import asyncio
 import threading
 
+import numpy as np
 import pytest
 
 pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
-from graphcb import Policy
+from graphcb import Policy, Problem
 from graphcb.decisions import LogError, replay
 from graphcb.decisions.log import DecisionLog
+from graphcb.problems.guarded import explorer_of
 from graphcb.saving import to_bytes
 from graphcb.service import desk as desks
 from graphcb.service.desk import Desk
@@ -50,6 +52,30 @@ async def held(desk, jobs):
     busy.set()
     await first
     return await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def test_decisions_in_flight_count_until_their_feedback_comes(tmp_path):
+    def looks(policy):
+        return explorer_of(policy.agent.agent).waiting
+
+    async def work(policy):
+        desk = Desk(policy)
+        desk.start()
+        try:
+            made = await held(desk, [lambda together: together.decide({})] * 100)
+            played = [[one.action for one in made].count(name) for name in "abcd"]
+            assert max(played) < 50  # nothing has come: all are alike
+            np.testing.assert_allclose(looks(policy), played, rtol=0.1)
+            for one in made[:60]:
+                answer = {one.action: 0.5}
+                await desk.ask(
+                    lambda t, one=one, answer=answer: t.feedback(one.decision_id, answer)
+                )
+            assert 30.0 < looks(policy).sum() <= 40.0  # the others never come
+        finally:
+            await desk.stop()
+
+    asyncio.run(work(Policy(tmp_path / "log.db", problem=Problem(list("abcd")), seed=0)))
 
 
 def test_what_waits_together_is_committed_together(tmp_path):

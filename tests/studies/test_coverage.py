@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from studies.coverage.claiming import false_claims
 from studies.coverage.counting import Claim, Counts, claims, holds, lines
 from studies.coverage.judging import JUDGES, by_kind
 from studies.coverage.logs import new_log
@@ -183,6 +184,26 @@ def test_a_program_has_what_is_changed_in_it(name):
         assert old in text
     compile(text, name, "exec")
     assert set(files(PROGRAMS[name])) <= {"desks.toml", "problem.toml"}
+
+
+def logs_of(program, folder, n_logs=4, n=200):
+    for seed in range(n_logs):
+        (folder / str(seed)).mkdir()
+        yield run(program, folder / str(seed), n, seed)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_said_of_the_logs_of_a_program_is_true(name, tmp_path):
+    program = PROGRAMS[name]
+    assert false_claims(logs_of(program, tmp_path), program.means, program.rule) == []
+
+
+def test_what_is_not_true_is_noticed(tmp_path):
+    program = PROGRAMS["how-to, shadow"]
+    logs = list(logs_of(program, tmp_path, 3, 100))
+    found = false_claims(logs, lambda row: {"today": 0.4, "new": 0.2}, "new")
+    assert "logged | with the graph | normal misses the truth in 3 of 3 logs" in found
+    assert false_claims(logs[:1], lambda row: {"today": 0.4, "new": 0.2}, "new") == []  # may be
 
 
 def test_a_change_that_is_not_in_the_text_is_refused(tmp_path):

@@ -121,7 +121,7 @@ PROGRAMS = {
     "tutorial, desks": Program(
         "docs/tutorials/review-quota.md",
         "desks.db",
-        {**_SEEDS, "range(1500)": "range({n})"},
+        {**_SEEDS, "range(1500)": "range({n})", "lost[750:]": "lost[{n} // 2 :]"},
         _desks,
         "sales",
     ),
@@ -210,7 +210,8 @@ def source(program: Program) -> str:
         return text
     blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     (writes,) = [block for block in blocks if f'Policy("{program.log}", ' in block]
-    return writes if "import numpy" in writes else f"import numpy as np\nimport graphcb\n{writes}"
+    imports = "import numpy as np\nimport graphcb\nfrom graphcb import Policy\n"
+    return f"{'' if 'import numpy' in writes else imports}{writes}"
 
 
 def files(program: Program) -> dict[str, str]:

@@ -13,6 +13,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import pick
 
 MOST_SILENT = 1000  # decisions that wait for the next one that reveals something
+FOUR = 4.0  # deviations that are no chance
 MOST_GROUPS = 64  # actions whose answers are counted one by one; all others are one more
 
 
@@ -82,14 +83,19 @@ class Turnout:
     def are_alike(self) -> bool:
         """Whether feedback comes about as often for every action, as anytime intervals need.
 
-        The share of answers of no action may be four standard errors off that of all.
+        No action may have so few answers, or so many, that chance would have it less often than
+        a normal number is four deviations off.
         """
-        due, answered = self._due, self._answered
-        if due.sum() == 0.0:
-            return True
-        rate = answered.sum() / due.sum()
+        due, answered = self._due[self._due > 0.0], self._answered[self._due > 0.0]
+        rate = answered.sum() / max(1.0, due.sum())
         off = np.abs(answered - rate * due)
-        return bool((off <= 4.0 * np.sqrt(due * rate * (1.0 - rate)) + 1e-9).all())
+        if (off <= FOUR * np.sqrt(due * rate * (1.0 - rate)) + 1e-9).all():
+            return True
+        from scipy.special import bdtr, bdtrc, ndtr  # of few decisions, one misses more easily
+
+        n = due.astype(np.int64)
+        at_most, at_least = bdtr(answered, n, rate), bdtrc(answered - 1.0, n, rate)
+        return bool((np.minimum(at_most, at_least) >= ndtr(-FOUR)).all())
 
 
 def is_complete(shown: Floats, revealed: Flags) -> bool:
