@@ -1,16 +1,22 @@
 """Budgets and baselines of a log hold whatever versions, defaults, parts and clocks do to them."""
 
+import numpy as np
+import pytest
+
 from graphcb import (
     Budget,
+    Conservative,
     DecisionLog,
+    FeedbackGraph,
     Greedy,
     Policy,
     Problem,
     graphs,
 )
-from graphcb.decisions import replay, verify
+from graphcb.decisions import LogError, replay, verify
 from graphcb.evaluation import summarize
 from graphcb.oracles import LinearOGD
+from graphcb.rounds import Played
 from graphcb.saving import to_bytes
 
 
@@ -115,3 +121,95 @@ def test_a_proof_is_not_used_twice(tmp_path):
         policy.change(second)
         assert "nothing is proven against the baseline yet" in policy.roll_back(1).said
         assert (policy.agent.agent.proven, policy.agent.agent.least) == (0.0, 0.0)
+
+
+def test_a_default_after_waiting_proves_nothing_until_the_truth_comes(tmp_path):
+    problem = Problem(
+        ["today", "new"],
+        reveals={"own": True},
+        baseline={"action": "today", "epsilon": 0.1},
+        defaults={"waiting": 1.0, "loss": 1.0},
+    )
+    file = tmp_path / "log.db"
+    with Policy(file, problem=problem, seed=0, durability="process-kill") as policy:
+        made = policy.decide_many([{"x": 1.0}] * 40)
+        assert policy.fill_in(made_at(file) + 10.0) == 40
+        assert policy.agent.agent.proven == 0.0
+        policy.feedback_many({one.decision_id: {"today": 0.0} for one in made[:20]})
+        assert policy.agent.agent.proven == 0.0
+        policy.feedback_many({one.decision_id: {"today": 1.0} for one in made[20:]})
+        assert policy.agent.agent.proven == pytest.approx(2.0)
+        agent = to_bytes(policy.agent)
+    with DecisionLog(file) as log:
+        assert to_bytes(replay(log).agent) == agent
+
+
+def made_at(file):
+    with DecisionLog(file) as log:
+        return max(row.made_at for row in log)
+
+
+class Always:
+    """An agent that wants to play the second action, whatever it loses."""
+
+    def act(self, context, graph, actions=None, **rules):
+        return np.array([0.0, 1.0])
+
+    def learn(self, context, actions, losses):
+        pass
+
+
+@pytest.mark.parametrize("edge", [0.3, 1e-9])
+def test_losses_that_come_by_chance_and_late_break_no_promise(edge):
+    """The baseline shows its own loss at once, that of the other by chance, and much later."""
+    graph = FeedbackGraph([[1.0, edge], [0.0, 0.0]])
+    for seed in range(2):
+        rng, waiting, lost, allowed = np.random.default_rng(seed), [], 0.0, 0.0
+        agent = Conservative(Always(), 0, epsilon=0.1)
+        for n in range(2500):
+            losses = (rng.random(2) < [0.8, 1.0]).astype(float)
+            p = agent.act(None, graph)
+            played = Played(None, graph, None, p, int(rng.random() < p[1]))
+            agent.on_draw(played)
+            if played.action == 0:
+                agent.on_feedback(played, [0], losses[:1])
+                if rng.random() < edge:
+                    waiting.append((n, played._replace(known={0: losses[0]}), losses[1:]))
+            while waiting and waiting[0][0] <= n - 500:
+                _, then, came = waiting.pop(0)
+                agent.on_feedback(then, [1], came)
+            lost, allowed = lost + losses[played.action], allowed + 1.1 * losses[0]
+            assert lost <= allowed + 1e-9
+
+
+@pytest.mark.parametrize("years", [10, -10])
+def test_one_wrong_clock_stops_neither_defaults_nor_removal(tmp_path, years, monkeypatch):
+    problem = Problem(["a", "b"], defaults={"waiting": 60.0, "loss": 1.0, "keep_days": 1})
+    day, now = 86_400.0, [1.6e9]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    file = tmp_path / "log.db"
+    with Policy(file, problem=problem, seed=0, durability="process-kill") as policy:
+        for n in range(9):
+            now[0] = 1.6e9 + 3600.0 * n + (365 * years * day if n == 3 else 0.0)
+            policy.decide({"x": 1.0})
+        now[0] = 1.6e9 + 8.5 * 3600.0
+        assert policy.fill_in() == 9
+        removed = 3 if years > 0 else 4  # the stamp of the one in doubt counts as any other
+        assert policy.prune(1.6e9 + 2.5 * 3600.0).n_decisions == removed
+        now[0] = 1.6e9 + 1.5 * day
+        assert policy.prune().n_decisions == 9 - removed
+    assert verify(file) == []
+
+
+def test_a_transaction_that_is_over_takes_nothing_more(tmp_path):
+    with Policy(tmp_path / "log.db", problem=spending(), durability="process-kill") as policy:
+        with policy.together() as together:
+            made = together.decide({"x": 1.0})
+        for call in (
+            lambda: together.decide({"x": 1.0}),
+            lambda: together.feedback(made.decision_id, {"a": 1.0}),
+            lambda: together.prune(0.0),
+        ):
+            with pytest.raises(LogError, match="this transaction is over; call the policy, or"):
+                call()
+        assert policy.n_events == 1

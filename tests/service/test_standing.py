@@ -25,6 +25,9 @@ NONE = Problem(["skip", "look"], reveals=SHOWN)
 OTHER = Problem(
     ["skip", "look"], reveals=SHOWN, budgets={"looks": {"costs": {"look": 1}, "at_most": 0.4}}
 )
+NEW = Problem(
+    ["skip", "look"], reveals=SHOWN, budgets={"looks": {"costs": {"look": 2}, "at_most": 0.4}}
+)
 
 
 def play(policy, action, n):
@@ -83,16 +86,21 @@ def test_a_budget_goes_on_over_a_change_of_version(policy):
     assert budget.held is None
 
 
-@pytest.mark.parametrize(("between", "last"), [(None, OTHER), (NONE, BUDGET)])
-def test_a_budget_that_is_new_begins_with_its_version(policy, between, last):
+@pytest.mark.parametrize(
+    ("between", "last", "is_held"),
+    [(None, NEW, False), (None, OTHER, True), (NONE, BUDGET, None)],
+    ids=["other costs", "another rate", "a version without it"],
+)
+def test_a_budget_goes_on_by_its_name_and_costs(policy, between, last, is_held):
     play(policy, "skip", 100)
     if between is not None:
         policy.change(between)  # which decides nothing
     policy.change(last)
     play(policy, "look", 40)
-    for settings in ({}, {"look_back": 41}):
-        (budget,) = rules(policy, **settings)
-        assert budget.held is False  # what was saved before is not its own
+    (budget,) = rules(policy)
+    assert budget.held is is_held  # what was saved before is its own, or not, or not known
+    (budget,) = rules(policy, look_back=41)
+    assert budget.held is (False if is_held is False else None)
     (budget,) = rules(policy, look_back=39)
     assert budget.held is None
 
@@ -102,7 +110,11 @@ def test_rules_of_a_version_that_has_decided_nothing(policy):
     play(policy, "look", 40)
     policy.change(OTHER)
     (budget,) = rules(policy)
-    assert (budget.says, budget.held) == ("at most 0.4 per round, where look costs 1", True)
+    assert (budget.says, budget.held) == ("at most 0.4 per round, where look costs 1", False)
+    assert budget.stands.startswith("40 spent")  # and stays spent
+    policy.change(NEW)
+    (budget,) = rules(policy)
+    assert (budget.says, budget.held) == ("at most 0.4 per round, where look costs 2", True)
     assert budget.stands.startswith("0 spent; at most 0 ahead")
     policy.change(NONE)
     assert rules(policy) == []

@@ -40,8 +40,9 @@ class Conservative(BesideBaseline):
     While the baseline is played, epsilon times its loss is put by, where that loss is revealed,
     and the agent learns. As soon as `proven`, a lower bound on what was gained so far, covers
     what a round may lose, 1 at most, the agent decides. A deviation without feedback counts as
-    lost until it comes. `loss` is the mean loss of the baseline if it is known: then it stands
-    for the baseline's losses, seen or not. See decision note 0031 for the bound and its proof.
+    lost until it comes, and so does one that has only a default after waiting. `loss` is the mean
+    loss of the baseline if it is known: then it stands for the baseline's losses, seen or not. See
+    decision note 0031 for the bound and its proof.
 
     It needs the hooks `on_draw` and `on_feedback`, which the run loop and `Policy` call; without
     them it only plays the baseline. Limits hold if the baseline obeys them, and it is refused if
@@ -115,7 +116,12 @@ class Conservative(BesideBaseline):
         self.proven = max(self.proven + deviation.worst(played.action), self._end())
 
     def on_feedback(self, played: Played, indices: Any, losses: Any) -> None:
-        """Count what the feedback proves of the round that it is for."""
+        """Count what the feedback proves of the round that it is for: a default nothing."""
+        if played.by_default:
+            inner = hook(self.agent, "on_feedback")
+            if inner is not None:
+                inner(played, indices, losses)
+            return
         known = dict(played.known or {}) | _as_shares(indices, losses)
         deviation = self._of(played)
         before = deviation.proof(played.action, played.known)

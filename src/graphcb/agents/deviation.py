@@ -29,6 +29,9 @@ Flags = NDArray[np.bool_]
 GUESS = 0.25  # of a loss before it is seen; a guess of any size is valid, and most losses are small
 CERTAIN = 1.0 - 1e-12  # reveal probabilities from here on are 1 but for rounding
 NEVER = 1e-12  # up to here, a loss counts as never revealed, and as bad as it can be
+# A bet is made where it times what the draw, or a correction, can move is at most this. Else its
+# penalties would be so large that losses vanish beside them in sums; what is certain counts.
+MOST_MOVED = 4.0
 LOOKED_AT = 512  # actions, up to which it is looked at what is revealed together
 
 
@@ -99,8 +102,8 @@ class Deviation:
     def proof(self, action: int, feedback: Mapping[int, float] | None) -> Proof:
         """What these losses prove once `action` is drawn; None stands for no feedback yet.
 
-        Feedback is whole once it has all losses that are sure to be revealed. What it then lacks
-        counts as not revealed; before, everything counts as bad as it can be.
+        What may yet be revealed counts as bad as it can be, also if it is a matter of chance: what
+        has not come may still be on its way.
         """
         known = {} if feedback is None else feedback
         own = self.own[action] * known[action] if action in known else min(self.own[action], 0.0)
@@ -115,36 +118,38 @@ class Deviation:
         weights = np.where(self.silent, self.played * self.own, 0.0)
         if is_hidden:
             weights = weights + self.compared
-        row = self.graph.row(action)
-        certain = np.flatnonzero(row == 1.0 if feedback is not None else row > 0.0).tolist()
-        is_whole = all(index in known for index in certain)
-        found = self._estimate(weights, known) if is_whole else self._lowest(weights, row)
-        return Proof(least, sure + found - draw_penalty(*self._spread(is_hidden)))
+        pending = self.graph.row(action) > 0.0
+        pending[list(known)] = False
+        variance, width = self._spread(is_hidden)
+        corrected = _largest(self.graph, self.played, np.abs(self._per_reveal(weights)))
+        can_bet = BETS * max(width, corrected) <= MOST_MOVED
+        with np.errstate(over="ignore", invalid="ignore"):  # of bets that are not made
+            found = self._estimate(weights, known, pending) - draw_penalty(variance, width)
+        return Proof(least, np.where(can_bet, sure + found, least))
 
-    def _estimate(self, weights: Floats, known: Mapping[int, float]) -> Floats:
-        """The estimate of weights @ losses by each bet, less its penalty."""
+    def _estimate(self, weights: Floats, known: Mapping[int, float], pending: Flags) -> Floats:
+        """The estimate of weights @ losses by each bet, less its penalty.
+
+        It is concave in the correction, and so least at an end of what is pending.
+        """
         guess, trust, penalty, safe, lifted = self._guess(weights)
         each = self._per_reveal(weights)
-        high = sum(each[index] * (loss - safe[index]) for index, loss in known.items())
-        correction: Floats = high - trust * sum(lifted[index] for index in known)
-        return guess + correction - penalty * correction**2
-
-    def _lowest(self, weights: Floats, row: Floats) -> Floats:
-        """The least that `_estimate` can be, whatever is yet revealed; it is concave."""
-        guess, trust, penalty, _, lifted = self._guess(weights)
-        possible = row > 0.0
-        low = -trust * float(lifted[possible].sum())
-        high = float(np.abs(self._per_reveal(weights))[possible].sum())
-        return guess + np.minimum(low - penalty * low**2, high - penalty * high**2)
+        found = sum(each[index] * (loss - safe[index]) for index, loss in known.items())
+        low = found - trust * (sum(lifted[index] for index in known) + lifted[pending].sum())
+        high = found - trust * sum(lifted[index] for index in known) + np.abs(each)[pending].sum()
+        least: Floats = np.minimum(low - penalty * low**2, high - penalty * high**2)
+        return guess + least
 
     def _guess(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Guesses of weights @ losses, and what corrects them.
 
         With the safe guess of a loss, 0 where its weight is positive and else 1, corrections are
-        never negative. A bet trusts `GUESS` as far as they are not below what it can bear.
+        never negative. A bet trusts `GUESS` as far as they are not below what it can bear. Nothing
+        is guessed of a loss that is revealed by chance: nobody knows when it will not come.
         """
         safe = (weights < 0.0).astype(np.float64)
-        lift = np.where(self.reveal > NEVER, weights * (GUESS - safe), 0.0)
+        is_sure = (self.reveal > NEVER) & ~_by_chance(self.graph)
+        lift = np.where(is_sure, weights * (GUESS - safe), 0.0)
         lifted = self._per_reveal(lift)
         trust, penalty = shrink(_largest(self.graph, self.played, lifted))
         guess = float((weights * safe).sum()) + trust * float(lift.sum())
@@ -178,6 +183,21 @@ def _self_reveal(graph: FeedbackGraph) -> Floats:
     if graph.is_deterministic:
         return graph.structure.self_loops().astype(np.float64)
     return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
+
+
+def _by_chance(graph: FeedbackGraph) -> Flags:
+    """The losses that some action reveals by chance."""
+    return graph.remember("by chance", _find_by_chance)
+
+
+def _find_by_chance(graph: FeedbackGraph) -> Flags:
+    if graph.is_deterministic:
+        return np.zeros(graph.n_actions, dtype=bool)
+    rows = (graph.row(action) for action in range(graph.n_actions))
+    found: Flags = np.zeros(graph.n_actions, dtype=bool)
+    for row in rows:
+        found |= (row > 0.0) & (row < 1.0)
+    return found
 
 
 def _largest(graph: FeedbackGraph, played: Floats, values: Floats) -> float:

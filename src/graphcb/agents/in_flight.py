@@ -8,67 +8,75 @@ in the looks that came: n of them, of which all would have told as much as n u /
 need.
 """
 
+import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphcb.compilation import compiled
 from graphcb.oracles import Forecast
-from graphcb.oracles.rows import read_columns
-
-Floats = NDArray[np.float64]
+from graphcb.oracles.rows import Columns, Floats
 
 FADES = 2000.0  # rounds
 KEEPS = 1.0 - 1.0 / FADES
+NONE = np.zeros(0)
 MOST = 50.0  # nats
 
 
-def with_looks(forecast: Forecast, looks: Floats) -> Forecast:
-    """The forecast of a round as if these looks, one number per action, had been paid for.
+def with_looks(forecast: Forecast, waiting: Floats, columns: Columns) -> Forecast:
+    """The forecast of these columns as if what is in flight by column had been paid for.
 
     >>> one = np.ones(2)
     >>> before = Forecast(0.5 * one, 0.1 * one, np.log(2.0) * one, 3.0 * one, 1.0)
-    >>> with_looks(before, np.array([0.0, 5.0])).gains.round(3)
+    >>> with_looks(before, np.array([0.0, 5.0]), np.arange(2)).gains.round(3)
     array([0.693, 0.251])
     """
-    if not looks.any():
-        return forecast
-    adds = np.expm1(np.minimum(forecast.gains, MOST))
-    parameters = np.maximum(1.0, (1.0 + forecast.counts) * adds / (1.0 + adds))
-    gains = np.log1p(adds / (1.0 + adds * looks / parameters))
-    return forecast._replace(gains=gains, counts=forecast.counts + looks)
+    losses, deviations, gains, counts, *scale = forecast
+    left, seen = _left(gains, counts, waiting, columns)
+    return Forecast(losses, deviations, left, seen, *scale)
 
 
-def faded(waiting: Floats | None, size: int) -> Floats:
+@compiled
+def _left(
+    gains: Floats, counts: Floats, waiting: Floats, columns: Columns
+) -> tuple[Floats, Floats]:
+    """What looks would tell beside those in flight, and how many there are with them."""
+    left, seen = gains.copy(), counts.copy()
+    for c in range(columns.size):
+        if columns[c] < waiting.size and waiting[columns[c]] > 0.0:
+            looks = KEEPS * waiting[columns[c]]
+            adds = math.expm1(min(gains[c], MOST))
+            parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
+            left[c] = math.log1p(adds / (1.0 + adds * looks / parameters))
+            seen[c] += looks
+    return left, seen
+
+
+@compiled
+def faded(waiting: Floats, size: int) -> Floats:
     """What is in flight one round later, for this many columns."""
-    if waiting is not None and waiting.size == size:
-        return KEEPS * waiting
     found = np.zeros(size)
-    if waiting is not None:
-        found[: waiting.size] = KEEPS * waiting[:size]
+    for b in range(min(size, waiting.size)):
+        found[b] = KEEPS * waiting[b]
     return found
 
 
-def added(before: Floats, actions: Any, looks: Floats) -> Floats:
-    """What is in flight with the looks of a round among these actions, columns or None for all."""
-    if actions is None and looks.size == before.size:
-        return before + looks
+@compiled
+def added(before: Floats, columns: Columns, looks: Floats) -> Floats:
+    """What is in flight with the looks of a round among these columns."""
     waiting = before.copy()
-    waiting[read_columns(actions, looks.size)] += looks
+    for c in range(columns.size):
+        waiting[columns[c]] += looks[c]
     return waiting
 
 
-def answered(waiting: Floats, actions: Any) -> Floats:
-    """What is in flight once the losses of these actions have come."""
-    came = read_columns(actions, waiting.size)
+@compiled
+def answered(waiting: Floats, columns: Columns) -> Floats:
+    """What is in flight once the losses of these columns have come."""
     left = waiting.copy()
-    if came.size == 1:  # as most feedback is
-        place = int(came[0])
-        if place < left.size:
-            left[place] = max(left[place] - 1.0, 0.0)
-        return left
-    came = came[came < left.size]
-    left[came] = np.maximum(left[came] - 1.0, 0.0)
+    for c in range(columns.size):
+        if columns[c] < left.size:
+            left[columns[c]] = max(left[columns[c]] - 1.0, 0.0)
     return left
 
 

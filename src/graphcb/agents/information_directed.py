@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.in_flight import added, answered, check_looks, faded, with_looks
+from graphcb.agents.in_flight import NONE, added, answered, check_looks, faded, with_looks
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
 from graphcb.exploration.information_directed import (
@@ -36,7 +36,7 @@ class InformationDirected(Predicts):
     >>> agent.act([0.3, 12.0], graphs.bandit(2))
     array([0.5, 0.5])
     >>> agent.learn([0.3, 12.0], [0], [0.9])
-    >>> agent.act([0.3, 12.0], graphs.bandit(2)).argmax()
+    >>> int(agent.act([0.3, 12.0], graphs.bandit(2)).argmax())
     1
     """
 
@@ -55,25 +55,6 @@ class InformationDirected(Predicts):
         super().__init__(oracle, limits, budgets, explore)
         self._check_forecasts()
 
-    def act(
-        self,
-        context: Any,
-        graph: FeedbackGraph,
-        actions: Any = None,
-        *,
-        names: Any = None,
-        costs: Any = None,
-        known: Any = None,
-    ) -> Floats:
-        """As in `SquareCBG`; what the round is expected to show is in flight from now on."""
-        probabilities = super().act(context, graph, actions, names=names, costs=costs, known=known)
-        size = getattr(self.oracle, "n_actions", None)
-        if size is not None:  # actions with features have no columns to count in
-            self.before_round = faded(self.waiting, size)
-            looks = graph.structure.reveal_probabilities(probabilities)
-            self.waiting = added(self.before_round, actions, looks)
-        return probabilities
-
     @property
     def on_draw(self) -> Callable[[Played], None]:
         """The hook `on_draw`: what was drawn is in flight, and paid for where it costs."""
@@ -84,24 +65,23 @@ class InformationDirected(Predicts):
         super().learn(context, actions, losses)
         self.before_round = None
         if self.waiting is not None:
-            self.waiting = answered(self.waiting, actions)
+            self.waiting = answered(self.waiting, read_columns(actions, self.waiting.size))
 
     def _on_draw(self, played: Played) -> None:
         super()._on_draw(played)
         if self.before_round is not None:
             looks = played.graph.row(played.action)
-            self.waiting = added(self.before_round, played.actions, looks)
+            columns = read_columns(played.actions, looks.size)
+            self.waiting = added(self.before_round, columns, looks)
             self.before_round = None
 
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
         forecast: Forecast = oracle.forecast(context, columns)
-        if self.waiting is None or not self.waiting.any() or not hasattr(oracle, "n_actions"):
+        if self.waiting is None or not hasattr(oracle, "n_actions"):
             return forecast
-        waiting = faded(self.waiting, oracle.n_actions)
-        return with_looks(forecast, waiting[read_columns(columns, graph.n_actions)])
+        return with_looks(forecast, self.waiting, read_columns(columns, graph.n_actions))
 
     def _choose(self, opened: OpenRound) -> Floats:
-        require_observable(opened.graph, "to learn from it")
         probabilities, self.memory = information_directed(
             opened.losses,
             *opened.sureness,
@@ -111,6 +91,14 @@ class InformationDirected(Predicts):
             box=opened.box,
         )
         return probabilities
+
+    def _decided(self, probabilities: Floats, graph: FeedbackGraph, actions: Any) -> None:
+        """What the round is expected to show is in flight from now on."""
+        size = getattr(self.oracle, "n_actions", None)
+        if size is not None:  # actions with features have no columns to count in
+            self.before_round = faded(NONE if self.waiting is None else self.waiting, size)
+            looks = graph.structure.reveal_probabilities(probabilities)
+            self.waiting = added(self.before_round, read_columns(actions, looks.size), looks)
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How any graph is explored; with limits and budgets, what they cost, as in `SquareCBG`."""

@@ -169,7 +169,9 @@ class Account:
             accrued = budget.at_most * ((self.now - self.began) / budget.seconds)
             period = float(np.floor(self.now / budget.seconds))
         accrued += self.brought
-        spent, periods = self._moved(period)
+        spent, periods = self.spent_in_period, self.periods
+        if period != self.period and budget.per != "round":  # which has a hard stop by what accrued
+            spent, periods = self._moved(period)
         return replace(
             self,
             n_rounds=n,
@@ -187,7 +189,7 @@ class Account:
 
         Where the clock went back, what was spent since counts in both.
         """
-        if self.period is None or period == self.period:
+        if self.period is None:
             return self.spent_in_period, self.periods
         others = dict(self.periods)
         spent = others.pop(period, 0.0)

@@ -170,6 +170,7 @@ class Predicts(Obeys, ABC):
             probabilities = self._seeing_more(probabilities, opened)
         self.oracle, self.rules = oracle, rules  # only now: a refused round changes nothing
         self.n_rounds += 1
+        self._decided(probabilities, graph, actions)
         return probabilities
 
     def use_oracle(self, oracle: Oracle) -> None:
@@ -213,6 +214,9 @@ class Predicts(Obeys, ABC):
     @abstractmethod
     def _choose(self, opened: OpenRound) -> Floats:
         """The probabilities of a round; it changes the agent only where nothing can fail."""
+
+    def _decided(self, probabilities: Floats, graph: FeedbackGraph, actions: Any) -> None:
+        """Note what was decided, for agents that do."""
 
     def _predict(
         self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any

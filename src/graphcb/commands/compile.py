@@ -120,6 +120,7 @@ def _learn_and_play() -> None:
     )
     from graphcb.experiments import run
     from graphcb.experiments.trace import trace
+    from graphcb.exploration.information_directed import WRITTEN_OUT
 
     context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
     kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
@@ -173,9 +174,10 @@ def _learn_and_play() -> None:
     limits = Limits(caps=0.8, linear=[{"weights": [1.0, 0.5], "at_most": 0.9}])
     EpsilonGreedy(logistic, limits=limits).act(context, graphs.bandit(2))
     InformationDirected(limits=limits).act(context, graphs.bandit(2))
+    InformationDirected().act(context, graphs.bandit(WRITTEN_OUT + 1))
     for bounds in (None, Limits(caps=0.99, linear=[{"actions": [0, 1], "at_most": 0.999}])):
         for family in (graphs.bandit, graphs.cops_and_robbers):
-            InformationDirected(explore=0.1, limits=bounds).act(context, family(3))
+            Greedy(explore=0.1, limits=bounds).act(context, family(3))  # sees too little
     for agent in (Greedy(logistic), SquareCB(logistic, gamma=10.0)):
         list(run(agent, table(many, True), seed=0))
     for graph in (graphs.bandit(2), many):

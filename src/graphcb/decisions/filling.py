@@ -1,5 +1,6 @@
 """Decisions that have waited long enough for feedback: which they are, and what they get."""
 
+import math
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ def find_due(pending: Pending, now: float) -> Due:
 
     Only those whose action surely reveals its own outcome get one, unless that is known without
     feedback. The search goes on where it stopped, and stops at the first decision that is still to
-    wait.
+    wait. One that was stamped later than now counts as made when the one before it was.
     """
     storage, versions = pending.storage, pending.versions
     sql = (
@@ -33,15 +34,18 @@ def find_due(pending: Pending, now: float) -> Due:
     )
     found = storage.execute(sql, (pending.waited,))
     waited, due, answered = pending.waited, {}, set(pending.answered)
+    before = -math.inf
     for position, made_at, snapshot in found:
         problem = versions.at(position if snapshot is None else snapshot).problem
         defaults = None if problem is None else problem.defaults
         if problem and defaults and defaults.waiting is not None and defaults.value is not None:
+            if made_at > now:
+                made_at = before  # the clock was ahead: it was made no later than those around it
             if made_at + defaults.waiting > now:
                 break
             if pending.counts.of(position) == 0 and position not in answered:
                 due[position] = defaults.value, problem.known or {}
-        waited = position
+        waited, before = position, min(max(before, made_at), now)
     is_done = len(found) < AT_A_TIME or waited < found[-1][0]
     rows = []
     for row in records.read_decisions(storage, list(due)):

@@ -10,7 +10,7 @@ from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.encoding import decode, read_identifiers
 from graphcb.decisions.inbox import find_decisions, find_parts
-from graphcb.decisions.parts import check_whole, merge, what_is_new
+from graphcb.decisions.parts import check_whole, final, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
@@ -39,8 +39,8 @@ class NewFeedback(NamedTuple):
     """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
 
     `parts` are those that the decision has; the new one is appended once it is learned. `known`
-    are the losses that they revealed, by index; None if there was no part. `received_at` is the
-    present if None.
+    are the losses that they revealed, by index; None if there was none but a default.
+    `received_at` is the present if None.
     """
 
     row: DecisionRow
@@ -107,7 +107,6 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
         receipt = Acknowledgement(name, True, "counted")
         return NewFeedback(row, parts, indices, values, receipt)
     known = merge(parts, graph, pending.storage.location)
-    earlier = {index: one.loss for index, one in known.items()}
     new, new_values = what_is_new(indices, values, known, identifiers, name, problem)
     if not getattr(pending.state.agent, "informed", True):
         check_whole(indices, known, identifiers, name, parts[0].position, problem)
@@ -122,7 +121,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
             f"same {several}; this one changes nothing"
         )
     receipt = Acknowledgement(name, new.size > 0, message)
-    return NewFeedback(row, parts, new, new_values, receipt, earlier)
+    return NewFeedback(row, parts, new, new_values, receipt, final(known))
 
 
 def _check_range(agent: Any, problem: Problem, values: Any, names: Sequence[Any]) -> None:

@@ -71,6 +71,12 @@ def merge(rows: Iterable[FeedbackRow], graph: FeedbackGraph, location: str) -> d
     return known
 
 
+def final(known: dict[int, Known]) -> dict[int, float] | None:
+    """The losses that nothing can replace any more, by index; None if there are only defaults."""
+    losses = {index: one.loss for index, one in known.items() if not one.is_default}
+    return losses if losses or not known else None
+
+
 def what_is_new(
     indices: Indices,
     losses: Losses,

@@ -152,8 +152,11 @@ class Policy(Calls):
         with self._alone(), self._log.transaction() as pending:
             classes, check = self._settings["classes"], self._settings["check_replay"]
             together = Together(pending, classes=classes, check_replay=check)
-            yield together
-            together.finish()
+            try:
+                yield together
+                together.finish()
+            finally:
+                pending.is_over = True
 
     def fill_in(self, now: float | None = None) -> int:
         """Give decisions that have waited long enough the default of their problem; how many.

@@ -9,6 +9,7 @@ from graphcb.decisions.writer import Pending
 from graphcb.saving import to_bytes
 
 DAY = 86_400.0
+AT_A_TIME = 100_000
 
 
 class Pruned(NamedTuple):
@@ -60,7 +61,24 @@ def prune(pending: Pending, before: float, classes: tuple[type, ...], *, check: 
 
 
 def _last_before(pending: Pending, before: float) -> int:
-    """The last event before the first decision that is kept."""
-    sql = "SELECT position FROM graphcb_decisions WHERE made_at >= ? ORDER BY position LIMIT 1"
-    kept = pending.storage.execute(sql, (before,))
-    return int(kept[0][0]) - 1 if kept else pending.state.position
+    """The last event to remove: where the fewest times of decisions say otherwise.
+
+    A clock may have been wrong now and then. One stamp that is ahead must not keep all that came
+    after it, and one that is behind must not remove all that came before it.
+    """
+    sql = (
+        "SELECT position, made_at FROM graphcb_decisions WHERE position > ? "
+        f"ORDER BY position LIMIT {AT_A_TIME}"
+    )
+    seen = score = best = 0
+    last: int | None = 0  # before which the first decision is that is kept; None if there is none
+    was_last = False
+    while rows := pending.storage.execute(sql, (seen,)):
+        for position, made_at in rows:
+            if was_last:
+                last, was_last = int(position) - 1, False
+            score += 1 if made_at < before else -1
+            if made_at < before and score >= best:
+                last, best, was_last = None, score, True
+        seen = int(rows[-1][0])
+    return pending.state.position if last is None else last

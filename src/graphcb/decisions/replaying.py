@@ -11,7 +11,7 @@ from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, numbers
 from graphcb.decisions.log import DecisionLog
 from graphcb.decisions.part_counts import PartCounts
-from graphcb.decisions.parts import merge, read_decision, read_part
+from graphcb.decisions.parts import final, merge, read_decision, read_part
 from graphcb.decisions.reading_ahead import read_with_decisions
 from graphcb.decisions.snapshots import Snapshots
 from graphcb.decisions.storage import Storage
@@ -205,10 +205,10 @@ def _learn(
         sofar = [part for part in parts if part.position <= row.position]
         merge(sofar, graph, storage.location)  # an error if they do not fit together
         earlier = [part for part in sofar if part.position < row.position]
-        found = merge(earlier, graph, storage.location)
-        known = {index: one.loss for index, one in found.items()}
+        known = final(merge(earlier, graph, storage.location))
     counts.add(row.decision)
-    played = _read_played(decision, graph, storage.location)._replace(known=known)
+    played = _read_played(decision, graph, storage.location)
+    played = played._replace(known=known, by_default=row.source is not None)
     indices, losses = read_part(row, graph, storage.location)
     then, now = source.versions.of(decision), source.versions.numbered(state.version)
     if then.number != now.number:

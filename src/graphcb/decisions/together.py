@@ -92,7 +92,12 @@ class InLog:
         self._pending = pending
 
     def check(self, call: Call) -> None:
-        """Refuse what only deciders may write."""
+        """Refuse what only deciders may write, and calls after the block of the transaction."""
+        if self._pending.is_over:
+            raise LogError(
+                f"{self._pending.storage.location}: this transaction is over; call the policy, or "
+                "begin another with together()"
+            )
         if self._pending.has_deciders and call != "upkeep":
             raise ValueError(
                 f"{self._pending.storage.location}: this log has deciders, which decide and take "
@@ -371,7 +376,8 @@ class Together:
         """Teach the agent, which learns in place."""
         pending = self.pending
         decision = read_whole(pending, new.row)
-        played = self._played(decision)._replace(known=new.known)
+        by_default = new.source is not None
+        played = self._played(decision)._replace(known=new.known, by_default=by_default)
         pending.asked = True
         hears_feedback = hook(pending.state.agent, "on_feedback") is not None
         then, now = pending.versions.of(decision), pending.versions.last

@@ -17,7 +17,7 @@ from graphcb.decisions.inbox import (
     take_feedbacks,
 )
 from graphcb.decisions.incoming import NewFeedback
-from graphcb.decisions.parts import merge, read_part
+from graphcb.decisions.parts import final, merge, read_part
 from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.records import check_count, read_parts
@@ -265,6 +265,6 @@ def _what_is_new(
         indices=indices[new] if parts else indices,
         losses=losses[new] if parts else losses,
         receipt=Acknowledgement(name_of(together.log_name, decision), True, "counted"),
-        known={index: one.loss for index, one in known.items()} if parts else None,
+        known=final(known) if parts else None,
         received_at=row.received_at,
     )

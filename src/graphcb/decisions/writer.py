@@ -46,7 +46,7 @@ class Pending:
     `answered` are the decisions that feedback was added for. `asked` is set before the agent is
     called, `learned` once it has learned, `changed` once there is another version or start. All
     decisions up to `waited` have feedback, or get no default. If the log `has_deciders`, nobody
-    else decides.
+    else decides. Once it `is_over`, nothing more would be written.
     """
 
     storage: Storage
@@ -61,6 +61,7 @@ class Pending:
     learned: bool = False
     changed: bool = False
     has_deciders: bool = False
+    is_over: bool = False
 
 
 class LogWriter:

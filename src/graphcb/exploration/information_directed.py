@@ -1,8 +1,7 @@
 """Exploration without settings: information at the best price, and never less than is safe.
 
-Each action has a predicted loss and a deviation. Their posterior is taken to be normal in the
-log odds of the loss as a share of its range, so three bad coins in a row are no certainty. It gives
-the expected smallest loss, and for each action the probability that it is the best one.
+An oracle's forecast says which action may be the best one, and what seeing a loss would tell of
+it (`beliefs`).
 
 **At the best price.** The action that looks best is mixed with one that would tell more, in the
 proportion that makes (expected regret)^2 / expected information smallest, summed over the last
@@ -26,26 +25,24 @@ Ties are broken at random. Decision note 0041 has what was measured.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb.checks import as_numbers
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inner
+from graphcb.exploration.beliefs import beliefs
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
-from graphcb.graphs import FeedbackGraph
-from graphcb.graphs.structure import Floats
+from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs.structure import Floats, Structure
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 ROUNDS = 20.0  # over which regret and information are summed
 LOOKS = 200.0  # over which the number of parameters is averaged
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
 RARE = 1.0 / 16.0  # probability of a larger loss than was seen yet, where one is possible
-REACH = 4.0  # deviations of the log odds within which an action may be the best
-CELLS = 32  # in which the posterior of the smallest loss is summed
 LEAST_WANTED = 1e-6  # probability of a look, below which an action does not ask for one
 TIE = 1e-9  # of the span
 
@@ -86,43 +83,36 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    f, deviations = as_numbers("losses", losses), as_numbers("deviations", deviations)
-    gains, counts = as_numbers("gains", gains), as_numbers("counts", counts)
-    if not f.shape == deviations.shape == gains.shape == counts.shape == (graph.n_actions,):
-        parts = {"losses": f, "deviations": deviations, "gains": gains, "counts": counts}
-        raise _wrong_shape(parts, graph.n_actions)
-    before = Memory() if memory is None else memory
-    matrix = graph.matrix if f.size <= WRITTEN_OUT else None
-    sums = graph.structure.sums_revealed if matrix is None else matrix.dot
-    best = int(np.where(f <= f.min() + TIE * span, gains, -1.0).argmax())
-    shown = graph.row(best) if matrix is None else matrix[best]
-    hidden, parameters, blind = 1.0 - shown, before.parameters, 0.0
-    if hidden[best] > 0.0:
-        cover = float(_revealed(sums, hidden).max()) / float(hidden.sum())
-        rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
-        parameters **= 0.5 * cover
-        blind = BLIND * math.sqrt(cover) * round_number**rate
-        if bound > span:
-            blind = max(blind, (1.0 - RARE) ** float(counts[best]))
-    floor, chances, relevant, shared = _beliefs(
-        f, deviations, gains, counts, float(span), float(low), parameters
+    forecast = (
+        as_numbers("losses", losses),
+        as_numbers("deviations", deviations),
+        as_numbers("gains", gains),
+        as_numbers("counts", counts),
     )
-    if not floor <= f[best]:
+    shape = (graph.n_actions,)
+    for name, part in zip(("losses", "deviations", "gains", "counts"), forecast, strict=True):
+        if part.shape != shape:
+            raise ValueError(
+                f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
+            )
+    before = Memory() if memory is None else memory
+    matrix, rate = graph.remember("written out", _written_out)
+    given: list[Any] = [*forecast, float(span), float(low), float(bound), round_number, rate]
+    if matrix is not None:
+        p, regrets, known, shared, *after = _in_one(*[*given, matrix, *before])
+    else:
+        p, regrets, known, shared, *after = _in_steps(given, graph.structure, before)
+    if not after[0] >= 0.0:
+        f, deviations, gains, counts = forecast
         raise ValueError(
             "a forecast must be finite, and its deviations, gains, counts and span not negative; "
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
-    wanted = _wanted_looks(best, chances, hidden, before.parameters, blind)
-    worth = gains * hidden * (wanted > LEAST_WANTED)
-    information, safe = _revealed(sums, relevant * gains), _revealed(sums, worth)
-    regrets, known = before.regret + f - floor, before.information + information
-    p = _choose(f, regrets, known, gains, safe, float(wanted @ worth), best, TIE * span)
     if box is not None:
-        p = obeying(*_within(p, f, regrets, known, *box))
-    keep = 1.0 - 1.0 / min(ROUNDS, round_number)
-    seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
-    looks = _averaged(before, shared, seen)
-    return p, Memory(keep * float(p @ regrets), keep * float(p @ known), *looks)
+        p = obeying(*_within(p, forecast[0], regrets, known, *box))
+        seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
+        after = [*_remember(p, regrets, known, seen, shared, round_number, *before[2:])]
+    return p, Memory(*after)
 
 
 def check_memory(memory: Any) -> None:
@@ -134,132 +124,129 @@ def check_memory(memory: Any) -> None:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
-def _wrong_shape(parts: dict[str, Floats], n_actions: int) -> ValueError:
-    name = next(name for name, part in parts.items() if part.shape != (n_actions,))
-    return ValueError(
-        f"`{name}` must have shape ({n_actions},) to match the graph, got {parts[name].shape}"
-    )
+def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, float]:
+    """The matrix of a graph that is not too large, and the rate of looks at hidden losses in t."""
+    require_observable(graph, "to learn from it")
+    rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
+    return graph.matrix if graph.n_actions <= WRITTEN_OUT else None, rate
 
 
-def _revealed(sums: Callable[[Floats], Floats], worth: Floats) -> Floats:
-    """What each action is expected to show of what is worth something."""
-    if not worth.any():
-        return worth
-    return sums(worth)
-
-
-def _averaged(before: Memory, shared: Floats, looks: Floats) -> tuple[float, float]:
-    """The parameters that looks share, averaged over those that this round may bring."""
-    mass = float(looks.max())
-    if not mass > 0.0:
-        return before.looks, before.parameters
-    seen = min(before.looks + mass, LOOKS)
-    step = float(looks @ shared) / float(looks.sum()) - before.parameters
-    return seen, max(1.0, before.parameters + step * mass / seen)
+def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, ...]:
+    """`_in_one` for a graph that is not written out."""
+    f, gains, tie, round_number = given[0], given[2], TIE * given[4], given[7]
+    best = _best_looking(f, gains, tie)
+    hidden = 1.0 - edges.row(best)
+    most_shown = float(edges.sums_revealed(hidden).max()) if hidden[best] > 0.0 else 0.0
+    asked = _ask(*[*given, best, hidden, most_shown, before.parameters])
+    regrets = before.regret + f - asked.floor
+    known = before.information + edges.sums_revealed(asked.tells)
+    safe = edges.sums_revealed(asked.worth)
+    p = _choose(f, regrets, known, gains, safe, asked.target, best, tie)
+    seen = edges.reveal_probabilities(p)
+    after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
+    return p, regrets, known, asked.shared, *after
 
 
 @compiled
-def _beliefs(
+def _in_one(
     f: Floats,
     deviations: Floats,
     gains: Floats,
     counts: Floats,
     span: float,
     low: float,
+    bound: float,
+    round_number: int,
+    rate: float,
+    matrix: Floats,
+    regret: float,
+    information: float,
+    looks: float,
     parameters: float,
-) -> tuple[float, Floats, Floats, Floats]:
-    """E[min], P(best), how far each loss depends on which action is best, and the parameters
-    that a look at each action is shared among.
+) -> tuple[Floats, Floats, Floats, Floats, float, float, float, float]:
+    """Probabilities, regrets, information, the parameters of a look; the memory of the round."""
+    best = _best_looking(f, gains, TIE * span)
+    hidden = 1.0 - matrix[best]
+    most_shown = _shown_by(matrix, hidden).max() if hidden[best] > 0.0 else 0.0
+    asked = _ask(
+        f, deviations, gains, counts, span, low, bound, round_number, rate,
+        best, hidden, most_shown, parameters,
+    )  # fmt: skip
+    regrets = regret + f - asked.floor
+    known, safe = information + _shown_by(matrix, asked.tells), _shown_by(matrix, asked.worth)
+    p = _choose(f, regrets, known, gains, safe, asked.target, best, TIE * span)
+    after = _remember(
+        p, regrets, known, _shown_by(matrix.T, p), asked.shared, round_number, looks, parameters
+    )
+    return p, regrets, known, asked.shared, after[0], after[1], after[2], after[3]
 
-    The first is NaN if a number is not finite, or negative where it must not be.
-    """
-    n = f.size
-    chances, relevant, shared = np.zeros(n), np.zeros(n), np.ones(n)
-    for a in range(n):
-        if not (
-            np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span)
-            and min(deviations[a], gains[a], counts[a], span) >= 0.0
-        ):
-            return np.nan, chances, relevant, shared
-        known = 1.0 - math.exp(-gains[a])  # u / (1 + u)
-        shared[a] = max(1.0, (1.0 + counts[a]) * known)
-    low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
-    odds, widths = _log_odds(f, deviations / math.sqrt(parameters), low, high)
-    ceiling = (odds + REACH * widths).min()
-    may_win = np.flatnonzero(odds - REACH * widths <= ceiling)
-    floor = (odds[may_win] - REACH * widths[may_win]).min()
-    if may_win.size == 1 or ceiling <= floor:
-        chances[may_win] = 1.0 / may_win.size
-        return f.min(), chances, relevant, shared
-    mass, moments = _smallest(odds[may_win], widths[may_win], floor, ceiling, low, high)
-    total = mass.sum()
-    for i in range(may_win.size):
-        a = may_win[i]
-        chance = mass[i] / total
-        chances[a] = chance
-        if mass[i] > 0.0 and deviations[a] > 0.0:
-            off = f[a] - moments[i] / mass[i]  # from its mean if it is the best
-            variance = deviations[a] ** 2 / parameters
-            relevant[a] = min(1.0, off * off * chance / max(1.0 - chance, 1e-6) / variance)
-    return min(moments.sum() / total, f.min()), chances, relevant, shared
+
+@inner
+def _shown_by(matrix: Floats, worth: Floats) -> Floats:
+    """What each action is expected to show of what is worth something."""
+    shown = np.zeros(worth.size)
+    for b in range(worth.size):
+        if worth[b] > 0.0:
+            for a in range(worth.size):
+                shown[a] += matrix[a, b] * worth[b]
+    return shown
 
 
 @compiled
-def _log_odds(f: Floats, deviations: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Mean and deviation of the log odds that have these means and deviations as shares.
-
-    The inverse of what `oracles.posterior` makes of a score and its leverage.
-    """
-    odds, widths = np.empty(f.size), np.empty(f.size)
-    span = max(high - low, 1e-300)
+def _best_looking(f: Floats, gains: Floats, tie: float) -> int:
+    """The smallest loss; of equal ones the one that tells most of itself."""
+    least, best = f.min() + tie, 0
     for a in range(f.size):
-        share = min(max((f[a] - low) / span, 1e-6), 1.0 - 1e-6)
-        coin = share * (1.0 - share)
-        known = 1.0 - min((deviations[a] / span) ** 2 / coin, 0.99)
-        leverage = (1.0 / (known * known) - 1.0) / (2.0 * coin)
-        widths[a] = math.sqrt(leverage)
-        odds[a] = math.log(share / (1.0 - share)) * math.sqrt(1.0 + math.pi / 8.0 * leverage)
-    return odds, widths
+        if f[a] <= least and (f[best] > least or gains[a] > gains[best]):
+            best = a
+    return best
+
+
+class Questions(NamedTuple):
+    """What a round may bring: the expected smallest loss, what each loss tells of the best action,
+    what a look at each counts, how many looks are wanted, counted so, and the parameters that
+    one is shared among."""
+
+    floor: float
+    tells: Floats
+    worth: Floats
+    target: float
+    shared: Floats
 
 
 @compiled
-def _smallest(
-    odds: Floats, widths: Floats, floor: float, ceiling: float, low: float, high: float
-) -> tuple[Floats, Floats]:
-    """Of each action: the probability that it is the smallest, and its loss times that.
-
-    The posterior is summed over cells of the log odds. Beyond the ceiling nothing is the smallest.
-    """
-    n = odds.size
-    mass, moments = np.zeros(n), np.zeros(n)
-    below, above = np.zeros(n), np.empty(n)
-    step = (ceiling - floor) / CELLS
-    for j in range(CELLS):
-        edge, log_none = floor + (j + 1) * step, 0.0
-        for i in range(n):
-            width = max(widths[i], 1e-12)
-            above[i] = 0.5 * math.erfc((odds[i] - edge) / (width * math.sqrt(2.0)))
-            log_none += math.log(max(1.0 - 0.5 * (below[i] + above[i]), 1e-300))
-        loss = low + (high - low) / (1.0 + math.exp(0.5 * step - edge))
-        for i in range(n):
-            others = log_none - math.log(max(1.0 - 0.5 * (below[i] + above[i]), 1e-300))
-            here = (above[i] - below[i]) * math.exp(others)
-            mass[i] += here
-            moments[i] += here * loss
-            below[i] = above[i]
-    return mass, moments
-
-
-@compiled
-def _wanted_looks(
-    best: int, chances: Floats, hidden: Floats, parameters: float, blind: float
-) -> Floats:
-    """The probability with which each action is to be looked at, at least."""
-    wanted = chances / parameters
-    wanted[best] = (1.0 - chances[best]) / parameters
-    for a in range(wanted.size):
-        wanted[a] = max(wanted[a], blind * hidden[a])
-    return wanted
+def _ask(
+    f: Floats,
+    deviations: Floats,
+    gains: Floats,
+    counts: Floats,
+    span: float,
+    low: float,
+    bound: float,
+    round_number: int,
+    rate: float,
+    best: int,
+    hidden: Floats,
+    most_shown: float,
+    parameters: float,
+) -> Questions:
+    """What to learn in this round, from the forecast and from what the best action hides."""
+    shrunk, blind = parameters, 0.0
+    if hidden[best] > 0.0:
+        cover = most_shown / hidden.sum()
+        shrunk = parameters ** (0.5 * cover)
+        blind = BLIND * math.sqrt(cover) * round_number**rate
+        if bound > span:
+            blind = max(blind, (1.0 - RARE) ** counts[best])
+    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, shrunk)
+    tells, worth, target = relevant * gains, np.zeros(f.size), 0.0
+    for a in range(f.size):
+        chance = 1.0 - chances[best] if a == best else chances[a]
+        wanted = max(chance / parameters, blind * hidden[a])
+        if wanted > LEAST_WANTED:
+            worth[a] = gains[a] * hidden[a]
+            target += wanted * worth[a]
+    return Questions(floor, tells, worth, target, shared)
 
 
 @compiled
@@ -297,22 +284,55 @@ def _choose(
             cheapest, price = a, worse / safe[a]
     if cheapest != best and min(1.0, target / safe[cheapest]) > share:
         other, share = cheapest, min(1.0, target / safe[cheapest])
-    p = _spread(f, information, gains, best, 1.0 - share, tie)
-    return p + _spread(f, information, gains, other, share, tie)
+    p = np.zeros(f.size)
+    _spread(p, f, information, gains, best, 1.0 - share, tie)
+    _spread(p, f, information, gains, other, share, tie)
+    return p
 
 
-@compiled
+@inner
 def _spread(
-    f: Floats, information: Floats, gains: Floats, action: int, share: float, tie: float
-) -> Floats:
-    """The share of an action, spread evenly over all that look just like it."""
-    p, n = np.zeros(f.size), 0
+    p: Floats,
+    f: Floats,
+    information: Floats,
+    gains: Floats,
+    action: int,
+    share: float,
+    tie: float,
+) -> None:
+    """Add the share of an action, spread evenly over all that look just like it."""
+    alike = np.zeros(f.size)
     for a in range(f.size):
         is_alike = abs(f[a] - f[action]) <= tie and abs(gains[a] - gains[action]) <= TIE
         if is_alike and abs(information[a] - information[action]) <= TIE:
-            p[a] = share
-            n += 1
-    return p / n
+            alike[a] = 1.0
+    p += share / alike.sum() * alike
+
+
+@compiled
+def _remember(
+    p: Floats,
+    regrets: Floats,
+    known: Floats,
+    seen: Floats,
+    shared: Floats,
+    round_number: int,
+    looks: float,
+    parameters: float,
+) -> tuple[float, float, float, float]:
+    """The memory of a round: sums, and the parameters averaged over the looks it may bring."""
+    keep = 1.0 - 1.0 / min(ROUNDS, round_number)
+    regret = information = mean = total = mass = 0.0
+    for a in range(p.size):
+        regret += p[a] * regrets[a]
+        information += p[a] * known[a]
+        mean += seen[a] * shared[a]
+        total += seen[a]
+        mass = max(mass, seen[a])
+    if mass > 0.0:
+        looks = min(looks + mass, LOOKS)
+        parameters = max(1.0, parameters + (mean / total - parameters) * mass / looks)
+    return keep * regret, keep * information, looks, parameters
 
 
 @compiled

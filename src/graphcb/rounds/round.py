@@ -36,6 +36,8 @@ class Played(NamedTuple):
     `names` is what rules call the actions, where that is not `actions`. Where feedback comes in
     parts, `known` has the losses that earlier parts revealed, by index; None before the first. A
     `Learner` adds those that need no feedback, and gives them at the draw if no others can come.
+    `by_default` says that the feedback at hand is a default after waiting, which later feedback may
+    replace: it is learned, and proves nothing.
     """
 
     context: Any
@@ -45,6 +47,7 @@ class Played(NamedTuple):
     action: int
     names: Any = None
     known: Mapping[int, float] | None = None
+    by_default: bool = False
 
 
 class Entered(NamedTuple):

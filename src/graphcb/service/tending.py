@@ -38,14 +38,14 @@ async def train(desk: Desk, trainer: Trainer) -> None:
 
 async def tend(desk: Desk, every: float) -> None:
     """Fill in defaults and remove old decisions until cancelled; try again after a failure."""
-    pruned = 0.0
+    pruned = -PRUNE_EVERY
     while True:
         await asyncio.sleep(every)
         try:
             while _has_default(desk.versions) and not await desk.ask(_fill_in, is_long=True):
                 pass
-            if _keep_days(desk.versions.last.problem) and time.time() - pruned >= PRUNE_EVERY:
-                pruned = time.time()
+            if _keep_days(desk.versions.last.problem) and time.monotonic() - pruned >= PRUNE_EVERY:
+                pruned = time.monotonic()
                 await desk.ask(_prune, is_long=True)
         except Exception as problem:
             LOGGER.warning("could not fill in defaults or remove old decisions: %s", problem)

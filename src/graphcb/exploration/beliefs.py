@@ -1,0 +1,139 @@
+"""What an oracle's forecast says of the best action.
+
+Each action has a predicted loss and a deviation. Their posterior is taken to be normal in the
+log odds of the loss as a share of its range, so three bad coins in a row are no certainty. It gives
+the expected smallest loss, and for each action the probability that it is the best one.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from graphcb.compilation import compiled, inner
+from graphcb.graphs.structure import Floats
+
+REACH = 4.0  # deviations of the log odds within which an action may be the best
+FAR = 6.0  # deviations below which a probability is 0, to 1e-9
+CELLS = 32  # in which the posterior of the smallest loss is summed,
+NOTHING = 1e-12  # up to where less than this is left
+
+
+class Beliefs(NamedTuple):
+    """The expected smallest loss, and of each action three things.
+
+    The chance that it is the best one, the share of what its loss tells that depends on which
+    action is best, and the number of parameters that a look at it is shared among.
+    """
+
+    floor: float
+    chances: Floats
+    relevant: Floats
+    shared: Floats
+
+
+@compiled
+def beliefs(
+    f: Floats,
+    deviations: Floats,
+    gains: Floats,
+    counts: Floats,
+    span: float,
+    low: float,
+    parameters: float,
+) -> Beliefs:
+    """What a forecast says, with its deviations divided by sqrt(parameters).
+
+    The floor is NaN if a number is not finite, or negative where it must not be.
+    """
+    n = f.size
+    chances, relevant, shared = np.zeros(n), np.zeros(n), np.ones(n)
+    for a in range(n):
+        least = min(deviations[a], gains[a], counts[a], span)
+        if not (np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span) and least >= 0.0):
+            return Beliefs(np.nan, chances, relevant, shared)
+        known = 1.0 - math.exp(-gains[a])  # u / (1 + u), where a look adds the share u
+        shared[a] = max(1.0, (1.0 + counts[a]) * known)
+    low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
+    odds, widths = _log_odds(f, deviations, parameters, low, high)
+    ceiling = np.inf
+    for a in range(n):
+        ceiling = min(ceiling, odds[a] + REACH * widths[a])
+    floor, may_win = np.inf, 0
+    for a in range(n):
+        if odds[a] - REACH * widths[a] <= ceiling:
+            floor = min(floor, odds[a] - REACH * widths[a])
+            chances[a] = 1.0
+            may_win += 1
+    if may_win == 1 or ceiling <= floor:
+        chances /= may_win
+        return Beliefs(f.min(), chances, relevant, shared)
+    moments = _smallest(odds, widths, floor, ceiling, low, high, chances)
+    total = chances.sum()
+    for a in range(n):
+        if chances[a] > 0.0 and deviations[a] > 0.0:
+            off = f[a] - moments[a] / chances[a]  # from its mean if it is the best
+            more = chances[a] / max(total - chances[a], 1e-6 * total)
+            relevant[a] = min(1.0, off * off * more * parameters / deviations[a] ** 2)
+    chances /= total
+    return Beliefs(min(moments.sum() / total, f.min()), chances, relevant, shared)
+
+
+@inner
+def _log_odds(
+    f: Floats, deviations: Floats, parameters: float, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Mean and deviation of the log odds that have these means and deviations as shares.
+
+    The inverse of what `oracles.posterior` makes of a score and its leverage.
+    """
+    odds, widths = np.empty(f.size), np.empty(f.size)
+    span = max(high - low, 1e-300)
+    for a in range(f.size):
+        share = min(max((f[a] - low) / span, 1e-6), 1.0 - 1e-6)
+        coin = share * (1.0 - share)
+        known = 1.0 - min((deviations[a] / span) ** 2 / (parameters * coin), 0.99)
+        leverage = (1.0 / (known * known) - 1.0) / (2.0 * coin)
+        widths[a] = math.sqrt(leverage)
+        odds[a] = math.log(share / (1.0 - share)) * math.sqrt(1.0 + math.pi / 8.0 * leverage)
+    return odds, widths
+
+
+@inner
+def _smallest(
+    odds: Floats,
+    widths: Floats,
+    floor: float,
+    ceiling: float,
+    low: float,
+    high: float,
+    chances: Floats,
+) -> Floats:
+    """Fill the probability that each action is the smallest, for those that have one above 0.
+
+    Returns its loss times that. The posterior is summed over cells of the log odds; beyond the
+    ceiling nothing is the smallest.
+    """
+    those = np.flatnonzero(chances)
+    n = those.size
+    moments = np.zeros(odds.size)
+    below, above, none_here = np.zeros(n), np.empty(n), np.empty(n)
+    chances[:] = 0.0
+    step = (ceiling - floor) / CELLS
+    for j in range(CELLS):
+        edge, none = floor + (j + 1) * step, 1.0
+        for i in range(n):
+            off = (odds[those[i]] - edge) / max(widths[those[i]], 1e-12)
+            above[i] = 0.5 * math.erfc(off / math.sqrt(2.0)) if off < FAR else 0.0
+            none_here[i] = 1.0 - 0.5 * (below[i] + above[i])
+            none *= none_here[i]
+        loss = low + (high - low) / (1.0 + math.exp(0.5 * step - edge))
+        for i in range(n):
+            if above[i] > below[i]:  # so the others' product is none / none_here
+                here = (above[i] - below[i]) * none / none_here[i]
+                chances[those[i]] += here
+                moments[those[i]] += here * loss
+            below[i] = above[i]
+        if none < NOTHING:
+            break
+    return moments
