@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DEVIATION = 0.2  # of what the program earns, from seed to seed
+DEVIATION = 0.09  # of what the program earns, from seed to seed
 (PROGRAM,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 

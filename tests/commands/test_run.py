@@ -1,6 +1,7 @@
 """`graphcb run` from the command line to its files."""
 
 import csv
+import gc
 import io
 import json
 import re
@@ -448,18 +449,20 @@ def test_a_file_without_rows(tmp_path, capsys):
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path, capsys):
     lines = write(tmp_path, 4000)
+    assert run(tmp_path, "--label", "topic") == 0  # what is imported and compiled is not counted
     peaks = []
     for times in (3, 9):
         (tmp_path / "long.csv").write_text(HEADER)
         with (tmp_path / "long.csv").open("a") as file:
             for _ in range(times):
                 file.writelines(lines)
+        gc.collect()  # empties the interpreter's lists of free tuples, 0.7 MB, for both alike
         tracemalloc.start()
         assert run(tmp_path, "--label", "topic", "--predictions", str(tmp_path / "p.csv"),
                    data="long.csv") == 0  # fmt: skip
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0]
+    assert peaks[1] < 1.02 * peaks[0]
 
 
 def test_shuffle_is_seeded_and_keeps_the_lines(tmp_path, capsys):

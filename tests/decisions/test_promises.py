@@ -213,3 +213,22 @@ def test_a_transaction_that_is_over_takes_nothing_more(tmp_path):
             with pytest.raises(LogError, match="this transaction is over; call the policy, or"):
                 call()
         assert policy.n_events == 1
+
+
+def test_a_log_with_two_names_is_refused_and_one_that_was_deleted_is_noticed(tmp_path):
+    file, other = tmp_path / "log.db", tmp_path / "other.db"
+    with Policy(file, problem=spending(), durability="process-kill") as policy:
+        policy.decide({"x": 1.0})
+        other.hardlink_to(file)
+        for call in (lambda: Policy(other), lambda: policy.decide({"x": 1.0})):
+            with pytest.raises(LogError, match="must have one name, got one with hard links"):
+                call()
+        other.unlink()
+        policy.decide({"x": 1.0})
+        moved = file.rename(tmp_path / "moved.db")
+        with pytest.raises(LogError, match="the log was deleted or moved; put it back"):
+            policy.decide({"x": 1.0})
+        moved.rename(file)
+        policy.decide({"x": 1.0})
+        assert policy.n_events == 3
+    assert verify(file) == []

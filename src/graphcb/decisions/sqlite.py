@@ -49,6 +49,7 @@ class SQLiteStorage:
         self._lock: sqlite3.Connection | None = None
         self._connection: sqlite3.Connection | None = None
         self._wal_identity: tuple[int, int] | None = None
+        self._file_identity: tuple[int, int] | None = None
         self._version: int | None = None
         self._process = os.getpid()
         _STORAGES.add(self)
@@ -76,6 +77,14 @@ class SQLiteStorage:
                 f"{self.location}: another program has deleted or replaced the write-ahead log; "
                 "call again to continue with what is there now"
             )
+        try:
+            file = os.stat(self._path)  # noqa: PTH116
+        except FileNotFoundError:
+            raise LogError(f"{self.location}: the log was deleted or moved; put it back") from None
+        if (file.st_dev, file.st_ino) != self._file_identity:
+            raise LogError(f"{self.location}: another file has taken the place of this log")
+        if file.st_nlink > 1:
+            raise _linked(self.location)
         # SQLite counts the commits of other connections; without any there is nothing to ask.
         version = self.execute("PRAGMA data_version")[0][0]
         if not question or (version == self._version and not anyway):
@@ -151,6 +160,8 @@ class SQLiteStorage:
             ) from None
 
     def _connect_to_write(self) -> None:
+        if self._path.exists() and self._path.stat().st_nlink > 1:
+            raise _linked(self.location)
         self._connection = connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False
         )
@@ -166,6 +177,8 @@ class SQLiteStorage:
         connection.execute("PRAGMA fullfsync=ON")  # on macOS, where fsync alone is not enough
         self._tables()  # reading opens the write-ahead log
         self._wal_identity = self._identify_wal()
+        file = self._path.stat()
+        self._file_identity = file.st_dev, file.st_ino
 
     def _connect_to_read(self) -> None:
         if not self._path.is_file():
@@ -208,6 +221,13 @@ def _leak_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leak_in_child)
+
+
+def _linked(location: str) -> LogError:
+    """By another name, the file would have another lock and another write-ahead log."""
+    return LogError(
+        f"{location}: the file must have one name, got one with hard links; remove the other names"
+    )
 
 
 def _explain(problem: Exception, location: str) -> Exception:

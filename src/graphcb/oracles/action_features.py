@@ -52,8 +52,8 @@ class ActionFeatureOracle:
     >>> oracle = ActionFeatureOracle()
     >>> for price in (3.0, 9.0, 4.0, 8.0):
     ...     oracle.update([1.0, 0.0], [[price]], [price / 10])
-    >>> oracle.predict([1.0, 0.0], [[5.0], [7.0]]).round(1)
-    array([0.4, 0.6])
+    >>> oracle.predict([1.0, 0.0], [[5.0], [7.0]]) > 0.6
+    array([False,  True])
     """
 
     learned = Learned(
