@@ -140,8 +140,8 @@ def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, 
     asked = _ask(*[*given, best, hidden, most_shown, before.parameters])
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
-    safe = edges.sums_revealed(asked.worth)
-    p = _choose(f, regrets, known, gains, safe, asked.target, best, tie)
+    looks = _look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
+    p = _choose(f, regrets, known, gains, looks, best, tie)
     seen = edges.reveal_probabilities(p)
     after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
     return p, regrets, known, asked.shared, *after
@@ -173,8 +173,9 @@ def _in_one(
         best, hidden, most_shown, parameters,
     )  # fmt: skip
     regrets = regret + f - asked.floor
-    known, safe = information + _shown_by(matrix, asked.tells), _shown_by(matrix, asked.worth)
-    p = _choose(f, regrets, known, gains, safe, asked.target, best, TIE * span)
+    known = information + _shown_by(matrix, asked.tells)
+    least = _look_at_each(f, matrix, asked.wanted, best)
+    p = _choose(f, regrets, known, gains, least, best, TIE * span)
     after = _remember(
         p, regrets, known, _shown_by(matrix.T, p), asked.shared, round_number, looks, parameters
     )
@@ -204,13 +205,12 @@ def _best_looking(f: Floats, gains: Floats, tie: float) -> int:
 
 class Questions(NamedTuple):
     """What a round may bring: the expected smallest loss, what each loss tells of the best action,
-    what a look at each counts, how many looks are wanted, counted so, and the parameters that
-    one is shared among."""
+    how often each loss is to be looked at beside the best action, and the parameters that a look
+    is shared among."""
 
     floor: float
     tells: Floats
-    worth: Floats
-    target: float
+    wanted: Floats
     shared: Floats
 
 
@@ -239,14 +239,52 @@ def _ask(
         if bound > span:
             blind = max(blind, (1.0 - RARE) ** counts[best])
     floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, shrunk)
-    tells, worth, target = relevant * gains, np.zeros(f.size), 0.0
+    wanted = np.zeros(f.size)
     for a in range(f.size):
         chance = 1.0 - chances[best] if a == best else chances[a]
-        wanted = max(chance / parameters, blind * hidden[a])
-        if wanted > LEAST_WANTED:
-            worth[a] = gains[a] * hidden[a]
-            target += wanted * worth[a]
-    return Questions(floor, tells, worth, target, shared)
+        wanted[a] = hidden[a] * max(chance / parameters, blind * hidden[a])
+    return Questions(floor, relevant * gains, wanted, shared)
+
+
+@inner
+def _look_at_each(f: Floats, matrix: Floats, wanted: Floats, best: int) -> Floats:
+    """How often each action is played at least, so that every loss gets the looks it wants.
+
+    Each is looked at by the action that shows it at the least price. One look serves all that an
+    action shows.
+    """
+    looks = np.zeros(f.size)
+    for b in range(f.size):
+        if wanted[b] <= LEAST_WANTED:
+            continue
+        cheapest, price = best, np.inf
+        for a in range(f.size):
+            if a != best and matrix[a, b] > 0.0:
+                cost = (f[a] - f[best]) / matrix[a, b]
+                if cost < price or (cost == price and looks[a] > looks[cheapest]):
+                    cheapest, price = a, cost
+        if cheapest != best:
+            looks[cheapest] = max(looks[cheapest], min(1.0, wanted[b] / matrix[cheapest, b]))
+    return looks / max(1.0, looks.sum())
+
+
+@compiled
+def _look_at_once(f: Floats, shown: Floats, worth: Floats, best: int) -> Floats:
+    """`_look_at_each` without the edges: all looks go to the action that shows most for its price.
+
+    `shown` is what each action shows of what looks are worth together.
+    """
+    looks, cheapest, price = np.zeros(f.size), best, np.inf
+    for a in range(f.size):
+        cost = max(f[a] - f[best], 0.0) / shown[a] if a != best and shown[a] > 0.0 else np.inf
+        if cost < price or (cost == price < np.inf and shown[a] > shown[cheapest]):
+            cheapest, price = a, cost
+    if cheapest != best:
+        share = 0.0
+        for a in range(f.size):
+            share += worth[a] * worth[a]
+        looks[cheapest] = min(1.0, share / shown[cheapest])
+    return looks
 
 
 @compiled
@@ -255,12 +293,11 @@ def _choose(
     regrets: Floats,
     information: Floats,
     gains: Floats,
-    safe: Floats,
-    target: float,
+    looks: Floats,
     best: int,
     tie: float,
 ) -> Floats:
-    """The best-looking action, mixed with the one that asks for the larger share of the two ways.
+    """The best-looking action, mixed with one that tells more, and with the looks that are due.
 
     With regret A and information B of the best-looking action, and d and e more of another one,
     (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e.
@@ -268,10 +305,7 @@ def _choose(
     regret, known = regrets[best], information[best]
     least = regret * regret / known if known > 0.0 else np.inf
     other, share = best, 0.0
-    cheapest, price = best, np.inf
     for a in range(f.size):
-        if a == best:
-            continue
         worse, more = f[a] - f[best], information[a] - known
         if more > 0.0:
             q = 1.0
@@ -280,13 +314,13 @@ def _choose(
             ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 else least
             if ratio < least:
                 other, share, least = a, q, ratio
-        if worse > tie and safe[a] > 0.0 and worse / safe[a] < price:
-            cheapest, price = a, worse / safe[a]
-    if cheapest != best and min(1.0, target / safe[cheapest]) > share:
-        other, share = cheapest, min(1.0, target / safe[cheapest])
     p = np.zeros(f.size)
-    _spread(p, f, information, gains, best, 1.0 - share, tie)
     _spread(p, f, information, gains, other, share, tie)
+    p = np.maximum(p, looks)
+    total = p.sum()
+    if total >= 1.0:
+        return p / total
+    _spread(p, f, information, gains, best, 1.0 - total, tie)
     return p
 
 

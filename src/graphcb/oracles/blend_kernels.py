@@ -11,6 +11,7 @@ import numpy as np
 from graphcb.compilation import compiled, inner
 from graphcb.oracles.features import find_key
 from graphcb.oracles.posterior import (
+    PRIOR_COUNT,
     add_surprises,
     certainty,
     diagonal_forget,
@@ -33,6 +34,7 @@ PRODUCTS_UP_TO = 64  # numbers, which have 2,080 products
 KEEPS = (1.0, 0.998, 0.98)  # of what is known of an action, with each of its losses
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 REMEMBERED = 0.998  # of the squared errors, with each round
+STILL = (0.0, -2.0, -4.0)  # log weights before errors speak: most worlds stand still
 LEAST_WEIGHT = 0.04  # of a member that is asked for a forecast
 
 Row = tuple[Columns, Floats, int, float]  # indices, values, how many are numbers, room
@@ -227,11 +229,13 @@ def forecast(
         apart[:, :, c] = (apart[:, :, c] - shares[c]) ** 2
     disagreement = _mixed(weights, apart)
     seen, noise = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
-    for r in range(len(KEEPS)):
-        weight = weights[0, r] + weights[1, r] + weights[2, r]
-        for b in range(seen.size):
-            seen[b] += weight * counts[r, b]
-            noise[b] += weight * squares[r, b]
+    for b in range(seen.size):
+        for r in range(len(KEEPS)):
+            weight = weights[0, r] + weights[1, r] + weights[2, r]
+            seen[b] += weight / (1.0 + counts[r, b])  # as variances fall, which are averaged too
+            noise[b] += weight * squares[r, b] / (PRIOR_COUNT + counts[r, b])
+        seen[b] = max(1.0 / seen[b] - 1.0, 0.0)
+        noise[b] *= PRIOR_COUNT + seen[b]
     dispersions = pooled_dispersions(noise, seen, columns)
     widths, gains = certainty(shares, leverages, dispersions)
     add_surprises(widths, surprises[columns], shares, dispersions)
@@ -321,7 +325,7 @@ def _reweigh(log_weights: Floats, present: Floats, found: Floats, seen: Floats) 
     most = -np.inf
     for kind in range(3):
         for r in range(len(KEEPS)):
-            log_weights[kind, r] *= REMEMBERED
+            log_weights[kind, r] += (1.0 - REMEMBERED) * (STILL[r] - log_weights[kind, r])
             for c in range(seen.size):
                 error = found[kind, r, c] - seen[c]
                 log_weights[kind, r] -= present[kind, r] * rate * error * error

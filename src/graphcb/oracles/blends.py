@@ -16,6 +16,7 @@ from graphcb.oracles.bayesian import BayesianLogistic
 from graphcb.oracles.blend_kernels import (
     KEEPS,
     PRODUCTS_UP_TO,
+    STILL,
     Answer,
     Arguments,
     Models,
@@ -90,7 +91,7 @@ class Blend:
         self.first_product = 1
         self.n_numbers = 0  # that have products
         self.n_waves = 0
-        self.log_weights = np.zeros((3, len(KEEPS)))  # of kinds and rates
+        self.log_weights = np.tile(STILL, (3, 1))  # of kinds and rates
         self.squares = np.full((len(KEEPS), n_actions), PRIOR_COUNT)
         self.surprises = np.zeros(n_actions)
         self.counts = np.zeros((len(KEEPS), n_actions))
