@@ -118,7 +118,8 @@ def information_directed(
 def check_memory(memory: Any) -> None:
     """Refuse what a file says is remembered, unless it may be."""
     numbers = np.asarray(memory, dtype=float) if isinstance(memory, tuple) else np.zeros(0)
-    if numbers.shape != (4,) or not ((numbers >= 0.0) & (numbers < np.inf)).all():
+    fits = numbers.shape == (4,) and all(type(number) is float for number in memory)
+    if not fits or not ((numbers >= 0.0) & (numbers < np.inf)).all():
         raise ValueError(f"`memory` must be four numbers that are not negative, got {memory!r}")
     if numbers[3] < 1.0:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")

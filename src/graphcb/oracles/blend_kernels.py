@@ -34,7 +34,7 @@ PRODUCTS_UP_TO = 64  # numbers, which have 2,080 products
 KEEPS = (1.0, 0.998, 0.98)  # of what is known of an action, with each of its losses
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 REMEMBERED = 0.998  # of the squared errors, with each round
-STILL = (0.0, -2.0, -4.0)  # log weights before errors speak: most worlds stand still
+STILL = (0.0, -3.0, -5.0)  # log weights before errors speak: most worlds stand still
 LEAST_WEIGHT = 0.04  # of a member that is asked for a forecast
 
 Row = tuple[Columns, Floats, int, float]  # indices, values, how many are numbers, room
