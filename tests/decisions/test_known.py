@@ -119,7 +119,7 @@ def test_another_version_may_know_it(tmp_path):
         assert "the reward of 'review' is known from now on" in change.said
         made = decide_until(policy, "review")
         policy.feedback(late.decision_id, {"approve": 1.0, "review": -3.0})  # true of its version
-        assert policy.agent.agent.oracle.blend.counts.tolist() == [1.0, 1.0]
+        assert policy.agent.agent.oracle.blend.counts[0].tolist() == [1.0, 1.0]
         policy.feedback(made.decision_id, {"approve": 1.0})
         model = to_bytes(policy.agent)
     with DecisionLog(tmp_path / "log.db") as log:

@@ -57,7 +57,7 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
         def ratio(p, regrets=regrets, information=information):
             return (p @ regrets) ** 2 / (p @ information)
 
-        least = ratio(_choose(f, regrets, information, information, np.zeros(n), 0.0, best, 1e-12))
+        least = ratio(_choose(f, regrets, information, information, np.zeros(n), best, 1e-12))
         for a in np.flatnonzero(information >= information[best]):
             for q in np.linspace(0.0, 1.0, 51):
                 p = np.zeros(n)

@@ -175,7 +175,7 @@ def _in_one(
     )  # fmt: skip
     regrets = regret + f - asked.floor
     known = information + _shown_by(matrix, asked.tells)
-    least = _look_at_each(f, matrix, asked.wanted, best)
+    least = _look_at_each(f, gains, matrix, asked.wanted, best)
     p = _choose(f, regrets, known, gains, least, best, TIE * span)
     after = _remember(
         p, regrets, known, _shown_by(matrix.T, p), asked.shared, round_number, looks, parameters
@@ -248,25 +248,36 @@ def _ask(
 
 
 @inner
-def _look_at_each(f: Floats, matrix: Floats, wanted: Floats, best: int) -> Floats:
+def _look_at_each(f: Floats, gains: Floats, matrix: Floats, wanted: Floats, best: int) -> Floats:
     """How often each action is played at least, so that every loss gets the looks it wants.
 
-    Each is looked at by the action that shows it at the least price. One look serves all that an
-    action shows.
+    A loss that those so far do not show often enough is looked at by the action that shows most of
+    what is wanted for its price.
     """
-    looks = np.zeros(f.size)
+    looks, shown = np.zeros(f.size), _shown_by(matrix, wanted * gains)
     for b in range(f.size):
         if wanted[b] <= LEAST_WANTED:
             continue
-        cheapest, price = best, np.inf
+        missing, cheapest, price = wanted[b], best, np.inf
         for a in range(f.size):
-            if a != best and matrix[a, b] > 0.0:
-                cost = (f[a] - f[best]) / matrix[a, b]
-                if cost < price or (cost == price and looks[a] > looks[cheapest]):
+            missing -= looks[a] * matrix[a, b]
+            if a != best and matrix[a, b] > 0.0 and shown[a] > 0.0:
+                cost = (f[a] - f[best]) / shown[a]
+                if cost < price or (cost == price and shown[a] > shown[cheapest]):
                     cheapest, price = a, cost
-        if cheapest != best:
-            looks[cheapest] = max(looks[cheapest], min(1.0, wanted[b] / matrix[cheapest, b]))
-    return looks / max(1.0, looks.sum())
+        if cheapest != best and missing > 0.0:
+            looks[cheapest] += missing / matrix[cheapest, b]
+    return _at_most_one(looks)
+
+
+@inner
+def _at_most_one(shares: Floats) -> Floats:
+    """The shares, made smaller if their sum is above 1."""
+    total = shares.sum()
+    if total > 1.0:
+        for a in range(shares.size):
+            shares[a] /= total
+    return shares
 
 
 @compiled
@@ -317,11 +328,10 @@ def _choose(
                 other, share, least = a, q, ratio
     p = np.zeros(f.size)
     _spread(p, f, information, gains, other, share, tie)
-    p = np.maximum(p, looks)
-    total = p.sum()
-    if total >= 1.0:
-        return p / total
-    _spread(p, f, information, gains, best, 1.0 - total, tie)
+    for a in range(f.size):
+        p[a] = max(p[a], looks[a])
+    p = _at_most_one(p)
+    _spread(p, f, information, gains, best, 1.0 - p.sum(), tie)
     return p
 
 
@@ -335,13 +345,18 @@ def _spread(
     share: float,
     tie: float,
 ) -> None:
-    """Add the share of an action, spread evenly over all that look just like it."""
-    alike = np.zeros(f.size)
+    """Add the share of an action to all that look just like it, as evenly as possible."""
+    alike, total, most = np.zeros(f.size), max(share, 0.0), 0.0
     for a in range(f.size):
         is_alike = abs(f[a] - f[action]) <= tie and abs(gains[a] - gains[action]) <= TIE
         if is_alike and abs(information[a] - information[action]) <= TIE:
             alike[a] = 1.0
-    p += share / alike.sum() * alike
+            total += p[a]
+            most = max(most, p[a])
+    each = total / alike.sum()
+    for a in range(f.size):
+        if alike[a] > 0.0:
+            p[a] = each if each >= most else p[a] + max(share, 0.0) / alike.sum()
 
 
 @compiled

@@ -230,12 +230,14 @@ def forecast(
     disagreement = _mixed(weights, apart)
     seen, noise = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
     for b in range(seen.size):
+        few = 0.0
         for r in range(len(KEEPS)):
-            weight = weights[0, r] + weights[1, r] + weights[2, r]
-            seen[b] += weight / (1.0 + counts[r, b])  # as variances fall, which are averaged too
-            noise[b] += weight * squares[r, b] / (PRIOR_COUNT + counts[r, b])
-        seen[b] = max(1.0 / seen[b] - 1.0, 0.0)
-        noise[b] *= PRIOR_COUNT + seen[b]
+            weight = (weights[0, r] + weights[1, r] + weights[2, r]) / (1.0 + counts[r, b])
+            few += weight  # as variances fall, which are averaged too
+            seen[b] += weight * counts[r, b]
+            noise[b] += weight * squares[r, b]
+        seen[b] /= few
+        noise[b] /= few
     dispersions = pooled_dispersions(noise, seen, columns)
     widths, gains = certainty(shares, leverages, dispersions)
     add_surprises(widths, surprises[columns], shares, dispersions)
@@ -244,13 +246,20 @@ def forecast(
 
 @inner
 def _mixed(weights: Floats, found: Floats) -> Floats:
-    """The mean over kinds and rates of what was found for each column."""
+    """The mean over kinds and rates of what was found for each column; theirs if all agree."""
     mean = np.zeros(found.shape[2])
+    first_kind = first_rate = -1
     for kind in range(3):
         for r in range(len(KEEPS)):
-            if weights[kind, r] > 0.0:
-                for c in range(mean.size):
-                    mean[c] += weights[kind, r] * found[kind, r, c]
+            if weights[kind, r] <= 0.0:
+                continue
+            if first_kind < 0:
+                first_kind, first_rate = kind, r
+                continue
+            for c in range(mean.size):
+                mean[c] += weights[kind, r] * (found[kind, r, c] - found[first_kind, first_rate, c])
+    for c in range(mean.size):
+        mean[c] += found[first_kind, first_rate, c]
     return mean
 
 
