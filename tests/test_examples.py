@@ -36,7 +36,8 @@ def test_stock_levels(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     costs = load("stock_levels").main(tmp_path / "stock.png", n_seeds=1)
     assert costs["information-directed"] < 0.5 * costs["greedy"]
-    assert costs["information-directed"] < 1.1 * costs["epsilon-greedy, 5 %"]
+    assert costs["information-directed"] < costs["ignores the graph"]
+    assert costs["information-directed"] < costs["always 35%"]
     assert (tmp_path / "stock.png").stat().st_size > 10_000
     out = capsys.readouterr().out
     assert "6,000 generated hours, 1 seeds; information-directed: " in out

@@ -332,6 +332,12 @@ def _choose(
         p[a] = max(p[a], looks[a])
     p = _at_most_one(p)
     _spread(p, f, information, gains, best, 1.0 - p.sum(), tie)
+    for a in range(f.size):
+        if p[a] < LEAST_WANTED:  # weights of 1 / p would be worth nothing
+            p[a] = 0.0
+    total = p.sum()
+    for a in range(f.size):
+        p[a] /= total
     return p
 
 
