@@ -11,7 +11,6 @@ import numpy as np
 from graphcb.compilation import compiled, inner
 from graphcb.oracles.features import find_key
 from graphcb.oracles.posterior import (
-    PRIOR_COUNT,
     add_surprises,
     certainty,
     diagonal_forget,
