@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from graphcb.contexts import EncodedRow
 from graphcb.decisions.encoding import decode, encode
 
 floats = arrays(np.float64, st.integers(0, 9), elements=st.floats(allow_nan=True))
@@ -116,3 +117,10 @@ def test_bytes_of_any_kind_are_read_or_damaged(content, letter):
 def test_damage_is_said(content):
     with pytest.raises(ValueError, match=r"^damaged: "):
         decode(content)
+
+
+def test_what_an_encoder_made_is_kept_as_a_pair():
+    row = EncodedRow(np.array([5, 6, 2]), np.array([0.0, -1.5, 1.0]), 2, 4)
+    indices, values = decode(encode(row, "context"))
+    np.testing.assert_array_equal(indices, row.pair()[0])
+    np.testing.assert_array_equal(values, row.pair()[1])

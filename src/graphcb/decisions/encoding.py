@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.contexts import EncodedRow
 from graphcb.contexts.values import flat, is_missing, passes
 from graphcb.rounds.identifiers import Identifiers
 
@@ -44,7 +45,8 @@ def encode(value: Any, name: str) -> bytes:
     if value is None:
         return b"n"
     if isinstance(value, tuple):
-        return b"p" + _pair_bytes(value, name)
+        pair = value.pair() if isinstance(value, EncodedRow) else value
+        return b"p" + _pair_bytes(pair, name)
     sparse = sys.modules.get("scipy.sparse")  # a caller with a sparse row has imported it
     if sparse is not None and sparse.issparse(value):
         return _sparse_bytes(value, name)
