@@ -172,7 +172,7 @@ class PostgreSQLStorage:
                 "characters in the password, such as %2F for a slash"
             )
         try:
-            network = {name: value for name, value in _NETWORK.items() if name not in given}
+            network: dict[str, Any] = {n: _NETWORK[n] for n in _NETWORK if n not in given}
             self._connection = _Bounded.connect(
                 self._address, autocommit=True, client_encoding="utf8", **network
             )
