@@ -32,7 +32,7 @@ def play_skyline(spec: Mapping[str, Any], seed: int, model: str) -> Floats:
     forms, which = np.unique(losses, axis=0, return_inverse=True)
     which, is_form = which.reshape(-1), len(forms) <= MOST_FORMS
     make = partial(MODELS[model], categories)
-    played = losses.mean(axis=1)
+    played: Floats = losses.mean(axis=1)
     begin = min(max(FIRST, 3 * len(forms)) if is_form else FIRST, len(losses))
     while begin < len(losses):
         end = min(int(GROWTH * begin) + 1, len(losses))
