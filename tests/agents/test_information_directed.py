@@ -74,3 +74,17 @@ def test_it_finds_the_better_of_close_arms():
         regrets.append(played)
     assert np.sum(regrets, axis=1).max() < 0.15 * 2000 / 2  # none is lost
     assert np.mean(regrets, axis=0)[-500:].mean() < 0.15 / 10
+
+
+def test_classes_that_swap_are_found_again():
+    """The losses that follow a swap say that all actions are bad; some of that is forgotten."""
+    rng = np.random.default_rng(0)
+    agent, graph, errors = InformationDirected(), graphs.bandit(2), []
+    for t, x in enumerate(rng.normal(size=(2400, 6))):
+        is_inside = np.linalg.norm(x) < 2.3
+        losses = np.array([is_inside, not is_inside], dtype=float)[:: -1 if t >= 1200 else 1]
+        action = int(rng.random() < agent.act(x, graph)[1])
+        agent.learn(x, [action], [losses[action]])
+        errors.append(losses[action])
+    assert np.mean(errors[600:1200]) < 0.15
+    assert np.mean(errors[1800:]) < 0.15

@@ -125,3 +125,39 @@ def test_an_encoded_row_is_a_pair_of_norm_one_for_other_oracles():
     assert 0.85 < np.mean(norms) < 1.1
     row = EncodedRow(np.array([2]), np.array([3.0]), 1, 1)
     np.testing.assert_allclose(row.pair()[1], np.array([3.0, 1.0]) / np.sqrt(2.0))
+
+
+def two_actions(oracle, n, seed, actions, flipped=False):
+    """Let it learn losses of some of two actions, of which one number tells the better one."""
+    rng = np.random.default_rng(seed)
+    for x in rng.normal(size=(n, 3)):
+        losses = np.array([x[0] > 0.0, x[0] <= 0.0]) != flipped
+        oracle.update(x, actions, losses[actions].astype(float))
+
+
+def test_in_a_changed_world_an_action_that_is_not_seen_becomes_unknown():
+    oracle, x = DefaultOracle(2), np.array([1.0, 0.0, 0.0])
+    two_actions(oracle, 300, 0, [0, 1])
+    known = oracle.forecast(x)
+    two_actions(oracle, 50, 1, [1], flipped=True)
+    soon = oracle.forecast(x)
+    two_actions(oracle, 500, 2, [1], flipped=True)
+    later = oracle.forecast(x)
+    assert known.losses[0] > soon.losses[0] > 0.7 > later.losses[0] > 0.45
+    assert later.deviations[0] > 1.5 * known.deviations[0]
+    before = oracle.blend.straight[2].weights[:, 0].copy()
+    oracle.update(x, [0], [0.0])  # what was forgotten meanwhile is forgotten for good
+    assert np.abs(oracle.blend.straight[2].weights[1:, 0]).max() < 0.5 * np.abs(before).max()
+    assert oracle.predict(x)[0] < 0.4
+    assert oracle.blend.ages.tolist() == [0.0, 0.5]
+
+
+def test_in_a_still_world_an_action_that_is_not_seen_stays_known():
+    oracle, x = DefaultOracle(2), np.array([1.0, 0.0, 0.0])
+    two_actions(oracle, 300, 0, [0, 1])
+    known = oracle.forecast(x)
+    two_actions(oracle, 550, 1, [1])
+    later = oracle.forecast(x)
+    assert later.losses[0] > known.losses[0] - 0.05
+    assert later.deviations[0] < 1.2 * known.deviations[0]
+    assert oracle.blend.ages.tolist() == [275.0, 0.0]

@@ -15,15 +15,18 @@ from graphcb.oracles.posterior import (
     Model,
     add_surprises,
     certainty,
+    diagonal_fade,
     diagonal_scores,
     diagonal_step,
     forget_residuals,
+    full_fade,
     full_look,
     full_step,
     mean_share,
     note_residuals,
     note_surprises,
     pooled_dispersions,
+    prior_leverage,
 )
 from graphcb.oracles.rows import Columns, Floats
 from graphcb.oracles.waves import add_waves
@@ -34,6 +37,8 @@ KEEPS = (1.0, 0.998, 0.98)  # of what is known of an action, with each of its lo
 RATE = 2.0  # at which weights fall with squared errors: Vovk's for losses between 0 and 1
 REMEMBERED = 0.998  # of the squared errors, with each round
 STILL = (0.0, -3.0, -5.0)  # log weights before errors speak: most worlds stand still
+CHANGED = 10.0  # log weights by which a world has changed, between members that forget and others
+LITTLE_FADED = 0.95  # of what is known, which is not worth the time
 LEAST_WEIGHT = 0.04  # of a member that is asked for a forecast
 
 Row = tuple[Columns, Floats, int, float]  # indices, values, how many are numbers, room
@@ -45,9 +50,10 @@ Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, cou
 # Where features have their places: a table of keys, the largest size of each word, the constant,
 # the first product, how many numbers have products, and the directions of the waves.
 Layout = tuple[Columns, Columns, Floats, float, int, int, Floats]
-# How good predictions were: the members' log weights; squared residuals, surprises and counts of
-# actions; and the variance of the weight of a feature that was never seen.
-Record = tuple[Floats, Floats, Floats, Floats, float]
+# How good predictions were: the members' log weights; squared residuals, surprises, counts and ages
+# of actions; and the variance of the weight of a feature that was never seen. An action's age is
+# the number of its losses that would have come since the last one, were all shown alike.
+Record = tuple[Floats, Floats, Floats, Floats, Floats, float]
 
 
 class Placed(NamedTuple):
@@ -200,10 +206,20 @@ def forecast(
 ) -> Answer:
     """Ask the members and mix: the mean of their answers, their variances, its own."""
     placed = _place(row, layout)
-    log_weights, squares, surprises, counts, unseen = record
+    log_weights, squares, surprises, counts, ages, unseen = record
     has_products = placed.values.size > placed.size
-    weights = _weigh(log_weights, _present(members), has_products, LEAST_WEIGHT)
-    found, (_, spreads, _) = _ask(placed, members, weights, unseen, columns)
+    present = _present(members)
+    weights = _weigh(log_weights, present, has_products, LEAST_WEIGHT)
+    found, (scores, spreads, _) = _ask(placed, members, weights, unseen, columns)
+    changed = _changed(log_weights, present)
+    for r in range(1, len(KEEPS)):
+        for kind in range(3):
+            if weights[kind, r] > 0.0 and changed[kind, r]:
+                prior = _prior_leverage(placed, members, kind, r)
+                for c in range(columns.size):
+                    keep = KEEPS[r] ** ages[columns[c]]  # as `_fade`
+                    spreads[kind, r, c] += (1.0 - keep) * (prior - spreads[kind, r, c])
+                    found[kind, r, c] = mean_share(keep * scores[kind, r, c], spreads[kind, r, c])
     shares, leverages, apart = _mixed(weights, found), _mixed(weights, spreads), found
     for c in range(columns.size):
         apart[:, :, c] = (apart[:, :, c] - shares[c]) ** 2
@@ -243,6 +259,49 @@ def _mixed(weights: Floats, found: Floats) -> Floats:
     return mean
 
 
+@inner
+def _prior_leverage(placed: Placed, members: Members, kind: int, r: int) -> float:
+    """The variance of a member's score before anything is learned."""
+    straight, paired, waved = members
+    if kind == 0:
+        size = placed.size
+        return prior_leverage(straight[r][2], placed.places[:size], placed.values[:size])
+    if kind == 1:
+        return prior_leverage(paired[r][2], placed.places, placed.values)
+    return prior_leverage(waved[r][2], placed.wave_places, placed.wave_values)
+
+
+@inner
+def _changed(log_weights: Floats, present: Floats) -> Floats:
+    """1 for members (kind, rate) that predict better than all that keep what they learned."""
+    most = np.where(present[:, 0] > 0.0, log_weights[:, 0], -np.inf).max()
+    return present * (log_weights > most + CHANGED)
+
+
+@inner
+def _fade(members: Members, changed: Floats, ages: Floats, columns: Columns) -> bool:
+    """Let what is known of actions not seen for long go to the prior; whether there was anything.
+
+    Members do so for which the world has changed, most likely also for actions that nobody plays
+    any more.
+    """
+    straight, paired, waved = members
+    fades = False
+    for c in range(columns.size):
+        for r in range(1, len(KEEPS)):
+            b, keep = columns[c], KEEPS[r] ** ages[columns[c]]
+            if keep > LITTLE_FADED:
+                continue
+            if changed[0, r]:
+                full_fade(straight[r], b, keep)
+            if changed[1, r]:
+                diagonal_fade(paired[r], b, keep)
+            if changed[2, r]:
+                full_fade(waved[r], b, keep)
+            fades |= changed[:, r].any()
+    return fades
+
+
 @compiled
 def learn(
     row: Row, layout: Layout, members: Members, record: Record, columns: Columns, seen: Floats
@@ -254,7 +313,7 @@ def learn(
     """
     placed = _place(row, layout)
     straight, paired, waved = members
-    log_weights, squares, surprises, counts, unseen = record
+    log_weights, squares, surprises, counts, ages, unseen = record
     present = _present(members)
     found, (scores, leverages, alongs) = _ask(placed, members, present, unseen, columns)
     if not np.isfinite(found.sum()):
@@ -262,6 +321,11 @@ def learn(
     n_paired = layout[5]
     if placed.n_new > 0 or n_paired < row[2] <= PRODUCTS_UP_TO:
         return max(placed.n_new, 1)
+    if _fade(members, _changed(log_weights, present), ages, columns):
+        found, (scores, leverages, alongs) = _ask(placed, members, present, unseen, columns)
+    ages += columns.size / ages.size
+    for c in range(columns.size):
+        ages[columns[c]] = 0.0
     has_products = placed.values.size > placed.size
     predicted = _mixed(_weigh(log_weights, present, has_products, 0.0), found)
     note_surprises(surprises, counts[0], columns, predicted, seen)

@@ -97,6 +97,7 @@ class Blend:
         self.log_weights = np.tile(STILL, (3, 1))  # of kinds and rates
         self.squares = np.full((len(KEEPS), n_actions), PRIOR_COUNT)
         self.surprises = np.zeros(n_actions)
+        self.ages = np.zeros(n_actions)
         self.counts = np.zeros((len(KEEPS), n_actions))
 
     def read(self, context: Any) -> BlendRow:
@@ -137,6 +138,7 @@ class Blend:
         self.squares = np.append(self.squares, more + PRIOR_COUNT, axis=1)
         self.counts = np.append(self.counts, more, axis=1)
         self.surprises = np.append(self.surprises, more[0])
+        self.ages = np.append(self.ages, more[0])
 
     def take(self, columns: Columns) -> None:
         """Keep these actions, in this order."""
@@ -144,7 +146,7 @@ class Blend:
             member.take(columns)
         self.squares = self.squares[:, columns].copy()
         self.counts = self.counts[:, columns].copy()
-        self.surprises = self.surprises[columns]
+        self.surprises, self.ages = self.surprises[columns], self.ages[columns]
 
     def carry(self, carry: Carry) -> None:
         """Go over to shares of another range."""
@@ -184,6 +186,7 @@ class Blend:
         check_array(self, "log_weights", (3, len(KEEPS)), most=0.0)
         check_array(self, "surprises", self.surprises.shape[:1], least=-1.0, most=1.0)
         n_actions, places = self.surprises.size, self.features.n_places
+        check_array(self, "ages", (n_actions,), least=0.0)
         for name in ("squares", "counts"):
             check_array(self, name, (len(KEEPS), n_actions), least=0.0)
         if self.first_product < places or self.n_numbers > PRODUCTS_UP_TO:
@@ -205,7 +208,9 @@ class Blend:
         )  # fmt: skip
         members = _arrays(self.straight, 3), _arrays(self.paired, 2), _arrays(waved, 3)
         unseen = (self.straight or self.paired)[0].unseen_variance
-        record = self.log_weights, self.squares, self.surprises, self.counts, unseen
+        record = (
+            self.log_weights, self.squares, self.surprises, self.counts, self.ages, unseen,
+        )  # fmt: skip
         return row[:4], layout, members, record
 
     def _make_room(self, n_actions: int, n_numbers: int) -> None:

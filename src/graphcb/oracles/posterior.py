@@ -234,6 +234,36 @@ def diagonal_step(
 
 
 @compiled
+def full_fade(model: Model, column: int, keep: float) -> None:
+    """Let what is known of an action go to the prior: `keep` of it stays."""
+    weights, covariances, priors = model
+    for i in range(priors.size):
+        weights[i, column] *= keep
+        row = covariances[column, i]
+        for j in range(priors.size):
+            row[j] *= keep
+        row[i] += (1.0 - keep) * priors[i]
+
+
+@compiled
+def diagonal_fade(model: Model, column: int, keep: float) -> None:
+    """`full_fade` for independent weights."""
+    weights, variances, priors = model
+    for i in range(priors.size):
+        weights[i, column] *= keep
+        variances[i, column] += (1.0 - keep) * (priors[i] - variances[i, column])
+
+
+@compiled
+def prior_leverage(priors: Floats, indices: Columns, values: Floats) -> float:
+    """The variance of a score before anything is learned."""
+    leverage = 0.0
+    for k in range(indices.size):
+        leverage += priors[indices[k]] * values[k] * values[k]
+    return leverage
+
+
+@compiled
 def forget_residuals(squares: Floats, counts: Floats, columns: Columns, keep: float) -> None:
     """Let the residuals seen of these actions count `keep` times as much."""
     for c in range(columns.size):
