@@ -103,7 +103,7 @@ class NotedFeatures:
 
     def encode(self, row: Mapping[str, Any]) -> EncodedRow:
         """The row as if it were counted."""
-        row = with_times(row)
+        row = with_times(row) if _may_have_times(row) else row
         given, others = self._numbers(row)
         places: list[int] = []
         values: list[float] = []
@@ -139,7 +139,7 @@ class NotedFeatures:
 
     def count(self, row: Mapping[str, Any]) -> None:
         """As `learn`, for a row that `encode` has taken."""
-        row = with_times(row)
+        row = with_times(row) if _may_have_times(row) else row
         given, others = self._numbers(row)
         is_dense = self._is_dense(given)
         self.n_rows += 1
@@ -267,6 +267,17 @@ def are_within(row: Floats) -> bool:
         if not abs(row[j]) <= LARGEST:
             return False
     return True
+
+
+def _may_have_times(row: Mapping[str, Any]) -> bool:
+    """Whether some value is neither a plain number nor a text that begins as no time does."""
+    for value in row.values():
+        if type(value) is str:
+            if value[:1].isdigit() and len(value) >= 5:
+                return True
+        elif type(value) not in _PLAIN_NUMBERS and value is not None:
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)
