@@ -112,7 +112,8 @@ def _text_parts(text: str) -> Parts | None:
 def _parts(day: date | None, clock: time) -> Parts:
     hours = clock.hour + clock.minute / 60 + (clock.second + clock.microsecond * 1e-6) / 3600
     angles = [hours / 24]
-    trend, words = _NAN, (f"{clock.hour}:00", None, None)
+    trend = _NAN
+    words: tuple[str | None, ...] = (f"{clock.hour}:00", None, None)
     if day is None:
         angles += [_NAN, _NAN]
     else:

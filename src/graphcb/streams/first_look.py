@@ -176,7 +176,7 @@ def report_of(source: Source, features: Sequence[str], categorical: Sequence[str
             for row in found.odd:
                 column.add_odd(str(batch.columns[j][row]), batch.lines[row])
             if column.kind in ("category", "text"):
-                report.hints += comma_hints(name, batch.columns[j])
+                report.hints += comma_hints(name, list(batch.columns[j]))
         report.columns[name] = column
     return report
 
