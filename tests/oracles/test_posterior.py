@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from graphcb.oracles.blend_kernels import KEEPS
-from graphcb.oracles.posterior import full_forget, full_learn
+from graphcb.oracles.posterior import empty_look, full_look, full_step
 
 N_UPDATES = 10_000_000
 PRIORS = np.array([1.0, 1000.0, 0.1, 10.0])
@@ -15,9 +15,10 @@ D = PRIORS.size
 @numba.njit
 def learn_and_forget(weights, covariances, priors, keep, contexts, shares):
     places, column = np.arange(priors.size), np.zeros(1, np.int64)
+    look = empty_look(1, priors.size)
     for t in range(shares.size):
-        full_forget(covariances, priors, column, keep)
-        full_learn(weights, covariances, places, contexts[t], column, shares[t : t + 1])
+        full_look(weights, covariances, places, contexts[t], column, look)
+        full_step((weights, covariances, priors), column, look, shares[t : t + 1], keep)
 
 
 def of_every_kind(rng, n):
