@@ -126,10 +126,9 @@ def play_all(worlds: Mapping[str, World], given: Any) -> dict[tuple[str, str], R
 
 def n_seeds(world: World, label: str, given: Any) -> int:
     """How many runs a contender has."""
-    most = 1 if given.quick else given.seeds or world.n_seeds
-    if given.others and label not in (OURS, world.reference):
-        return min(most, given.others)
-    return int(most)
+    most = 1 if given.quick else int(given.seeds or world.n_seeds)
+    is_asked = label in (OURS, world.reference)
+    return min(most, int(given.others)) if given.others and not is_asked else most
 
 
 def one(name: str, label: str, seed: int, *, quick: bool) -> tuple[float, float, float]:
