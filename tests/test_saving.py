@@ -98,7 +98,7 @@ def test_another_format(tmp_path):
 def test_a_file_without_content(tmp_path, description):
     text = json.dumps(description).encode()
     np.savez(tmp_path / "a.npz", json=np.frombuffer(text, dtype=np.uint8))
-    with pytest.raises(graphcb.FileError, match="a.npz: holds nothing, neither an agent nor an"):
+    with pytest.raises(graphcb.FileError, match="npz: holds nothing, neither an agent nor an"):
         load(tmp_path / "a.npz")
 
 

@@ -28,7 +28,7 @@ def _without_noise() -> Iterator[None]:
     except OSError:  # there is none
         yield
         return
-    with open(real, "wb", buffering=0) as output, tempfile.TemporaryFile(buffering=0) as held:
+    with os.fdopen(real, "wb", buffering=0) as output, tempfile.TemporaryFile(buffering=0) as held:
         _flush()
         os.dup2(held.fileno(), 1)
         try:

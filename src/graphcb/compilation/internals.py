@@ -57,7 +57,7 @@ def keep_ctrl_c_out() -> None:
 
         plain = getattr(serialize, "_numba_unpickle", None)
         if plain is not None and not hasattr(plain, "cache_info"):
-            serialize._numba_unpickle = lru_cache(maxsize=None)(plain)  # type: ignore[attr-defined]
+            serialize._numba_unpickle = lru_cache(maxsize=None)(plain)
 
 
 def _nothing() -> None:
