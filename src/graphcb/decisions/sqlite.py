@@ -5,7 +5,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,12 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA", "SQLITE_TOOBIG")
 # A damaged name in a message of SQLite itself cannot be decoded.
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
 _ALSO_DAMAGED = ("no such table", "no such column", "Could not decode", "malformed")
+
+
+def _keep_private(path: Path) -> None:
+    """Create a new file for its owner alone; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # it exists; or SQLite says why it cannot be created
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 class SQLiteStorage:
@@ -114,6 +120,7 @@ class SQLiteStorage:
     def back_up_to(self, path: Path) -> None:
         """Copy the log as it is now to a new file, by SQLite's online backup."""
         try:
+            _keep_private(path)
             with closing(sqlite3.connect(path)) as target:
                 self._usable().backup(target)
         except _FAILED as problem:
@@ -146,6 +153,8 @@ class SQLiteStorage:
 
     def _take_the_lock(self) -> None:
         beside = self._path.with_name(f"{self._path.name}-writer")
+        for new in (beside, self._path):
+            _keep_private(new)
         self._lock = sqlite3.connect(
             beside, isolation_level=None, check_same_thread=False, timeout=0.0
         )

@@ -181,6 +181,8 @@ def scrubbed(text: object, location: str) -> str:
     'its answer is not shown, as it repeats a part of the address'
     >>> scrubbed("connection refused", "postgresql://me:secret@host")
     'connection refused'
+    >>> scrubbed("no such host", "postgresql://me@host/decisions")
+    'no such host'
     """
     said, hidden = str(text), _hidden(location)
     pieces = {piece for part in (hidden, unquote(hidden)) for piece in _pieces(part)}
@@ -207,4 +209,4 @@ def _hidden(location: str) -> str:
 
 def _pieces(text: str) -> list[str]:
     """The pieces of a text into which a database may cut it."""
-    return [piece for piece in {text, *re.split(r"[\s:/?@&=%]+", text)} if piece]
+    return [piece for piece in {text.strip(), *re.split(r"[\s:/?@&=%]+", text)} if piece]
