@@ -136,6 +136,7 @@ class SQLiteStorage:
         self.execute("COMMIT")
         with suppress(OSError):
             if self._note is None:
+                _keep_private(self._end)
                 self._note = head(name, self._durability), self._end.open("wb", buffering=0)
             begin, file = self._note
             if begin:
@@ -181,8 +182,7 @@ class SQLiteStorage:
 
     def _take_the_lock(self) -> None:
         beside = self._path.with_name(f"{self._path.name}-writer")
-        for new in (beside, self._path):
-            _keep_private(new)
+        _keep_private(beside)
         self._lock = sqlite3.connect(
             beside, isolation_level=None, check_same_thread=False, timeout=0.0
         )
@@ -199,6 +199,7 @@ class SQLiteStorage:
     def _connect_to_write(self) -> None:
         if not self._path.exists():
             self._forget_end()  # of a log that was removed
+            _keep_private(self._path)
         elif self._path.stat().st_nlink > 1:
             raise _linked(self.location)
         elif self.noted_end() is not None:
