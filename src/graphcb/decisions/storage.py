@@ -110,8 +110,18 @@ def new_storage(
     """
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
+    if location == ":memory:":
+        raise ValueError(
+            "a log must be a file, got ':memory:'; a log outlives its process, and a file in "
+            "tempfile.mkdtemp() is one that need not"
+        )
     if location.startswith(("postgresql://", "postgres://")):
-        from graphcb.decisions.postgresql import PostgreSQLStorage
+        try:
+            from graphcb.decisions.postgresql import PostgreSQLStorage
+        except ModuleNotFoundError:
+            raise LogError(
+                "a log in PostgreSQL needs psycopg: pip install 'graphcb[postgres]'"
+            ) from None
 
         return PostgreSQLStorage(location, writes=writes, durability=durability, shares=shares)
     if shares:
