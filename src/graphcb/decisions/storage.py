@@ -123,8 +123,18 @@ def new_storage(
     """
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
+    if location == ":memory:":
+        raise ValueError(
+            "a log must be a file, got ':memory:'; a log outlives its process, and a file in "
+            "tempfile.mkdtemp() is one that need not"
+        )
     if location.startswith(("postgresql://", "postgres://")):
-        from graphcb.decisions.postgresql import PostgreSQLStorage
+        try:
+            from graphcb.decisions.postgresql import PostgreSQLStorage
+        except ModuleNotFoundError:
+            raise LogError(
+                "a log in PostgreSQL needs psycopg: pip install 'graphcb[postgres]'"
+            ) from None
 
         return PostgreSQLStorage(location, writes=writes, durability=durability, shares=shares)
     if shares:
@@ -205,6 +215,8 @@ def scrubbed(text: object, location: str) -> str:
     'its answer is not shown, as it repeats a part of the address'
     >>> scrubbed("connection refused", "postgresql://me:secret@host")
     'connection refused'
+    >>> scrubbed("no such host", "postgresql://me@host/decisions")
+    'no such host'
     """
     said, hidden = str(text), _hidden(location)
     pieces = {piece for part in (hidden, unquote(hidden)) for piece in _pieces(part)}
@@ -231,4 +243,4 @@ def _hidden(location: str) -> str:
 
 def _pieces(text: str) -> list[str]:
     """The pieces of a text into which a database may cut it."""
-    return [piece for piece in {text, *re.split(r"[\s:/?@&=%]+", text)} if piece]
+    return [piece for piece in {text.strip(), *re.split(r"[\s:/?@&=%]+", text)} if piece]
