@@ -88,6 +88,19 @@ class Storage(Protocol):
         ...
 
 
+def interruption(problem: BaseException, before: BaseException | None) -> BaseException | None:
+    """The Ctrl-C that another error has taken the place of, as psycopg's may while it cleans up.
+
+    `before` is what was handled when the call began: an interrupt from then is none of this one.
+    """
+    found = problem.__cause__ or problem.__context__
+    while found is not None and found is not before:
+        if not isinstance(found, Exception):
+            return found
+        found = found.__cause__ or found.__context__
+    return None
+
+
 @contextmanager
 def transaction(storage: Storage) -> Iterator[None]:
     """All or nothing: durable when the block has ended, rolled back if it raises."""
