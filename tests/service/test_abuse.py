@@ -24,7 +24,7 @@ from graphcb.service.errors import as_refusal
 from graphcb.service.keys import Keys
 from graphcb.service.tending import _Filling
 
-from .conftest import FRAUD
+from .conftest import FRAUD, SECONDS
 
 ASK = {"context": {"amount": 12.5, "country": "DE"}}
 
@@ -32,7 +32,7 @@ ASK = {"context": {"amount": 12.5, "country": "DE"}}
 def raw(service, *sent):
     """What comes back for these bytes, until the connection is closed."""
     where = urlsplit(service.address)
-    with socket.create_connection((where.hostname, where.port), timeout=20.0) as one:
+    with socket.create_connection((where.hostname, where.port), timeout=SECONDS) as one:
         for part in sent:
             one.sendall(part)
         got = b""
