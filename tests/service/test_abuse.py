@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import time
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,14 +16,15 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
-from graphcb import Policy
+from graphcb import Policy, Problem
 from graphcb.decisions import back_up
 from graphcb.service import admission, server
 from graphcb.service import keys as keys_module
 from graphcb.service.errors import as_refusal
 from graphcb.service.keys import Keys
+from graphcb.service.tending import _Filling
 
-from .conftest import FRAUD
+from .conftest import FRAUD, SECONDS
 
 ASK = {"context": {"amount": 12.5, "country": "DE"}}
 
@@ -30,7 +32,7 @@ ASK = {"context": {"amount": 12.5, "country": "DE"}}
 def raw(service, *sent):
     """What comes back for these bytes, until the connection is closed."""
     where = urlsplit(service.address)
-    with socket.create_connection((where.hostname, where.port), timeout=20.0) as one:
+    with socket.create_connection((where.hostname, where.port), timeout=SECONDS) as one:
         for part in sent:
             one.sendall(part)
         got = b""
@@ -171,13 +173,14 @@ def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
 
 def test_features_that_are_missing_are_counted(start):
     service = start()
-    contexts = [{"amuont": 1.0}, {"amount": None}, {"amount": 1.0}]
+    contexts = [{}, {"amount": None}, {"amount": 1.0}]
+    assert service.call("POST", "/v1/decisions", {"context": {"amuont": 1.0}})[0] == 400
     for context in contexts:
         assert service.call("POST", "/v1/decisions", {"context": context})[0] == 200
     batch = {"decisions": [{"context": one} for one in contexts]}
     assert service.call("POST", "/v1/decisions", batch)[0] == 200
     text = service.ask("GET", "/metrics")[2].decode()
-    assert 'graphcb_missing_features_total{feature="amount"} 4.0' in text
+    assert 'graphcb_missing_features_total{feature="amount"} 5.0' in text
     assert 'feature="country"' not in text  # it may be missing
 
 
@@ -193,3 +196,44 @@ def test_logs_and_backups_are_their_owners_alone(tmp_path):
         os.umask(before)
     assert {"log.db", "log.db-wal", "log.db-shm", "copy.db"} <= set(modes)
     assert set(modes.values()) == {0o600}
+
+
+def test_an_outage_of_feedback_is_said_once_and_counted(caplog):
+    class Withholding:
+        def __init__(self, n_filled, n_withheld):
+            self.n_withheld, self._n_filled = n_withheld, n_filled
+
+        def fill_in(self, now):
+            return self._n_filled, True
+
+    desk = SimpleNamespace(n_withheld=0)
+    filling = _Filling(desk)
+    for one in ((3, 0), (0, 5), (0, 7), (0, 0), (4, 0)):
+        assert filling(Withholding(*one))
+    assert desk.n_withheld == 12
+    said = [record.message for record in caplog.records]
+    assert [text.split(",")[0].split(":")[0] for text in said] == [
+        "hardly any feedback comes",
+        "feedback comes again",
+    ]
+
+
+def test_a_key_that_may_only_decide_cannot_teach_by_silence(start, monkeypatch):
+    problem = Problem(
+        ["a", "b"], feedback="rewards", range=(0.0, 1.0), defaults={"waiting": 1, "reward": 0.0}
+    )
+    service = start(problem, tend_every=1e9)
+    policy, now = service.service.desk.policy, time.time()
+    for _ in range(40):
+        made = policy.decide_many([None] * 10)
+        policy.feedback_many(
+            {one.decision_id: {one.action: float(one.action == "a")} for one in made}
+        )
+    before = policy.decide(None).probabilities[0]
+    for _ in range(2):
+        for actions in (["a"], None):
+            ask = {"context": None, "actions": actions}
+            assert service.call("POST", "/v1/decisions", {"decisions": [ask] * 500})[0] == 200
+    policy.fill_in(now + 1e6)
+    assert policy.decide(None).probabilities[0] > 0.9 * before
+    assert before > 0.9

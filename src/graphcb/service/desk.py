@@ -61,6 +61,7 @@ class Desk:
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
+        self.n_withheld = 0  # defaults, in outages of feedback
         self.is_leaving = False  # others should be asked, as this one is about to stop
         self.is_in_long = False
         self._began = math.inf  # when the transaction in progress began

@@ -139,6 +139,7 @@ class _Collector:
             ("graphcb_decisions", "Decisions in the log.", desk.n_decisions),
             ("graphcb_feedbacks", "Feedback in the log.", desk.model_version),
             ("graphcb_commits", "Transactions.", desk.n_commits),
+            ("graphcb_withheld_defaults", "Defaults withheld in outages.", desk.n_withheld),
         ):
             yield CounterMetricFamily(name, text, value=count)
         for name, text, value in (
