@@ -4,12 +4,15 @@ import ctypes
 import os
 import sqlite3
 import weakref
+import zlib
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from graphcb.checks import listed
+from graphcb.decisions.noted_end import NotedEnd, head, read_noted_end
+from graphcb.decisions.records import check_end
 from graphcb.decisions.storage import ColumnTypes, Durability, LogError, another_process
 from graphcb.files import FileError
 
@@ -26,6 +29,12 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA", "SQLITE_TOOBIG")
 # A damaged name in a message of SQLite itself cannot be decoded.
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
 _ALSO_DAMAGED = ("no such table", "no such column", "Could not decode", "malformed")
+
+
+def _keep_private(path: Path) -> None:
+    """Create a new file for its owner alone; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # it exists; or SQLite says why it cannot be created
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 class SQLiteStorage:
@@ -51,6 +60,8 @@ class SQLiteStorage:
         self._wal_identity: tuple[int, int] | None = None
         self._file_identity: tuple[int, int] | None = None
         self._version: int | None = None
+        self._end = Path(f"{self._path}-end")
+        self._note: tuple[bytes, IO[bytes]] | None = None
         self._process = os.getpid()
         _STORAGES.add(self)
 
@@ -114,18 +125,43 @@ class SQLiteStorage:
     def back_up_to(self, path: Path) -> None:
         """Copy the log as it is now to a new file, by SQLite's online backup."""
         try:
+            _keep_private(path)
             with closing(sqlite3.connect(path)) as target:
                 self._usable().backup(target)
         except _FAILED as problem:
             raise _explain(problem, f"{self.location} to {path}") from problem
 
+    def commit(self, name: str, position: int) -> None:
+        """Commit, and note the last event in the file `...-end`, if the disk takes it."""
+        self.execute("COMMIT")
+        with suppress(OSError):
+            if self._note is None:
+                _keep_private(self._end)
+                self._note = head(name, self._durability), self._end.open("wb", buffering=0)
+            begin, file = self._note
+            if begin:
+                body = begin + position.to_bytes(8, "little")
+                file.seek(0)
+                file.write(body + zlib.crc32(body).to_bytes(4, "little"))
+
+    def noted_end(self) -> NotedEnd | None:
+        return read_noted_end(self._end)
+
     def close(self) -> None:
         """Close the file, then release the writer's lock; a forked child leaves both alone."""
         if self._process != os.getpid():
             return
-        for connection in (self._connection, self._lock):
-            if connection is not None:
-                connection.close()
+        wal, self._wal_identity = self._wal_identity, None
+        is_whole = wal is not None and wal == self._identify_wal()
+        if self._connection is not None:
+            self._connection.close()
+        # The last one to close moves the write-ahead log into the file, which then holds all.
+        if is_whole and self._identify_wal() is None:
+            self._forget_end()
+        if self._note is not None:
+            self._note[1].close()
+        if self._lock is not None:
+            self._lock.close()
 
     def leak(self) -> None:
         """Never close in this process, not even as garbage.
@@ -146,6 +182,7 @@ class SQLiteStorage:
 
     def _take_the_lock(self) -> None:
         beside = self._path.with_name(f"{self._path.name}-writer")
+        _keep_private(beside)
         self._lock = sqlite3.connect(
             beside, isolation_level=None, check_same_thread=False, timeout=0.0
         )
@@ -160,8 +197,13 @@ class SQLiteStorage:
             ) from None
 
     def _connect_to_write(self) -> None:
-        if self._path.exists() and self._path.stat().st_nlink > 1:
+        if not self._path.exists():
+            self._forget_end()  # of a log that was removed
+            _keep_private(self._path)
+        elif self._path.stat().st_nlink > 1:
             raise _linked(self.location)
+        elif self.noted_end() is not None:
+            self._check_end()
         self._connection = connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False
         )
@@ -179,6 +221,22 @@ class SQLiteStorage:
         self._wal_identity = self._identify_wal()
         file = self._path.stat()
         self._file_identity = file.st_dev, file.st_ino
+
+    def _check_end(self) -> None:
+        """Refuse a log without its tail, read by a connection that leaves its files alone.
+
+        One that writes would delete the write-ahead log, damaged as it is, when it is closed.
+        """
+        reader = SQLiteStorage(self.location, writes=False, durability=self._durability)
+        try:
+            reader.open()
+            check_end(reader)
+        finally:
+            reader.close()
+
+    def _forget_end(self) -> None:
+        with suppress(OSError):
+            self._end.unlink(missing_ok=True)
 
     def _connect_to_read(self) -> None:
         if not self._path.is_file():
