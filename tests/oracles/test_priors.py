@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from graphcb.oracles import BayesianLogistic, DefaultOracle
-from graphcb.oracles.priors import LEAST, MOST, constant_prior, relearn
+from graphcb.oracles.priors import LEAST, MOST, MOST_ALONE, constant_prior, relearn
 from graphcb.saving import from_bytes, to_bytes
 
 
@@ -133,3 +133,12 @@ def test_variances_above_the_prior_are_refused():
     content = to_bytes(member)
     with pytest.raises(ValueError, match="between 0 and the prior variances"):
         from_bytes(content, where="test")
+
+
+def test_without_covariances_estimates_do_not_run_away():
+    """Two words that always come together count twice in a diagonal posterior."""
+    member = learned("diagonal", 300, np.full((4, 2), 60.0))
+    for _ in range(6):
+        relearn(member, [slice(0, 4)], member.counts, np.full(2, 0.05), MOST_ALONE)
+    assert member.prior_variances.max() == MOST_ALONE
+    assert member.unseen_variance <= MOST_ALONE

@@ -34,7 +34,7 @@ from graphcb.oracles.features import (
 )
 from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import PRIOR_COUNT
-from graphcb.oracles.priors import constant_prior, relearn
+from graphcb.oracles.priors import MOST, MOST_ALONE, constant_prior, relearn
 from graphcb.oracles.rows import Columns, Floats, dense_width, every_index
 from graphcb.oracles.waves import directions
 from graphcb.standardising import CLIP
@@ -161,6 +161,7 @@ class Blend:
         What a feature is worth is said by the member that keeps all; the others take it over.
         """
         dispersions = self.squares[0] / (PRIOR_COUNT + self.counts[0])
+        most = MOST if self.straight else MOST_ALONE
         for members, begin, end in (
             (self.straight, 1, None),
             (self.paired, 1, self.first_product),
@@ -169,7 +170,8 @@ class Blend:
             if not members:
                 continue
             others = slice(1, begin) if end is None else slice(end, None)
-            relearn(members[0], [slice(begin, end), others], self.counts[0], dispersions)
+            groups = [slice(begin, end), others]
+            relearn(members[0], groups, self.counts[0], dispersions, most)
             for member in members[1:]:
                 member.take_priors(members[0])
 

@@ -14,8 +14,6 @@ two degrees of freedom, in which they have little weight. Posterior variances ar
 coin's noise, so w^2 is divided by the residuals' dispersion.
 """
 
-from typing import Any
-
 import numpy as np
 
 from graphcb.oracles.bayesian import BayesianLogistic
@@ -24,7 +22,8 @@ from graphcb.oracles.rows import Floats
 STEPS = 2  # of the fixed point, each of which moves the posterior
 GROUP_WEIGHT = 2.0  # weights' worth of the first prior in a group's variance,
 FEATURE_WEIGHT = 2.0  # and of the group's in a feature's
-LEAST, MOST = 0.1, 1000.0  # of prior variances
+LEAST, MOST = 0.1, 1000.0  # of prior variances;
+MOST_ALONE = 100.0  # where variances stand without covariances: see `relearn`
 LEAST_DISPERSION = 0.05
 LEAST_LOSSES = 16  # of an action: before, most losses of a rare class are alike
 CONSTANT_VARIANCE = 4.0  # of the score, at most: about a flat prior of the mean loss
@@ -39,12 +38,17 @@ def constant_prior(member: BayesianLogistic, constant: float) -> None:
 
 
 def relearn(
-    member: BayesianLogistic, groups: list[slice], counts: Floats, dispersions: Floats
+    member: BayesianLogistic,
+    groups: list[slice],
+    counts: Floats,
+    dispersions: Floats,
+    most: float = MOST,
 ) -> None:
     """Estimate the prior variances of these groups of features, and move the posterior there.
 
     `counts` and `dispersions` are those of each action; those with few losses have no say. New
-    features get the first group's.
+    features get the first group's. No estimate is above `most`: without covariances, words that
+    come together each count in full, weights overshoot, and estimates grow with every look.
     """
     known = counts >= LEAST_LOSSES
     if not known.any():
@@ -62,6 +66,7 @@ def relearn(
                 from_data[group],
                 float(np.median(old[group])),
                 member.prior_variance,
+                most,
             )
             precisions[group] = 1.0 / new - 1.0 / old[group]
             if number == 0:
@@ -70,14 +75,11 @@ def relearn(
 
 
 def _estimates(
-    squares: Floats, from_data: Floats, level: float, at_first: float
+    squares: Floats, from_data: Floats, level: float, at_first: float, most: float
 ) -> tuple[float, Floats]:
     """The prior variance of a group, and those of its features."""
     beyond = (FEATURE_WEIGHT + from_data) / (FEATURE_WEIGHT + squares / level)
     total = GROUP_WEIGHT * at_first + (beyond * squares).sum()
-    level = float(_bounded(total / (GROUP_WEIGHT + from_data.sum())))
-    return level, _bounded((FEATURE_WEIGHT * level + squares) / (FEATURE_WEIGHT + from_data))
-
-
-def _bounded(variances: Any) -> Any:
-    return np.clip(variances, LEAST, MOST)
+    level = float(np.clip(total / (GROUP_WEIGHT + from_data.sum()), LEAST, most))
+    found = (FEATURE_WEIGHT * level + squares) / (FEATURE_WEIGHT + from_data)
+    return level, np.clip(found, LEAST, most)

@@ -24,6 +24,7 @@ from graphcb.tables.rows import ReadRows, Sets
 from graphcb.tables.targets import ONE, Target
 
 EXPECTED_ONE = 1 << 20
+LARGEST = 1e290  # of a square in units: a million of them are still a number
 
 
 class Weighed(NamedTuple):
@@ -93,7 +94,9 @@ class Weighing:
         if whole is not None and rows.shares is not None:
             could = rows.shares > 0.0
             unseen = _in_units(whole[~could], ONE)
-            expected = _in_units(whole[could] ** 2 / rows.shares[could], EXPECTED_ONE)
+            with np.errstate(over="ignore"):
+                squares = whole[could] ** 2 / rows.shares[could]
+            expected = _in_units(squares, EXPECTED_ONE)
         return weights, weights * rows.values, unseen, expected
 
     def _robust(
@@ -112,8 +115,15 @@ class Weighing:
 
 
 def _in_units(shares: Floats, unit: int) -> int:
-    """A sum as a whole number, which is the same in any order."""
-    return int(np.rint(shares * unit).astype(np.int64).sum())
+    """A sum as a whole number, which is the same in any order.
+
+    Parts may be as large as 1 / 5e-324: what is too large for a number counts as the largest.
+    """
+    with np.errstate(over="ignore"):
+        parts = np.minimum(np.rint(shares * unit), LARGEST)
+    if parts.size == 0 or parts.max() < (1 << 62) / parts.size:
+        return int(parts.astype(np.int64).sum())
+    return sum(map(int, parts.tolist()))
 
 
 @compiled
