@@ -193,6 +193,13 @@ def ignore_ends() -> None:
         replace(kind, noted_end=lambda _: None)
 
 
+def forget_spending() -> None:
+    """A changed problem begins with nothing spent."""
+    from graphcb.problems import succession
+
+    replace(succession, _accounts=lambda _: [])
+
+
 def keep_connection() -> None:
     """A connection is believed to work, whatever happened to it."""
     kept: dict[str, Any] = {}
