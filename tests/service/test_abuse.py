@@ -16,15 +16,18 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
-from graphcb import Policy, Problem
+from graphcb import Policy, Problem, graphs
 from graphcb.decisions import back_up
+from graphcb.decisions.together import NewRound
 from graphcb.service import admission, server
 from graphcb.service import keys as keys_module
+from graphcb.service.admission import RequestLimits
 from graphcb.service.errors import as_refusal
 from graphcb.service.keys import Keys
+from graphcb.service.requests import work_of
 from graphcb.service.tending import _Filling
 
-from .conftest import FRAUD, SECONDS
+from .conftest import FRAUD, ITEMS, SECONDS
 
 ASK = {"context": {"amount": 12.5, "country": "DE"}}
 
@@ -237,3 +240,42 @@ def test_a_key_that_may_only_decide_cannot_teach_by_silence(start, monkeypatch):
     policy.fill_in(now + 1e6)
     assert policy.decide(None).probabilities[0] > 0.9 * before
     assert before > 0.9
+
+
+def test_the_rate_counts_rounds_and_not_requests(start, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    headers = [{"Authorization": f"Bearer {keys.add(name, ['decide'])}"} for name in "ab"]
+    service = start(keys=keys, limits=RequestLimits(per_second=50.0))
+    many = {"decisions": [ASK] * 900}
+    assert service.call("POST", "/v1/decisions", many, headers[0])[0] == 200
+    status, answered, _ = service.ask("POST", "/v1/decisions", ASK, headers[0])
+    assert (status, 10 < int(answered["retry-after"]) <= 18) == (429, True)
+    for _ in range(10):
+        assert service.call("POST", "/v1/decisions", ASK, headers[1])[0] == 200
+
+
+def test_work_grows_with_actions_and_graphs_of_ones_own():
+    one = NewRound(None, None, None)
+    assert work_of([one]) == 1.0
+    assert work_of([one._replace(actions=["a"] * 500), one]) == 4.0
+    assert work_of([one._replace(graph=graphs.bandit(40))]) == 5.0
+
+
+def test_a_large_graph_of_ones_own_is_refused(start):
+    service = start(ITEMS, limits=RequestLimits(graph=4))
+    names = list("abcdef")
+
+    def ask(n, rounds=1):
+        one = {"actions": names[:n], "reveals": [[1.0] * n] * n}
+        return service.call(
+            "POST", "/v1/decisions", one if rounds == 1 else {"decisions": [one] * rounds}
+        )
+
+    assert ask(4)[0] == 200
+    status, answer = ask(5)
+    text = "the actions of a round with its own graph must be at most 4, got 5"
+    assert (status, answer["error"]["message"]) == (413, text)
+    assert ask(2, rounds=4)[0] == 200
+    status, answer = ask(3, rounds=2)
+    text = "the squared actions of all graphs together must be at most 16, got 18"
+    assert (status, answer["error"]["message"]) == (413, text)

@@ -45,7 +45,7 @@ def add_to(commands: Commands) -> None:
         "--rate",
         type=float,
         metavar="N",
-        help="requests per second for each key (no limit)",
+        help="requests, or rounds in them, per second for each key (no limit)",
     )
     role = serve.add_mutually_exclusive_group()
     role.add_argument(
@@ -59,6 +59,10 @@ def add_to(commands: Commands) -> None:
     serve.add_argument(
         "--most-stale", type=float, default=60.0, metavar="SECONDS",
         help="how far a decider's model may be behind before it refuses to decide (60)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--largest-graph", type=int, default=200, metavar="N",
+        help="actions of a round that brings its own graph, at most (200)",
     )  # fmt: skip
     serve.add_argument(
         "--leave", type=float, default=1.0, metavar="SECONDS",
@@ -175,13 +179,15 @@ def _serve_problem(
     check_address(options.host, has_keys=keys is not None)
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
+    if options.largest_graph < 1:
+        raise ValueError(f"`--largest-graph` must be at least 1, got {options.largest_graph}")
     if not 0.0 <= options.leave <= 600.0:
         raise ValueError(f"`--leave` must be between 0 and 600, got {options.leave:g}")
     with _stoppable(), ExitStack() as stack:
         socket = stack.enter_context(listen(options.host, options.port))
         with answering(socket):
             policy = stack.enter_context(_open(log, problem, options))
-        limits = RequestLimits(per_second=options.rate)
+        limits = RequestLimits(per_second=options.rate, graph=options.largest_graph)
         service = Service(policy, keys=keys, limits=limits)
         greeting = _greeting(address_of(socket), policy)
 

@@ -27,8 +27,10 @@ class RequestLimits:
     """How much a request may contain, and how long its body and its answer may take.
 
     A change of the problem, and the first requests, for which machine code may have to be
-    compiled, have more time. `in_all` limits the actions of all rounds in a batch together. Each
-    key may send `per_second` requests per second, in bursts of as many; None sets no limit.
+    compiled, have more time. `in_all` limits the actions of all rounds in a batch together, and
+    `graph` the actions of a round that brings its own graph, for which time grows with their
+    square: several such rounds may have as many squares together. Each key may ask for
+    `per_second` requests or rounds per second, in bursts of as many; None sets no limit.
     """
 
     body: int = 1_000_000
@@ -36,6 +38,7 @@ class RequestLimits:
     features: int = 1000
     actions: int = 1000
     in_all: int = 20_000
+    graph: int = 200
     per_second: float | None = None
     body_seconds: float = 10.0
     answer_seconds: float = 10.0
@@ -53,10 +56,8 @@ class Admission:
         self._keys, self._rates = keys, Rates(per_second)
         self._wrong = Rates(WRONG_KEYS)
 
-    def check(
-        self, headers: Iterable[tuple[bytes, bytes]], route: Route, address: str = ""
-    ) -> None:
-        """Refuse a request from an address that may not use this route."""
+    def check(self, headers: Iterable[tuple[bytes, bytes]], route: Route, address: str = "") -> str:
+        """The client of a request; one from an address that may not use this route is refused."""
         read = [pair for pair in headers if pair[0] in _READ]
         found = dict(read)
         if len(found) < len(read) or b"host" not in found:
@@ -85,6 +86,11 @@ class Admission:
             client = self._client_of(self._keys, found, route.scope, address)
         if route.scope:
             self._rates.take(client)
+        return client
+
+    def charge(self, client: str, more: float) -> None:
+        """Count a request as that many more: the next ones wait until they are paid for."""
+        self._rates.charge(client, more)
 
     def _client_of(self, keys: Keys, headers: dict[bytes, bytes], scope: str, address: str) -> str:
         """The name of the client whose key was sent."""
@@ -129,8 +135,14 @@ class Rates:
             )
         if len(self._buckets) > MOST_CLIENTS:  # addresses, of which there may be many
             full = now - most / rate
-            self._buckets = {n: b for n, b in self._buckets.items() if b[1] > full}
+            self._buckets = {n: b for n, b in self._buckets.items() if b[1] > full or b[0] < 0.0}
         self._buckets[client] = tokens - 1.0, now
+
+    def charge(self, client: str, more: float) -> None:
+        """Take more tokens than there may be."""
+        if client in self._buckets:
+            tokens, before = self._buckets[client]
+            self._buckets[client] = tokens - more, before
 
 
 class ClientGone(Exception):  # noqa: N818 - no answer is sent

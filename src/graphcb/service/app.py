@@ -56,7 +56,7 @@ class Service:
             for route in self.routes
             if route.takes is not None
         }
-        self._admission = Admission(keys, self.limits.per_second)
+        self.admission = Admission(keys, self.limits.per_second)
         self._tend_every = tend_every
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
@@ -74,11 +74,12 @@ class Service:
         kind = _JSON
         try:
             route, name = self._router.find(scope["method"], scope["raw_path"])
-            self._admission.check(scope["headers"], route, (scope.get("client") or ("",))[0])
+            address = (scope.get("client") or ("",))[0]
+            client = self.admission.check(scope["headers"], route, address)
             body = None
             if route.takes is not None:
                 body = self._decoders[route.takes](await read_body(receive, self.limits))
-            answer = await self._in_time(route, Call(self, name, body))
+            answer = await self._in_time(route, Call(self, name, body, client))
             status = route.status
             if isinstance(answer, Content):
                 content, kind, headers = answer

@@ -1,5 +1,6 @@
 """The bodies of requests as structs, and the rounds and problems that are made from them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -104,6 +105,8 @@ def as_batch(request: DecisionsRequest, problem: Problem, limits: RequestLimits)
     n_fixed = len(problem.actions) if problem.has_fixed_actions else 0
     n_actions = sum(n_fixed if one.actions is None else len(one.actions) for one in batch)
     check_size("actions of all decisions together", n_actions, limits.in_all)
+    squares = sum(one.graph.n_actions**2 for one in batch if one.graph is not None)
+    check_size("squared actions of all graphs together", squares, limits.graph**2)
     return batch
 
 
@@ -118,8 +121,22 @@ def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) 
                 check_size(what, count_features(features), limits.features)
     graph = None
     if request.reveals is not None:
+        n_actions = len(problem.names_of(actions))
+        check_size("actions of a round with its own graph", n_actions, limits.graph)
         graph = as_graph(request.reveals, problem.names_of(actions))
     return NewRound(as_context(bytes(request.context), limits), graph, actions)
+
+
+def work_of(rounds: Sequence[NewRound]) -> float:
+    """How much rounds cost: 1 each, up to 4 more for many actions, and for a graph of its own."""
+    cost = 0.0
+    for one in rounds:
+        cost += 1.0
+        if one.actions is not None:
+            cost += len(one.actions) / 250
+        if one.graph is not None:
+            cost += (one.graph.n_actions / 20) ** 2
+    return cost
 
 
 def as_context(content: bytes, limits: RequestLimits) -> Any:

@@ -34,7 +34,8 @@ async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswe
 
 
 def _note(call: Call, rounds: Sequence[NewRound]) -> None:
-    """Count the declared features that contexts lack though they may not be missing."""
+    """Count the work, and declared features that contexts lack though they must have them."""
+    call.service.admission.charge(call.client, requests.work_of(rounds) - 1.0)
     features = call.service.desk.problem.features or {}
     needed = [name for name, kind in features.items() if not kind.endswith("?")]
     for one in rounds:

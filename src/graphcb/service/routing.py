@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """What a handler gets: the variable part of the path, and the body as the route's struct."""
+    """What a handler gets: the variable part of the path, and the body as the route's struct.
+
+    `client` is the name of the key.
+    """
 
     service: "Service"
     name: str
     body: Any
+    client: str = ""
 
 
 class Content(NamedTuple):
