@@ -121,3 +121,56 @@ def test_many_decisions_are_filled_in_parts_and_each_by_its_version(tmp_path, cl
         assert found == [[0.0]] * 20 + [None] * 20 + [[-1.0]] * 20
         assert to_bytes(replay(log).agent) == agent
     assert verify(file) == []
+
+
+def play(policy, clock, n, *, share, actions=None):
+    """Decisions, of which every so many get feedback at once."""
+    clock[0] += 10.0
+    made = policy.decide_many([CONTEXT] * n, actions=actions)
+    answered = made[:: round(1 / share)] if share else []
+    policy.feedback_many({one.decision_id: {one.action: 1.0} for one in answered})
+
+
+def test_in_an_outage_of_feedback_there_are_no_defaults(tmp_path, clock, monkeypatch):
+    monkeypatch.setattr("graphcb.decisions.filling.AT_A_TIME", 100)
+    with Policy(tmp_path / "log.db", problem=CLICKS, seed=1) as policy:
+        play(policy, clock, 400, share=0.5)
+        clock[0] += 3600
+        assert policy.fill_in() == 200
+        play(policy, clock, 700, share=0.0)  # much longer than what is looked at
+        clock[0] += 3600
+        n_filled = policy.fill_in()
+        assert 0 < n_filled < 20  # before it is noticed
+        play(policy, clock, 100, share=0.5)
+        clock[0] += 3600
+        assert 30 < policy.fill_in() <= 50  # it is over
+    with Policy(tmp_path / "log.db") as policy:
+        assert policy.fill_in() < 10  # those in the outage never had a chance, but at its edges
+
+
+def test_silence_that_is_usual_is_no_outage(tmp_path, clock):
+    with Policy(tmp_path / "log.db", problem=CLICKS, seed=1) as policy:
+        play(policy, clock, 1000, share=0.05)
+        clock[0] += 3600
+        assert policy.fill_in() == 950
+        play(policy, clock, 150, share=0.0)  # fewer than can be told from chance
+        clock[0] += 3600
+        assert policy.fill_in() == 150
+    with Policy(tmp_path / "none.db", problem=CLICKS, seed=1) as policy:
+        play(policy, clock, 500, share=0.0)
+        clock[0] += 3600
+        assert policy.fill_in() == 500  # nobody ever gave feedback: all is by default
+
+
+def test_an_offer_of_one_action_gets_no_default_and_is_no_outage(tmp_path, clock):
+    with Policy(tmp_path / "log.db", problem=CLICKS, seed=1) as policy:
+        play(policy, clock, 200, share=0.5)
+        clock[0] += 3600
+        policy.fill_in()
+        before = to_bytes(policy.agent)
+        play(policy, clock, 500, share=0.0, actions=["a"])
+        play(policy, clock, 10, share=0.0)
+        clock[0] += 3600
+        assert policy.fill_in() == 10
+        assert to_bytes(policy.agent) != before
+    assert verify(tmp_path / "log.db") == []

@@ -1,5 +1,6 @@
 """Decisions that have waited long enough for feedback: which they are, and what they get."""
 
+import itertools
 import math
 from collections.abc import Collection
 from typing import NamedTuple
@@ -10,22 +11,44 @@ from graphcb.decisions.tables import DecisionRow
 from graphcb.decisions.writer import Pending
 
 AT_A_TIME = 1000
+LOOKED_AT = 2000  # feedbacks and defaults that say how often feedback usually comes
+EXPECTED = 20  # feedbacks among the last decisions, by which an outage is noticed
+FEW = 5  # fewer of them than this are an outage; by chance once in 60,000 times
+BY_CHANCE = 1e-4  # a run of decisions without feedback that is less likely is an outage, too
+SUREST = 0.99  # the share of decisions with feedback that is believed at most
+LONGEST = 2000  # decisions that are looked at for this: rarer feedback cannot be told from none
+
+_SETTLED = (
+    "SELECT decision, source FROM graphcb_feedbacks WHERE decision <= ? "
+    f"ORDER BY decision DESC LIMIT {LOOKED_AT}"
+)
+_ANSWERED = (
+    "SELECT position, graph, EXISTS (SELECT 1 FROM graphcb_feedbacks f WHERE f.decision = "
+    "d.position AND f.source IS NULL) FROM graphcb_decisions d WHERE position <= ? "
+    "ORDER BY position DESC LIMIT ?"
+)
 
 
 class Due(NamedTuple):
-    """Decisions whose time is over and their losses or rewards; `waited` is the last one seen."""
+    """Decisions whose time is over and their losses or rewards; `waited` is the last one seen.
+
+    `n_withheld` more get nothing, as they were made while no feedback came.
+    """
 
     rows: list[tuple[DecisionRow, float]]
     waited: int
     is_done: bool
+    n_withheld: int
 
 
 def find_due(pending: Pending, now: float) -> Due:
     """The next decisions without any feedback whose waiting time is over, in their order.
 
     Only those whose action surely reveals its own outcome get one, unless that is known without
-    feedback. The search goes on where it stopped, and stops at the first decision that is still to
-    wait. One that was stamped later than now counts as made when the one before it was.
+    feedback, or only that action was offered: anybody who may ask for decisions could teach it.
+    Those in an outage of feedback get none. The search goes on where it stopped, and stops at the
+    first decision that is still to wait. One that was stamped later than now counts as made when
+    the one before it was.
     """
     storage, versions = pending.storage, pending.versions
     sql = (
@@ -52,12 +75,53 @@ def find_due(pending: Pending, now: float) -> Due:
         value, known = due[row.position]
         if _shows_itself(pending, row, known):
             rows.append((row, value))
-    return Due(rows, waited, is_done)
+    silent = _in_outage(pending, [row.position for row, _ in rows])
+    kept = [pair for pair in rows if pair[0].position not in silent]
+    return Due(kept, waited, is_done, len(rows) - len(kept))
+
+
+def _in_outage(pending: Pending, positions: list[int]) -> set[int]:
+    """Which of these decisions are at the end of many that got hardly any feedback.
+
+    How much is usual is known from decisions with feedback or a default. Those in an outage have
+    neither, so that it stays known however long one lasts.
+    """
+    if not positions:
+        return set()
+    storage = pending.storage
+    is_real: dict[int, bool] = {}
+    for decision, source in storage.execute(_SETTLED, (positions[0],)):
+        is_real[decision] = is_real.get(decision, False) or source is None
+    n_real = sum(is_real.values())
+    if n_real < EXPECTED:
+        return set()
+    n_recent = math.ceil(EXPECTED * len(is_real) / n_real)
+    if n_recent > LONGEST:
+        return set()
+    n_rows = AT_A_TIME + 2 * LONGEST
+    found = storage.execute(_ANSWERED, (positions[-1], n_rows))
+    offered = [(p, bool(a)) for p, graph, a in found if pending.graphs.read(graph).n_actions > 1]
+    numbers, answered = zip(*reversed(offered), strict=True)
+    silent, n_silent = set(), 0
+    share = min(n_real / len(is_real), SUREST)
+    longest_run = math.log(BY_CHANCE) / math.log1p(-share)
+    sums = [0, *itertools.accumulate(answered)]
+    # Where offers of one action leave too few others to look at, nothing is sure either.
+    is_diluted = len(found) == n_rows
+    for k, position in enumerate(numbers):
+        n_silent = 0 if answered[k] else n_silent + 1
+        is_known = k + 1 >= n_recent or is_diluted
+        are_few = is_known and sums[k + 1] - sums[max(0, k + 1 - n_recent)] < FEW
+        if n_silent >= longest_run or are_few:
+            silent.add(position)
+    return silent
 
 
 def _shows_itself(pending: Pending, row: DecisionRow, known: Collection[str]) -> bool:
-    """Whether playing the action surely revealed its own outcome, which was not known before."""
+    """Whether the action, one of several, surely revealed its outcome, not known before."""
     graph = pending.graphs.read(row.graph)
+    if graph.n_actions == 1:
+        return False
     if graph.row(row.action)[row.action] != 1.0:
         return False
     names = read_identifiers(row.actions, graph.n_actions).values if known else ()

@@ -142,6 +142,7 @@ class Together:
     ) -> None:
         self.pending, self.storage = pending, pending.storage
         self.is_spoilt = False
+        self.n_withheld = 0  # defaults, as no feedback came at all
         self._place: Place = InLog(pending) if place is None else place
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
@@ -302,6 +303,7 @@ class Together:
             )
             self.add(new)
         self.pending.waited = due.waited
+        self.n_withheld += due.n_withheld
         return len(due.rows), due.is_done
 
     def prune(self, before: float) -> Pruned:

@@ -61,6 +61,7 @@ class Desk:
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
+        self.n_withheld = 0  # defaults, in outages of feedback
         self.is_leaving = False  # others should be asked, as this one is about to stop
         self.is_in_long = False
         self._began = math.inf  # when the transaction in progress began
@@ -228,9 +229,8 @@ class Desk:
                 self.failed_at = time.monotonic()
             if len(batch) == 1 or isinstance(problem, LogError):
                 return [problem] * len(batch)
-            LOGGER.warning(
-                "a shared transaction failed (%r); its jobs are done one by one", problem
-            )
+            kind = type(problem).__name__  # its message may quote what clients sent
+            LOGGER.warning("a shared transaction failed (%s); its jobs are done one by one", kind)
             return [self._answers([one])[0] for one in batch]
 
     def _commit(self, batch: Sequence[Waiting]) -> list[Any]:

@@ -42,11 +42,11 @@ async def train(desk: Desk, trainer: Trainer) -> None:
 
 async def tend(desk: Desk, every: float) -> None:
     """Fill in defaults and remove old decisions until cancelled; try again after a failure."""
-    pruned = -PRUNE_EVERY
+    pruned, filling = -PRUNE_EVERY, _Filling(desk)
     while True:
         await asyncio.sleep(every)
         try:
-            while _has_default(desk.versions) and not await desk.ask(_fill_in, is_long=True):
+            while _has_default(desk.versions) and not await desk.ask(filling, is_long=True):
                 pass
             if _keep_days(desk.versions.last.problem) and time.monotonic() - pruned >= PRUNE_EVERY:
                 pruned = time.monotonic()
@@ -65,8 +65,24 @@ def _keep_days(problem: Problem | None) -> float | None:
     return None if defaults is None else defaults.keep_days
 
 
-def _fill_in(together: Together) -> bool:
-    return together.fill_in(time.time())[1]
+class _Filling:
+    """Fills in defaults, and says once when an outage of feedback begins and when it is over."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._is_outage = desk, False
+
+    def __call__(self, together: Together) -> bool:
+        n_filled, is_done = together.fill_in(time.time())
+        self._desk.n_withheld += together.n_withheld
+        if together.n_withheld and not self._is_outage:
+            LOGGER.warning(
+                "hardly any feedback comes: decisions that wait for it get no default until it does"
+            )
+            self._is_outage = True
+        elif n_filled and not together.n_withheld and self._is_outage:
+            LOGGER.warning("feedback comes again, and decisions without it get the default")
+            self._is_outage = False
+        return is_done
 
 
 def _prune(together: Together) -> None:
