@@ -19,7 +19,7 @@ OPTIONS ?=
 .PHONY: help demo demo-service docs test test-slow test-oldest test-extras check bench clean
 
 help:
-	@echo "make demo   SquareCB.G against SquareCB on the inventory problem: a table and a picture"
+	@echo "make demo   a review of spam, where deciding pays; then the paper's inventory panel"
 	@echo "make demo-service  the decision service with simulated clients, and a page to watch it"
 	@echo "make test   all tests but the slow ones"
 	@echo "make test-slow  tests that start servers, many processes or benchmarks; properties on more examples"
@@ -39,6 +39,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
+	$(BIN)/python docs/examples/spam_review.py
 	$(BIN)/graphcb reproduce inventory-fixed --quick --out results
 
 demo-service: $(READY)

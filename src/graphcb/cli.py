@@ -9,6 +9,7 @@ from graphcb import __version__
 from graphcb.commands import compile as compile_command
 from graphcb.commands import evaluate, inspect, log, predict, problem, replay, reproduce, run, serve
 from graphcb.commands.closing import stop_printing
+from graphcb.commands.examples import add_examples
 from graphcb.commands.packages import install
 from graphcb.commands.ranges import join_ranges
 
@@ -64,4 +65,5 @@ def _parser() -> argparse.ArgumentParser:
         compile_command,
     ):
         command.add_to(commands)
+    add_examples(parser)
     return parser

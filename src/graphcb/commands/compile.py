@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
     try:
         from rich.progress import Progress
     except ModuleNotFoundError:
-        yield lambda name: print(name, flush=True)
+        number = count(1)
+        yield lambda name: print(f"{next(number)} of at most {total}: {name}", flush=True)
         return
     with Progress() as progress:
         task = progress.add_task("compiling", total=total)
