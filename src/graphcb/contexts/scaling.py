@@ -248,11 +248,11 @@ def _keep(x: float, place: int, count: int, sample: Floats) -> int:
     """Put `x` into the sorted sample if it is its turn; the size of the sample."""
     size = min(count - 1, sample.size)
     if size == sample.size:
-        drawn = _mixed(np.uint64(count) + np.uint64(place) * np.uint64(0x9E3779B97F4A7C15))
+        drawn = mixed(np.uint64(count) + np.uint64(place) * np.uint64(0x9E3779B97F4A7C15))
         if drawn % np.uint64(count) >= np.uint64(size):
             return size
         size -= 1
-        for i in range(np.int64(_mixed(drawn) % np.uint64(sample.size)), size):
+        for i in range(np.int64(mixed(drawn) % np.uint64(sample.size)), size):
             sample[i] = sample[i + 1]
     at = np.searchsorted(sample[:size], x)
     for i in range(size, at, -1):
@@ -262,7 +262,7 @@ def _keep(x: float, place: int, count: int, sample: Floats) -> int:
 
 
 @inner
-def _mixed(state: np.uint64) -> np.uint64:
+def mixed(state: np.uint64) -> np.uint64:
     """The hash of a number: the finaliser of splitmix64."""
     z = state + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
