@@ -14,7 +14,6 @@ from graphcb.decisions import Decider, Trainer, verify
 from graphcb.service.app import Service
 
 from .conftest import FRAUD, ITEMS, Running
-from .test_postgresql import location  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +28,7 @@ def until(is_true, *, seconds=20.0):
         time.sleep(0.02)
 
 
-def test_one_learns_what_others_decide(location):  # noqa: F811
+def test_one_learns_what_others_decide(location):
     trainer = Running(Service(Trainer(location, problem=FRAUD, seed=0)))
     deciders = [Running(Service(Decider(location))) for _ in range(2)]
     try:
@@ -81,7 +80,7 @@ def test_one_learns_what_others_decide(location):  # noqa: F811
     assert verify(location) == []
 
 
-def test_without_a_trainer_decisions_stop_and_feedback_goes_on(location):  # noqa: F811
+def test_without_a_trainer_decisions_stop_and_feedback_goes_on(location):
     with Trainer(location, problem=FRAUD, seed=0):
         decider = Running(Service(Decider(location, most_stale=0.5)))
     try:
@@ -101,7 +100,7 @@ def test_without_a_trainer_decisions_stop_and_feedback_goes_on(location):  # noq
         decider.stop()
 
 
-def test_events_of_personalizer_are_shared_by_deciders(location):  # noqa: F811
+def test_events_of_personalizer_are_shared_by_deciders(location):
     trainer = Running(Service(Trainer(location, problem=ITEMS, seed=0)))
     first, second = (Running(Service(Decider(location))) for _ in range(2))
     try:

@@ -1,9 +1,6 @@
 """The service with its log in PostgreSQL."""
 
-import sys
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,20 +17,7 @@ from graphcb.service.watching import Watch
 
 from .conftest import FRAUD, ITEMS, Running, only
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from faults.server import Server, why_not
-
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def location():
-    if (reason := why_not()) is not None:
-        pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="graphcb-postgresql-") as folder:
-        server = Server(Path(folder))
-        yield server.url("service")
-        server.stop()
 
 
 def test_decisions_feedback_and_events_are_in_a_server(location):

@@ -1,8 +1,10 @@
 """A log in a PostgreSQL database: the same tables, reached by a URL through psycopg."""
 
 import os
+import threading
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +22,25 @@ from graphcb.decisions.storage import (
 )
 from graphcb.files import FileError
 
-_ONE_WRITER = "SELECT pg_try_advisory_lock(hashtextextended('graphcb ' || current_schema(), 0))"
+# Unless the address says otherwise: seconds, and milliseconds without an acknowledgement.
+_NETWORK = {
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+# Unless the server, the user or the address says otherwise.
+_TIMEOUTS = (
+    "SELECT set_config(name, value, false) FROM (VALUES ('statement_timeout', '10s'), "
+    "('lock_timeout', '5s'), ('idle_in_transaction_session_timeout', '30s')) AS ours (name, value) "
+    "WHERE current_setting(name) = '0'"
+)
+_STATEMENT_TIMEOUT = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
+LONGER = 5.0  # seconds that an answer may take beyond the time that the server has for it
+
+_KEY = "hashtextextended('graphcb ' || current_schema(), 0)"
+_ONE_WRITER = f"SELECT pg_try_advisory_lock({_KEY})"
 
 _HAS_LOG = "SELECT to_regclass(quote_ident(current_schema()) || '.graphcb_log') IS NOT NULL"
 
@@ -31,12 +51,28 @@ _END_SESSION = (
 
 # Seconds that a server may take to notice that the previous writer's process has ended.
 PATIENCE = 1.0
+SIGN_OF_LIFE = 0.5  # seconds from one of the writer to the next
+SILENCE = 3.0  # seconds without one, after which another writer may take its place
+# The server rolls back what the session had begun before the lock is free: it can write nothing
+# more. A statement that the server works on is a sign of life, and ends by its own timeout.
+_END_SILENT = f"""SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (classid::bigint << 32 | objid::bigint) = {_KEY} AND pid <> pg_backend_pid()
+    AND (state <> 'active' OR wait_event_type = 'Client')
+    AND clock_timestamp() - state_change > {SILENCE} * interval '1 second'"""
 
 
 class PostgreSQLStorage:
     """One connection; the writer holds an advisory lock that ends with its connection.
 
-    With `shares`, it writes beside others without that lock, as a decider does.
+    The writer also gives signs of life. After `SILENCE` seconds without one, because its machine
+    vanished, the network drops its packets or the process is frozen, another writer ends its
+    session on the server and takes the lock. With `shares`, it writes beside others without that
+    lock, as a decider does.
+
+    No statement waits for ever: the server ends it, and if no answer comes the connection is given
+    up. The URL may have other timeouts (`connect_timeout`, `options=-cstatement_timeout%3D60s`).
 
     The tables are in the first schema of the search path: one log per schema. To use another
     schema, end the URL with `?options=-csearch_path%3Dname`. A pooler that shares one connection
@@ -52,7 +88,7 @@ class PostgreSQLStorage:
         self.location = without_password(location)
         self._address, self._writes, self._durability = location, writes, durability
         self._shares = shares
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: _Bounded | None = None
         self._process = os.getpid()
         self.session: Sequence[Any] = ()
 
@@ -64,6 +100,8 @@ class PostgreSQLStorage:
                     self._take_the_lock(() if previous is None else previous.session)
                 self._set_durability()
                 self.session = self.execute(_THIS_SESSION)[0]
+                if not self._shares and self._connection is not None:
+                    _SignsOfLife(self._connection).start()
             else:
                 self.execute("SET default_transaction_read_only = on")
         except BaseException:
@@ -112,7 +150,7 @@ class PostgreSQLStorage:
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
         self._connection.close()
 
-    def _usable(self) -> "psycopg.Connection[Any]":
+    def _usable(self) -> "_Bounded":
         if self._process != os.getpid():
             raise another_process(self._process, self.location)
         if self._connection is None:
@@ -121,8 +159,9 @@ class PostgreSQLStorage:
 
     def _connect(self) -> None:
         """Errors of a malformed address may quote any part of it, so they are not shown."""
+        given: dict[str, Any] = {}
         try:
-            conninfo_to_dict(self._address)
+            given = conninfo_to_dict(self._address)
             readable = is_well_formed(self._address)
         except (psycopg.Error, ValueError):
             readable = False
@@ -133,17 +172,23 @@ class PostgreSQLStorage:
                 "characters in the password, such as %2F for a slash"
             )
         try:
-            self._connection = psycopg.connect(
-                self._address, autocommit=True, client_encoding="utf8"
+            network: dict[str, Any] = {n: _NETWORK[n] for n in _NETWORK if n not in given}
+            self._connection = _Bounded.connect(
+                self._address, autocommit=True, client_encoding="utf8", **network
             )
         except (psycopg.Error, ValueError) as problem:
             raise LogError(
                 f"{self.location}: the server cannot be reached; check the URL, and that the "
                 f"server is running ({scrubbed(problem, self._address)})"
             ) from None
+        self.execute(_TIMEOUTS)
+        self._connection.patience = self.execute(_STATEMENT_TIMEOUT)[0][0] / 1000 + LONGER
 
     def _take_the_lock(self, previous: Sequence[Any]) -> None:
-        """Wait a moment for the last writer; end the session that this policy itself lost."""
+        """Wait a moment for the last writer.
+
+        The session that this policy itself lost is ended, and one that is silent.
+        """
         patience = time.monotonic() + PATIENCE
         while not self.execute(_ONE_WRITER)[0][0]:
             if time.monotonic() > patience:
@@ -151,8 +196,9 @@ class PostgreSQLStorage:
                     f"{self.location}: another policy is writing to this log, and a log has one "
                     "writer; stop that one, or read with DecisionLog"
                 )
-            if previous:
-                with suppress(LogError):
+            with suppress(LogError):  # not the right to do so
+                self.execute(_END_SILENT)
+                if previous:
                     self.execute(_END_SESSION, previous)
             time.sleep(0.02)
 
@@ -161,6 +207,48 @@ class PostgreSQLStorage:
             self.execute("SET synchronous_commit = off")
         elif self.execute("SHOW synchronous_commit")[0][0] == "off":
             self.execute("SET synchronous_commit = on")
+
+
+class _Bounded(psycopg.Connection[Any]):
+    """A connection that is given up if an answer takes more than `patience` seconds."""
+
+    patience = 15.0
+
+    def wait(self, gen: Any, *given: Any, **settings: Any) -> Any:
+        return super().wait(self._in_time(gen), *given, **settings)
+
+    def _in_time(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        end = time.monotonic() + self.patience
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > end:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(
+                        f"no answer from the server within {self.patience:g} seconds"
+                    )
+                wanted = gen.send(ready)
+        except StopIteration as done:
+            return done.value
+
+
+class _SignsOfLife(threading.Thread):
+    """Asks the server something now and then, for as long as a connection is used."""
+
+    def __init__(self, connection: _Bounded) -> None:
+        super().__init__(name="graphcb-signs-of-life", daemon=True)
+        self._connection = weakref.ref(connection)
+
+    def run(self) -> None:
+        while True:
+            time.sleep(SIGN_OF_LIFE)
+            connection = self._connection()
+            if connection is None or connection.closed:
+                return
+            with suppress(psycopg.errors.InFailedSqlTransaction, psycopg.OperationalError):
+                connection.execute("SELECT 1")
+            del connection
 
 
 def _prepare(sql: str) -> bool | None:
@@ -176,6 +264,11 @@ def _explain(problem: psycopg.Error, location: str) -> Exception:
         remedy = "this user cannot write to the database; ask for the right to"
     elif isinstance(problem, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted):
         return FileError(f"{location}: damaged: {problem}")
+    elif isinstance(problem, psycopg.errors.QueryCanceled | psycopg.errors.LockNotAvailable):
+        remedy = (
+            "the server took too long, or the tables are locked; call again, or end the address "
+            "with options=-cstatement_timeout%3D60s%20-clock_timeout%3D60s for longer"
+        )
     elif isinstance(problem, psycopg.OperationalError):
         remedy = "the connection was lost; call again to reconnect"
     else:

@@ -47,8 +47,10 @@ def prune(pending: Pending, before: float, classes: tuple[type, ...], *, check: 
         problem = "" if first.problem is None else first.problem.to_toml()
         record = b"" if first.recorded is None else to_bytes(first.recorded)
         insert(storage, [VersionRow(0, first.made_at, problem, record, first.note)])
-    storage.execute("DELETE FROM graphcb_feedbacks WHERE decision <= ?", (newest,))
-    storage.execute(f"DELETE FROM graphcb_decisions {old}", (newest,))
+    oldest = records.first_decision(storage) or newest
+    for until in (*range(oldest, newest, AT_A_TIME), newest):  # a server limits each statement
+        storage.execute("DELETE FROM graphcb_feedbacks WHERE decision <= ?", (until,))
+        storage.execute(f"DELETE FROM graphcb_decisions {old}", (until,))
     storage.execute("DELETE FROM graphcb_log")
     agent = to_bytes(state.agent)
     pending.start = start._replace(

@@ -22,10 +22,11 @@ _READ = frozenset(
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """How much a request may contain, and how long its body may take to arrive.
+    """How much a request may contain, and how long its body and its answer may take.
 
-    `in_all` limits the actions of all rounds in a batch together. Each key may send `per_second`
-    requests per second, in bursts of as many; None sets no limit.
+    A change of the problem, and the first requests, for which machine code may have to be
+    compiled, have more time. `in_all` limits the actions of all rounds in a batch together. Each
+    key may send `per_second` requests per second, in bursts of as many; None sets no limit.
     """
 
     body: int = 1_000_000
@@ -35,6 +36,7 @@ class RequestLimits:
     in_all: int = 20_000
     per_second: float | None = None
     body_seconds: float = 10.0
+    answer_seconds: float = 10.0
 
 
 class Admission:

@@ -10,7 +10,7 @@ import msgspec
 from graphcb.decisions import Decider, Policy, Trainer
 from graphcb.service.admission import Admission, ClientGone, RequestLimits, read_body
 from graphcb.service.desk import Desk
-from graphcb.service.errors import as_refusal
+from graphcb.service.errors import RETRY, Refused, as_refusal
 from graphcb.service.keys import Keys
 from graphcb.service.metrics import Metrics
 from graphcb.service.routes import ROUTES
@@ -21,6 +21,7 @@ from graphcb.service.watching import Watch
 Send = Callable[[Any], Awaitable[None]]
 _ENCODE = msgspec.json.Encoder().encode
 _JSON = b"application/json"
+PATIENCE = 6  # times as long for changes, and while machine code may have to be compiled
 
 
 class Service:
@@ -74,7 +75,7 @@ class Service:
             body = None
             if route.takes is not None:
                 body = self._decoders[route.takes](await read_body(receive, self.limits))
-            answer = await route.handler(Call(self, name, body))
+            answer = await self._in_time(route, Call(self, name, body))
             status = route.status
             if isinstance(answer, Content):
                 content, kind, headers = answer
@@ -93,6 +94,18 @@ class Service:
         await send({"type": "http.response.body", "body": content})
         path = "other" if route is None else route.path
         self.metrics.note(path, status, time.perf_counter() - start)
+
+    async def _in_time(self, route: Route, call: Call) -> Any:
+        """The handler's answer; a request that waits for too long is refused."""
+        seconds = self.limits.answer_seconds
+        if route.scope == "admin" or not self.desk.is_warm:
+            seconds *= PATIENCE
+        try:
+            async with asyncio.timeout(seconds):
+                return await route.handler(call)
+        except TimeoutError:
+            text = f"there was no answer within {seconds:g} seconds; try again"
+            raise Refused(503, text, RETRY) from None
 
     async def _start_and_stop(self, receive: Any, send: Send) -> None:
         tasks: list[asyncio.Task[None]] = []

@@ -113,6 +113,11 @@ class Desk:
         return time.monotonic() - self.trained_at if self.role == "trainer" else None
 
     @property
+    def is_warm(self) -> bool:
+        """Whether machine code has been loaded."""
+        return self.n_commits >= WARM_UP
+
+    @property
     def is_working(self) -> bool:
         """Whether jobs are done."""
         return self._thread is not None
@@ -173,8 +178,10 @@ class Desk:
             self._timer.cancel()
             self._timer = None
         self._busy, self._peak = True, self._n_waiting
-        batch = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._at_once))]
-        is_long = any(waiting.is_long for waiting in batch) or self.n_commits < WARM_UP
+        taken = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._at_once))]
+        batch = [waiting for waiting in taken if not waiting.answer.done()]
+        self._n_waiting -= len(taken) - len(batch)  # whose clients have gone
+        is_long = any(waiting.is_long for waiting in batch) or not self.is_warm
         if self._is_server or is_long or self._seconds > SLOW:
             if self._loop is not None:
                 doing = self._loop.run_in_executor(self._thread, self._do, batch)

@@ -8,8 +8,11 @@ version from above, and `tests/service/test_server.py` names what a new version 
 import asyncio
 import contextlib
 import ipaddress
+import os
 import signal
 import socket
+import sys
+import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +22,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
 KEEP_ALIVE = 30  # seconds that a connection may idle between two requests
-LAST_ANSWERS = 20  # seconds for requests in progress when the service stops
+LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
+LAST_RESORT = 25.0  # seconds until it ends in any case; Kubernetes kills after 30
 HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the headers
 HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
 
@@ -78,7 +82,8 @@ def run(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then answer the requests in progress and close the log.
 
-    `greet` is called once these signals lead to an orderly stop.
+    `greet` is called once these signals lead to an orderly stop. If that takes too long, the
+    process ends without one, which loses nothing that was answered.
     """
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(_serve(server, listener, greet))
@@ -91,6 +96,10 @@ async def _serve(
 
     def stop() -> None:
         server.force_exit = server.should_exit  # a second signal does not wait
+        if not server.should_exit:
+            last_resort = threading.Timer(LAST_RESORT, _end)
+            last_resort.daemon = True
+            last_resort.start()
         server.should_exit = True
 
     for one in (signal.SIGTERM, signal.SIGINT):
@@ -98,6 +107,12 @@ async def _serve(
             loop.add_signal_handler(one, stop)  # not on Windows, nor outside the main thread
     greet()
     await server.serve(sockets=[listener])
+
+
+def _end() -> None:
+    text = "graphcb: stopped without a checkpoint, as the log does not answer; nothing is lost"
+    print(text, file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 class Connection(HttpToolsProtocol):

@@ -20,10 +20,12 @@ async def train(desk: Desk, trainer: Trainer) -> None:
 
     A failure may mean that another trainer is at work; then this one waits to take over.
     """
+    said = ""
     while True:
         pause, began = PAUSE, time.monotonic()
         try:
             taken = await desk.ask(trainer.take_in, is_long=True)
+            said = ""
             if taken.is_all:
                 desk.trained_at = began
             else:
@@ -31,7 +33,9 @@ async def train(desk: Desk, trainer: Trainer) -> None:
             if taken.n_ignored:
                 LOGGER.info("%d parts of feedback were known, or had no decision", taken.n_ignored)
         except Exception as problem:
-            LOGGER.warning("nothing was learned: %s", problem)
+            if str(problem) != said:
+                said = str(problem)
+                LOGGER.warning("nothing was learned: %s", problem)
             pause = AFTER_AN_ERROR
         await asyncio.sleep(pause)
 
