@@ -181,7 +181,7 @@ class Predicts(Obeys, ABC):
 
     @property
     def at_time(self) -> Callable[[float], None]:
-        """The hook `at_time`, for budgets by the clock and for `changes`."""
+        """The hook `at_time`, for budgets by the clock and for alarms."""
         return self._at_time
 
     def _at_time(self, seconds: float) -> None:

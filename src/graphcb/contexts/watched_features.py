@@ -22,7 +22,7 @@ from graphcb.compilation import compiled, inner
 from graphcb.contexts.noted import all_floats
 from graphcb.contexts.scaling import Floats, mixed
 from graphcb.contexts.values import features_of, is_missing, is_number
-from graphcb.estimates.stillness import BETS, WIDTH, Change, changes, check_known, settle
+from graphcb.estimates.stillness import BETS, WIDTH, Alarm, alarms, check_known, settle
 from graphcb.estimates.stillness import LARGEST as MOST_OWNED
 from graphcb.loaded import Array, Count, Instance, Learned
 
@@ -65,9 +65,9 @@ class WatchedFeatures:
         self.known = np.zeros((len(self.names), WIDTH))
         self.kept = np.zeros((len(self.names), KEPT))
 
-    def changes(self) -> list[Change]:
+    def alarms(self) -> list[Alarm]:
         """The features whose values looked different."""
-        return changes("feature", self.names, self.known, WATCHED)
+        return alarms("feature", self.names, self.known, WATCHED)
 
     def after(self, context: Any, seconds: float) -> "WatchedFeatures":
         """What is known after one more context; this one stays, as copies of agents share it."""
@@ -106,7 +106,7 @@ class WatchedFeatures:
             names = (*names, *(name for name in row if name not in names))[:WATCHED]
         values, is_word = np.full(len(names), np.nan), np.zeros(len(names))
         for place, name in enumerate(names):
-            value = row.get(name)
+            value: Any = row.get(name)
             if is_missing(value):
                 continue
             if is_number(value):

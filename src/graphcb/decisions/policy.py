@@ -17,8 +17,10 @@ from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.together import NewRound, Together
 from graphcb.decisions.versions import Change, Versions
 from graphcb.decisions.writer import LogWriter
+from graphcb.estimates.stillness import Alarm
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.problems.alarms import alarms_of
 from graphcb.rounds import Agent
 
 
@@ -249,6 +251,12 @@ class Policy(Calls):
         with self._alone():
             agent: Agent = copy.deepcopy(self._log.state().agent)
             return agent
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The actions and features that have looked different, the latest first."""
+        with self._alone():
+            return alarms_of(self._log.state().agent)
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next writer; may be called again."""

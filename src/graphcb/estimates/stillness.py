@@ -38,7 +38,7 @@ COUNT, EVIDENCE, WON, BEGAN, IS_ON, MOST, SINCE, RAISED, OVER = 0, 1, 3, 5, 9, 1
 WIDTH = 17
 
 
-class Change(NamedTuple):
+class Alarm(NamedTuple):
     """A thing that looked different.
 
     `since` is the number of the decision from which on, `raised` the one after which that was
@@ -91,14 +91,14 @@ def settle(known: Floats, gains: Floats, n_things: float, decision: float, secon
         known[OVER], known[OVER + 1] = decision, seconds
 
 
-def changes(kind: str, names: Any, known: Floats, n_things: float) -> list[Change]:
+def alarms(kind: str, names: Any, known: Floats, n_things: float) -> list[Alarm]:
     """The things whose alarm was ever on, by what is known of each; `known` is (things, WIDTH)."""
     found = []
     for name, row in zip(names, known.tolist(), strict=False):
         if row[MOST] > 0.0:
             is_on = row[IS_ON] == 1.0
             found.append(
-                Change(
+                Alarm(
                     kind,
                     str(name),
                     int(row[SINCE]),

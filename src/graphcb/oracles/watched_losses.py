@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.compilation import inner
-from graphcb.estimates.stillness import BETS, LARGEST, WIDTH, Change, changes, check_known, settle
+from graphcb.estimates.stillness import BETS, LARGEST, WIDTH, Alarm, alarms, check_known, settle
 from graphcb.loaded import Array, Count, Learned
 from graphcb.oracles.rows import Columns, Floats
 
@@ -40,7 +40,7 @@ Watch = tuple[Floats, Floats, float, float]  # what is known, gains, decision, s
 class WatchedLosses:
     """What the bets on the losses of `n_actions` actions have shown so far.
 
-    >>> WatchedLosses(2).changes(["approve", "refuse"])
+    >>> WatchedLosses(2).alarms(["approve", "refuse"])
     []
     """
 
@@ -56,10 +56,10 @@ class WatchedLosses:
         self.known = np.zeros((n_actions, WIDTH))
         self.gains = _none(n_actions)
 
-    def changes(self, names: Any = None) -> list[Change]:
+    def alarms(self, names: Any = None) -> list[Alarm]:
         """The actions whose losses looked different, by these names or their numbers."""
         names = range(self.n_actions) if names is None else names
-        return changes("action", names, self.known, self.n_actions)
+        return alarms("action", names, self.known, self.n_actions)
 
     def watch(self, at: tuple[int, float] | None) -> Watch:
         """What `bet_on_losses` works on; `at` is the number and the time of the last decision."""

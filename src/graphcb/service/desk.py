@@ -9,7 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.together import Together
+from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
+from graphcb.problems.alarms import alarms_of
 from graphcb.problems.guarded import played_by
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
@@ -59,6 +61,7 @@ class Desk:
         self.position, self.model_version = policy.n_events, policy.model_version
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
+        self._agent: Any = None  # after the last transaction
         self._played_by = (0, "")  # in the version of this number
         self._at_once, self._most_waiting = at_once, most_waiting
         self._jobs: deque[Waiting] = deque()
@@ -97,6 +100,13 @@ class Desk:
         if self._played_by[0] != number and not isinstance(self.policy, Decider):
             self._played_by = number, played_by(getattr(self.policy.agent, "agent", None))
         return self._played_by[1]
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The actions and features that have looked different, the latest first."""
+        if self._agent is None or self.role == "trainer":  # which learns in other transactions too
+            return self.policy.alarms
+        return alarms_of(self._agent)
 
     @property
     def role(self) -> Role:
@@ -234,7 +244,7 @@ class Desk:
                         raise
                     answers.append(problem)
         self.position, self.model_version = together.position, together.model_version
-        self.versions = together.versions
+        self.versions, self._agent = together.versions, together.agent
         self.n_commits += 1
         self.n_jobs += len(batch)
         return answers
