@@ -8,6 +8,7 @@ Finished runs are kept in `--out` (default: a folder that is deleted at the end)
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from measure import part_arguments, save_plot
@@ -22,7 +23,9 @@ from graphcb.experiments.store import Store
 
 def main() -> None:
     given = part_arguments(__doc__, ("--out", {"type": Path, "help": "folder that keeps the runs"}))
-    study = read().made_quick().with_seeds(1) if given.quick else read()
+    study = read()
+    if given.quick:
+        study = replace(study.made_quick(), logs=2, together=2)
     with tempfile.TemporaryDirectory() as folder:
         store = Store((given.out or Path(folder)) / f"{study.name}.jsonl", __version__)
         curves = finish(study, store, n_jobs=os.cpu_count() or 1)

@@ -15,9 +15,13 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
+
+from graphcb import __version__
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
@@ -56,6 +60,10 @@ PARTS = (
     Part(
         "unseen", "The default on streams of other tables", "bakeoff.py",
         ("--study", "unseen"), quick=("--quick", "--study", "unseen"),
+    ),
+    Part(
+        "drift", "The default on streams that drift", "bakeoff.py",
+        ("--study", "drift"), quick=("--quick", "--study", "drift"),
     ),
     Part("solver", "The solver and its limits", "solver.py"),
     Part(
@@ -118,6 +126,9 @@ def main() -> int:
     if unknown:
         parser.error(f"no part is named {', '.join(unknown)}; there are {', '.join(names)}")
     chosen = [part for part in PARTS if part.name in (given.parts or names)]
+    old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    if not given.quick:
+        say(how_long(old, [part.name for part in chosen]))
     failed = []
     for number, part in enumerate(chosen, start=1):
         say(f"[{number}/{len(chosen)}] {part.name} ...")
@@ -159,11 +170,30 @@ def run(part: Part, *, quick: bool) -> str | None:
 def merge(old: str, part: Part, text: str, seconds: float) -> str:
     """The report with this part's section replaced and all others as they were."""
     sections = dict(re.findall(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->", old, re.DOTALL))
-    command = f"`make bench-{part.name}`, {seconds:.0f} s."
+    command = f"`make bench-{part.name}`, {seconds:.0f} s; version {made_by()}."
     sections[part.name] = f"## {part.title}\n\n{command}\n\n{text.strip()}\n"
     known = [part.name for part in PARTS if part.name in sections]
     written = [f"<!-- begin {name} -->\n{sections[name]}<!-- end {name} -->\n" for name in known]
     return "\n".join([header(), *written])
+
+
+def how_long(results: str, names: Sequence[str]) -> str:
+    """What the parts took in their last runs."""
+    took = dict(re.findall(r"^`make bench-(\S+)`[,;] (\d+) s\b", results, re.MULTILINE))
+    minutes = sum(int(took.get(name, 0)) for name in names) / 60.0
+    unknown = [name for name in names if name not in took]
+    more = f", and {len(unknown)} that never ran: {', '.join(unknown)}" if unknown else ""
+    return f"this will take about {minutes:.0f} minutes, as the last time{more}"
+
+
+def made_by() -> str:
+    """The version of graphcb and the day of its last commit, or of today where there is no git."""
+    asked = ["git", "-C", str(HERE), "show", "--no-patch", "--format=%cs", "HEAD"]
+    try:
+        found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        found = datetime.now(UTC).date().isoformat()
+    return f"{__version__} of {found}"
 
 
 def header() -> str:

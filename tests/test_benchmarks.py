@@ -71,7 +71,16 @@ def test_report_replaces_one_section():
     assert "a newer table" in third
     assert "a table" not in third
     assert "another" in third
-    assert "`make bench-scale`, 3 s." in third
+    assert re.search(
+        r"`make bench-scale`, 3 s; version \d+\.\d+\.\d+\w* of \d{4}-\d\d-\d\d\.", third
+    )
+
+
+def test_how_long_parts_will_take_is_what_they_took():
+    text = report.merge("", part_named("scale"), "a table\n", 100.0)
+    text = report.merge(text, part_named("solver"), "another\n", 50.0)
+    assert report.how_long(text, ["scale", "solver"]).startswith("this will take about 2 minutes")
+    assert report.how_long(text, ["scale", "hops"]).endswith("and 1 that never ran: hops")
 
 
 def test_report_keeps_the_order_of_the_parts():

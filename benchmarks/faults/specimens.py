@@ -42,14 +42,13 @@ class Specimen:
     """Some files by the end of their names, and ways to read them.
 
     With `sure`, whoever reads other content than the original has been fooled; the others have
-    no checksum. `ends_early` are the files without whose end there is a shorter whole.
+    no checksum.
     """
 
     name: str
     files: dict[str, bytes]
     readers: dict[str, Read]
     sure: bool = True
-    ends_early: tuple[str, ...] = ()
 
 
 def all_specimens(folder: Path) -> list[Specimen]:
@@ -70,12 +69,12 @@ def logs(folder: Path) -> list[Specimen]:
         "back up": copied,
         "continue": continue_log,
     }
-    open_files = {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal")}
+    open_files = {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal", "-end")}
     policy.close()
     closed = {"": path.read_bytes()}
     return [
         Specimen("log", closed, readers),
-        Specimen("log and -wal", open_files, readers, ends_early=("-wal",)),
+        Specimen("log and -wal", open_files, readers),
     ]
 
 

@@ -157,7 +157,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.make:
         make(given.make[0], Path(given.make[1]), int(given.make[2]))
-    sizes, repeats = ({10_000: "-"}, 1) if given.quick else (SIZES, 3)
+    sizes, repeats = ({2000: "-"}, 1) if given.quick else (SIZES, 3)
     print("Seconds. A start from a checkpoint is asked to take what its row says.\n")
     print("| events | log | from | asked | /healthz | CPU | first decision | beside the page |")
     print("|---:|---|---|---:|---:|---:|---:|---:|")

@@ -56,7 +56,9 @@ def load_stream(spec: Mapping[str, Any], seed: int) -> Decisions:
     """The stream of a description; the seed decides the order of its rows.
 
     Rows keep their order where the description has `shuffle = false`. The first `rows` of them
-    are taken (default: 5000), and losses lie between 0 and `largest` (default: 1).
+    are taken (default: 5000), and losses lie between 0 and `largest` (default: 1). With `drift`
+    each class is called by the name of the next one: from the middle on ("swap"), more and more
+    often in the middle third ("slide"), or in the second and the last quarter ("return").
 
     >>> spec = {"file": "generated", "kind": "review", "price": 0.3, "rows": 100}
     >>> stream = load_stream(spec, seed=0)
@@ -68,6 +70,10 @@ def load_stream(spec: Mapping[str, Any], seed: int) -> Decisions:
     if spec.get("shuffle", True):
         random.Random(1000 + seed).shuffle(rows)
     rows = rows[: spec.get("rows", MOST_ROWS)]
+    if "drift" in spec:
+        rows = _drifting(
+            table.names.index("label"), rows, spec["drift"], random.Random(2000 + seed)
+        )
     kind = as_one_of("kind", spec.get("kind"), KINDS)
     try:
         outcome = KINDS[kind](_Columns(table.names, rows), spec)
@@ -83,6 +89,22 @@ def load_stream(spec: Mapping[str, Any], seed: int) -> Decisions:
         FeedbackGraph(outcome.matrix.astype(np.float64)),
         float(spec.get("largest", 1.0)),
     )
+
+
+def _drifting(at: int, rows: list[Row], drift: str, rng: random.Random) -> list[Row]:
+    """The rows with other classes in column `at` where the world has changed."""
+    changes: dict[str, Callable[[float], bool]] = {
+        "swap": lambda t: t >= 0.5,
+        "slide": lambda t: rng.random() < 3.0 * t - 1.0,
+        "return": lambda t: int(4.0 * t) % 2 == 1,
+    }
+    is_changed = changes[as_one_of("drift", drift, tuple(changes))]
+    classes = sorted({row[at] for row in rows})
+    following = dict(zip(classes, [*classes[1:], classes[0]], strict=True))
+    return [
+        (*row[:at], following[row[at]] if is_changed(i / len(rows)) else row[at], *row[at + 1 :])
+        for i, row in enumerate(rows)
+    ]
 
 
 class _Columns:

@@ -44,11 +44,21 @@ def as_one_of(name: str, value: Any, known: Collection[str]) -> str:
     """One of the known names; the error suggests the one that was probably meant."""
     if isinstance(value, str) and value in known:
         return value
+    meant = did_you_mean(value, known)
+    raise ValueError(f"`{name}` must be one of {listed(known)}; got {value!r}{meant}")
+
+
+def did_you_mean(value: Any, known: Collection[str]) -> str:
+    """The end of an error about an unknown name: the one that was probably meant.
+
+    >>> did_you_mean("amont", ["amount", "country"]), did_you_mean("x", ["amount"])
+    ("; did you mean 'amount'?", '')
+    """
     from difflib import get_close_matches
 
-    close = get_close_matches(str(value), known, n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"`{name}` must be one of {listed(known)}; got {value!r}{meant}")
+    by_lower = {name.lower(): name for name in known}
+    close = get_close_matches(str(value).lower(), list(by_lower), n=1)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
 def as_action(action: Any, n_actions: int, *, name: str = "action") -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import as_count
+from graphcb.compilation import inner
 
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
@@ -69,3 +70,12 @@ def hash_words(texts: Iterable[str], n_features: int) -> Any:
         values += [1.0 / np.sqrt(float(len(places)))] * len(places)
         starts.append(len(columns))
     return csr_array((values, columns, starts), shape=(len(starts) - 1, size))
+
+
+@inner
+def mixed(state: np.uint64) -> np.uint64:
+    """The hash of a number: the finaliser of splitmix64."""
+    z = state + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -119,8 +119,11 @@ def test_a_container_runs_what_its_image_has_compiled(installation):
 
 def test_a_user_without_a_writable_home_or_installation_can_solve(tmp_path):
     """Before, `import graphcb` crashed: "no locator available"."""
-    bandit = SOLVE.replace("FeedbackGraph([[1, 1, 0], [0, 1, 1], [1, 0, 1]])", "graphs.bandit(3)")
-    code = "from graphcb import graphs\n" + bandit
+    kept = [line for line in SOLVE.splitlines() if "limits" not in line]  # slow to compile
+    bandit = "\n".join(kept).replace(
+        "FeedbackGraph([[1, 1, 0], [0, 1, 1], [1, 0, 1]])", "bandit(3)"
+    )
+    code = "from graphcb.graphs import bandit\n" + bandit
     printed = Installation(tmp_path).run_without_rights(code)
     assert printed.startswith("True\ncompiled: ['graphcb.")
     assert printed.endswith(f"place: {tmp_path / 'temporary' / f'graphcb-{os.getuid()}'}\n")

@@ -657,3 +657,90 @@ def test_a_value_that_looks_like_a_code_for_missing_is_named(tmp_path, monkeypat
     assert run(tmp_path, "--label", "right", "--json") == 0
     (text,) = json.loads(capsys.readouterr().out)["warnings"]
     assert text.startswith(said)
+
+
+def test_the_index_that_to_csv_writes_is_left_out_with_a_note(tmp_path, capsys):
+    rows = write(tmp_path, 50)
+    text = "," + HEADER + "".join(f"{n},{row}" for n, row in enumerate(rows))
+    (tmp_path / "indexed.csv").write_text(text)
+    assert run(tmp_path, "--label", "topic") == 0
+    plain = final(capsys.readouterr().out)
+    assert run(tmp_path, "--label", "topic", data="indexed.csv") == 0
+    out = capsys.readouterr().out
+    assert final(out) == plain
+    assert "hint: a column without a name is left out, such as the index that to_csv writes" in out
+
+
+def test_a_misspelt_column_is_guessed(tmp_path, capsys):
+    write(tmp_path, 50)
+    assert run(tmp_path, "--label", "Topik") == 2
+    assert "got 'Topik'; did you mean 'topic'?" in capsys.readouterr().err
+
+
+def test_decimal_commas_and_another_encoding(tmp_path, capsys):
+    rows = [f"{n % 7},5;{n}.000;{'größer' if n % 7 > 3 else 'klein'}\n" for n in range(1, 200)]
+    (tmp_path / "german.csv").write_text("x;n;label\n" + "".join(rows), encoding="cp1252")
+    options = ("--label", "label", "--delimiter", ";")
+    assert run(tmp_path, *options, data="german.csv") == 2
+    assert "another encoding is named with --encoding, such as cp1252" in capsys.readouterr().err
+    assert run(tmp_path, *options, "--encoding", "latin-17", data="german.csv") == 2
+    assert "`--encoding` must be one that Python knows" in capsys.readouterr().err
+    options += ("--encoding", "cp1252")
+    assert run(tmp_path, *options, data="german.csv") == 0
+    out = capsys.readouterr().out
+    assert "hint: the column 'x' looks like numbers with a decimal comma: --decimal ," in out
+    assert run(tmp_path, *options, "--decimal", ",", data="german.csv") == 0
+    out = capsys.readouterr().out
+    assert "features: 2 numbers (x, n)" in out
+    assert final(out) < 0.2
+    assert run(tmp_path, *options, "--decimal", ";", data="german.csv") == 2
+    assert "`--decimal` must be one of ., ,; got ';'" in capsys.readouterr().err
+
+
+def test_a_column_of_dates_and_what_is_none(tmp_path, capsys):
+    days = [f"2024-{1 + n // 28:02d}-{1 + n % 28:02d}" for n in range(28 * 12)]
+    rows = [f"{day},{'open' if int(day[5:7]) % 12 < 6 else 'closed'}\n" for day in days]
+    rows[5] = "soon,open\n"
+    (tmp_path / "days.csv").write_text("day,door\n" + "".join(rows))
+    assert run(tmp_path, "--label", "door", "--shuffle", data="days.csv") == 0
+    out = capsys.readouterr().out
+    assert "features: 1 time (day)" in out
+    assert "line 7: the column 'day' holds times, but 'soon' is none: it counts as missing" in out
+    assert final(out) < 0.15
+    assert final(out, "best constant action") > 0.4
+
+
+def test_vw_text_of_several_classes(tmp_path, capsys):
+    rows = [f"{1 + n % 3} |w {['free', 'good', 'dear'][n % 3]}\n" for n in range(150)]
+    (tmp_path / "words.vw").write_text("".join(rows))
+    assert run(tmp_path, data="words.vw") == 0
+    out = capsys.readouterr().out
+    assert "3 actions: 1, 2, 3" in out
+    assert final(out) < 0.2
+    assert run(tmp_path, "--loss-range", "0,2", data="words.vw") == 2
+    assert "`--loss-range` is for losses in the file" in capsys.readouterr().err
+    (tmp_path / "words.vw").write_text("".join(rows) + "1:0 2:0.5 3:1 |w free\n")
+    assert run(tmp_path, data="words.vw") == 0  # costs for one line alone are as good
+    (tmp_path / "words.vw").write_text("".join(rows) + "1:0 2:0.5 |w free\n")
+    assert run(tmp_path, data="words.vw") == 2
+    assert "line 151: there must be a cost for each of 1, 2, 3" in capsys.readouterr().err
+
+
+def test_the_agent_can_be_chosen(tmp_path, capsys):
+    write(tmp_path, 100)
+    found = {}
+    for agent in ("greedy", "epsilon-greedy", "squarecbg", "information-directed"):
+        assert run(tmp_path, "--label", "topic", "--agent", agent) == 0
+        found[agent] = final(capsys.readouterr().out)
+    assert len(set(found.values())) > 1
+    assert run(tmp_path, "--label", "topic") == 0
+    assert final(capsys.readouterr().out) == found["information-directed"]
+    assert run(tmp_path, "--label", "topic", "--agent", "greedy", "--seeds", "2") == 0
+    assert "with each of 2 seeds: no draw made a difference" in capsys.readouterr().out
+    for wrong, text in (
+        (("--agent", "thompson"), "`--agent` must be one of information-directed, squarecbg"),
+        (("--agent", "greedy", "--gamma", "3"), "`--gamma` must not be given with --agent greedy"),
+        (("--agent", "information-directed", "--oracle", "linear"), "needs an oracle that says"),
+    ):
+        assert run(tmp_path, "--label", "topic", *wrong) == 2
+        assert text in capsys.readouterr().err

@@ -112,6 +112,29 @@ def test_what_was_answered_is_in_the_log_however_it_ends(problem, tmp_path, sent
     assert all(rows[name].feedback is not None for name in learned)
 
 
+@pytest.mark.slow
+def test_on_sigterm_it_is_first_not_ready_and_still_answers(problem):
+    process = Process(problem, "--leave", "1.5")
+
+    def look(path):
+        with contextlib.closing(process.connect()) as connection:
+            connection.request("GET", path)
+            return connection.getresponse().status
+
+    with contextlib.closing(process.connect()) as connection:
+        assert process.post(connection, "/v1/decisions", {})[0] == 200
+    assert look("/readyz") == 200
+    process.process.send_signal(signal.SIGTERM)
+    seen = []
+    with contextlib.suppress(*GONE), contextlib.closing(process.connect()) as connection:
+        while True:
+            made = process.post(connection, "/v1/decisions", {"context": {"amount": 1.0}})[0]
+            seen.append((look("/readyz"), look("/livez"), made))
+    assert (503, 200, 200) in seen
+    assert process.process.wait(30.0) == 0
+    process.process.communicate()
+
+
 @pytest.mark.parametrize("explore", [0.0, 0.01])
 def test_what_is_lost_without_explore_is_said_once(explore, tmp_path, capsys):
     problem = Problem(["approve", "review"], explore=explore)
@@ -175,11 +198,11 @@ def test_keys_from_the_command_line(tmp_path, capsys):
 
 def test_a_kill_leaves_at_most_5000_events_to_replay(problem, monkeypatch):
     from graphcb.decisions.records import newest_checkpoint
-    from graphcb.service import server
+    from graphcb.service import health, server
 
     found = []
 
-    def run(running, listener, greet):
+    def run(running, listener, *signals):
         policy = running.config.app.desk.policy
         for _ in range(5):
             policy.decide_many([{}] * 1000)
@@ -187,6 +210,7 @@ def test_a_kill_leaves_at_most_5000_events_to_replay(problem, monkeypatch):
             found.append(newest_checkpoint(log.storage))
 
     monkeypatch.setattr(server, "run", run)
+    assert health.run is not run  # which answers while the log is opened
     assert main(["serve", str(problem), "--port", "0", "--durability", "process-kill"]) == 0
     assert found == [5000]
 

@@ -49,6 +49,9 @@ def test_a_policy_that_sees_its_own_tail_gone_says_so(tmp_path):
         with pytest.raises(FileError, match="ends at event 1, but event 2 was acknowledged"):
             policy.decide(None, GRAPH)
     policy.close()
+    with pytest.raises(FileError, match=r"or delete the file \.\.\.-end to continue without"):
+        Policy(path)
+    (tmp_path / "a.db-end").unlink()
     with Policy(path) as policy:
         assert policy.n_events == 1
 

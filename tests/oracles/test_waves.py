@@ -3,7 +3,7 @@
 import numpy as np
 
 from graphcb.oracles.blend_kernels import KEEPS
-from graphcb.oracles.posterior import diagonal_forget, full_forget, full_learn
+from graphcb.oracles.posterior import diagonal_step, empty_look, full_look, full_step
 from graphcb.oracles.waves import WIDTH, directions
 
 
@@ -27,11 +27,11 @@ def test_a_covariance_that_forgets_stays_symmetric_and_positive():
     d, priors = 6, np.array([1.0, 1000.0, 0.1, 10.0, 10.0, 10.0])
     for keep in KEEPS[1:]:
         weights, covariances = np.zeros((d, 1)), np.diag(priors)[None].copy()
-        column, places = np.array([0]), np.arange(d)
+        model, column, look = (weights, covariances, priors), np.array([0]), empty_look(1, d)
         for t in range(30_000):
             x = rng.normal(size=d) if t % 3 else np.eye(d)[t % d]
-            full_forget(covariances, priors, column, keep)
-            full_learn(weights, covariances, places, x, column, np.array([float(x[0] > 0.0)]))
+            full_look(weights, covariances, np.arange(d), x, column, look)
+            full_step(model, column, look, np.array([float(x[0] > 0.0)]), keep)
         covariance = covariances[0]
         np.testing.assert_array_equal(covariance, covariance.T)
         assert np.linalg.eigvalsh(covariance)[0] > 1e-4
@@ -40,9 +40,15 @@ def test_a_covariance_that_forgets_stays_symmetric_and_positive():
 
 
 def test_forgetting_never_goes_beyond_the_prior():
+    column, nothing = np.array([0]), np.zeros(2)
     variances, priors = np.array([[0.5], [0.5], [3.0]]), np.array([0.51, 10.0, 3.0])
-    diagonal_forget(variances, priors, np.array([0, 1]), np.array([0]), 0.5)
+    diagonal_step(
+        (np.zeros((3, 1)), variances, priors), (np.array([0, 1]), nothing), column,
+        (np.zeros(1), np.zeros(1)), np.array([0.5]), 0.5,
+    )  # fmt: skip
     np.testing.assert_allclose(variances[:, 0], [0.51, 1.0, 3.0])
-    wide = np.array([[[2.0]]])
-    full_forget(wide, np.array([1.0]), np.array([0]), 0.5)  # a prior that was learned since
+    wide, look = np.array([[[2.0]]]), empty_look(1, 1)
+    full_look(np.zeros((1, 1)), wide, np.array([0]), np.zeros(1), column, look)
+    # The prior was learned since.
+    full_step((np.zeros((1, 1)), wide, np.array([1.0])), column, look, np.array([0.5]), 0.5)
     assert wide[0, 0, 0] == 2.0

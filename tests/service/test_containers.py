@@ -18,6 +18,8 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 from graphcb import Problem
 from graphcb.cli import _parser
 from graphcb.service.keys import Keys
+from graphcb.service.routes import ROUTES
+from graphcb.service.server import LAST_RESORT
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "how-to" / "containers.md").read_text("utf-8")
@@ -98,6 +100,115 @@ def test_the_compose_file_is_as_careful_as_the_command():
     options, inside = parsed(service["command"]), parsed(json.loads(instruction("CMD")))
     assert options.log == "postgresql://graphcb@db/graphcb"
     assert vars(options) | {"log": inside.log} == vars(inside)
+
+
+# The fields of Kubernetes' API (apps/v1, v1, policy/v1) that the recipe uses; "!" is required.
+_PROBE = {
+    "httpGet!": {"path!": str, "port!": int},
+    "periodSeconds": int, "timeoutSeconds": int, "failureThreshold": int,
+}  # fmt: skip
+_META = {"name!": str, "labels": {"app!": str}}
+_SELECTOR = {"matchLabels!": {"app!": str}}
+_POD = {
+    "terminationGracePeriodSeconds": int,
+    "securityContext": {
+        "runAsNonRoot": bool, "runAsUser": int, "runAsGroup": int, "fsGroup": int,
+    },
+    "containers!": [{
+        "name!": str, "image!": str, "args": [str],
+        "env": [{"name!": str, "valueFrom": {"secretKeyRef!": {"name!": str, "key!": str}}}],
+        "ports": [{"containerPort!": int}],
+        "livenessProbe": _PROBE, "readinessProbe": _PROBE,
+        "resources": {
+            "requests": {"cpu": str, "memory": str}, "limits": {"cpu": str, "memory": str},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": bool, "readOnlyRootFilesystem": bool,
+            "capabilities": {"drop": [str]},
+        },
+        "volumeMounts": [{"name!": str, "mountPath!": str, "readOnly": bool}],
+    }],
+    "volumes": [{
+        "name!": str, "emptyDir": {},
+        "secret": {"secretName!": str, "items": [{"key!": str, "path!": str}], "defaultMode": int},
+    }],
+}  # fmt: skip
+_SPECS = {
+    ("apps/v1", "Deployment"): {
+        "replicas": int, "selector!": _SELECTOR,
+        "strategy": {
+            "type!": str, "rollingUpdate": {"maxUnavailable": int, "maxSurge": int},
+        },
+        "template!": {"metadata!": {"labels!": {"app!": str}}, "spec!": _POD},
+    },
+    ("v1", "Service"): {
+        "selector!": {"app!": str}, "ports!": [{"port!": int, "targetPort": int}],
+    },
+    ("policy/v1", "PodDisruptionBudget"): {"minAvailable": int, "selector!": _SELECTOR},
+}  # fmt: skip
+
+
+def wrong_in(value, shape, where):
+    """What does not fit a shape: unknown or missing fields, and values of another type."""
+    if isinstance(shape, type):
+        return [] if type(value) is shape else [f"{where} must be {shape.__name__}"]
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return [f"{where} must be a list"]
+        return [
+            wrong
+            for k, one in enumerate(value)
+            for wrong in wrong_in(one, shape[0], f"{where}[{k}]")
+        ]
+    if not isinstance(value, dict):
+        return [f"{where} must be a mapping"]
+    fields = {name.rstrip("!"): one for name, one in shape.items()}
+    missing = {name[:-1] for name in shape if name.endswith("!")} - set(value)
+    wrong = [f"{where}.{name} is missing" for name in sorted(missing)]
+    wrong += [f"{where}.{name} is unknown" for name in value if name not in fields]
+    for name in set(value) & set(fields):
+        wrong += wrong_in(value[name], fields[name], f"{where}.{name}")
+    return wrong
+
+
+def test_the_recipe_for_kubernetes_fits_its_schema_and_its_own_names():
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML, in the extra `dev`")
+    found = list(yaml.safe_load_all(FILES["kubernetes.yaml"]))
+    for one in found:
+        spec = _SPECS[one["apiVersion"], one["kind"]]
+        shape = {"apiVersion!": str, "kind!": str, "metadata!": _META, "spec!": spec}
+        assert wrong_in(one, shape, one["kind"]) == []
+    spoilt = yaml.safe_load(
+        FILES["kubernetes.yaml"].partition("---")[0].replace("replicas", "replica")
+    )
+    assert wrong_in(spoilt["spec"], _SPECS["apps/v1", "Deployment"], "spec") == [
+        "spec.replica is unknown"
+    ]
+    deployments = {
+        one["metadata"]["name"]: one["spec"] for one in found if one["kind"] == "Deployment"
+    }
+    assert {name: spec["replicas"] for name, spec in deployments.items()} == {
+        "decide": 2, "learn": 2,
+    }  # fmt: skip
+    paths = {route.path for route in ROUTES}
+    for name, spec in deployments.items():
+        assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
+        pod = spec["template"]["spec"]
+        (container,) = pod["containers"]
+        options = parsed(container["args"])
+        assert (options.learn_only, options.decide_only) == (name == "learn", name == "decide")
+        assert container["livenessProbe"]["httpGet"] == {"path": "/livez", "port": options.port}
+        assert {"/livez", "/readyz"} <= paths
+        assert container["ports"] == [{"containerPort": options.port}]
+        # an orderly stop ends before the pod is killed
+        assert pod["terminationGracePeriodSeconds"] > options.leave + LAST_RESORT
+        volumes = {one["name"] for one in pod["volumes"]}
+        assert {one["name"] for one in container["volumeMounts"]} == volumes
+    ready = deployments["decide"]["template"]["spec"]["containers"][0]["readinessProbe"]
+    assert ready["httpGet"]["path"] == "/readyz"
+    budgets = [one["spec"] for one in found if one["kind"] == "PodDisruptionBudget"]
+    assert {one["selector"]["matchLabels"]["app"] for one in budgets} == set(deployments)
+    assert all(one["minAvailable"] == 1 for one in budgets)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")

@@ -35,12 +35,21 @@ def test_vw_lines():
     assert parse_vw("  \n") is None
 
 
-@pytest.mark.parametrize("line", ["1:0 2:1", "1 | x", "1:a | x", "1:0:0.5 | x", "1:0 | x:y"])
+@pytest.mark.parametrize("line", ["1:0 2:1", "1 2:0 | x", "1:a | x", "1:0:0.5 | x", "1:0 | x:y"])
 def test_vw_lines_that_are_none(line):
-    with pytest.raises(ValueError, match=r"must be ACTION:COST ACTION:COST .* got"):
+    with pytest.raises(ValueError, match=r"must be LABEL or ACTION:COST ACTION:COST .* got"):
         parse_vw(line)
     with pytest.raises(ValueError, match="with each action once, got '1' again"):
         parse_vw("1:0 1:1 | x")
+
+
+def test_vw_labels_of_several_classes():
+    assert parse_vw("2 'tag |w free").labels == ["2"]
+    assert parse_vw("spam 1.0 |w free")[:2] == (["spam"], {})
+    assert parse_vw("|w free")[:2] == ([], {})
+    for line in ("2 0.5 |w free", "2 1 0.5 |w free"):
+        with pytest.raises(ValueError, match="with no weight but 1, got '2 "):
+            parse_vw(line)
 
 
 def test_features_as_people_call_them():

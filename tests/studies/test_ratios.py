@@ -163,4 +163,6 @@ def test_exploration_with_our_oracle_is_compared_with_ours_setting_by_setting():
         ("all", "2", "0.742", "1.10 (b/review)", "b/review"),
         ("chosen on", "1", "0.500", "0.50 (a/bandit)", "none"),
         ("the others", "1", "1.100", "1.10 (b/review)", "b/review"),
+        ("all, SquareCB.G, our oracle, c = 32", "2", "1.049", "1.10 (b/review)", "b/review"),
+        ("all, SquareCB.G, our oracle, c = 8", "2", "0.742", "2.20 (b/review)", "b/review"),
     ]

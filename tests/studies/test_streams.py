@@ -148,3 +148,22 @@ def test_a_real_stream():
     stream = load_stream(spec, seed=0)
     assert stream.losses.shape == (846, 4)
     assert stream.losses.mean(axis=0).min() == pytest.approx(0.74232, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("drift", "changed"),
+    [("swap", range(4, 8)), ("return", [2, 3, 6, 7]), ("slide", range(6, 8))],
+)
+def test_a_planted_change_gives_classes_the_name_of_the_next(write, drift, changed):
+    write([["x", "label"], *[[str(i), "abc"[i % 3]] for i in range(8)]])
+    still, moving = (in_order(kind="cycle", **more) for more in ({}, {"drift": drift}))
+    assert moving.features == still.features
+    played = {i: moving.losses[i].argmin() - still.losses[i].argmin() for i in range(8)}
+    assert all(played[i] % 3 == 1 for i in changed)
+    assert all(played[i] == 0 for i in range(2))
+
+
+def test_a_change_must_be_known(write):
+    write(FLOWERS)
+    with pytest.raises(ValueError, match="`drift` must be one of swap, slide, return; got 'jump'"):
+        in_order(kind="cycle", drift="jump")

@@ -18,6 +18,7 @@ PACKAGES = {
     "vowpalwabbit": ("vowpalwabbit",),
     "coba": ("coba", "vowpalwabbit"),
     "river": ("river",),
+    "skyline": ("scikit-learn",),
 }
 
 
@@ -48,7 +49,12 @@ class Contender:
     @property
     def is_peer(self) -> bool:
         """Whether it is a learner of another package."""
-        return self.agent in PACKAGES
+        return self.agent in PACKAGES and not self.is_skyline
+
+    @property
+    def is_skyline(self) -> bool:
+        """Whether it sees all losses, so that nobody is compared with it as a rival."""
+        return self.agent == "skyline"
 
     @property
     def versions(self) -> tuple[str | None, ...]:

@@ -1,6 +1,7 @@
 """Who won a bake-off: losses as ratios to the best setting of all contenders in hindsight."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -75,12 +76,13 @@ class Ranking(NamedTuple):
     """All standings, that of graphcb's default first, and the best of all on each stream.
 
     `same_oracle` are those that explore otherwise with the default's oracle, setting by setting;
-    their ratios are to the default's losses.
+    their ratios are to the default's losses. `skylines` see all losses, and are in no other place.
     """
 
     standings: tuple[Standing, ...]
     best: Mapping[str, tuple[str, Score]]  # name of the contender and its score
     same_oracle: tuple[Standing, ...]
+    skylines: Mapping[str, Mapping[str, Score]] = MappingProxyType({})  # by name and stream
 
     @property
     def n_seeds(self) -> int:
@@ -94,12 +96,12 @@ class Ranking(NamedTuple):
 
 
 def feedback(stream: str) -> str:
-    """The kind of feedback in the name of a stream.
+    """The kind of feedback in the name of a stream, which may say more behind it.
 
-    >>> feedback("optdigits/cops")
+    >>> feedback("optdigits/cops slide")
     'cops'
     """
-    return stream.rpartition("/")[2]
+    return stream.rpartition("/")[2].split()[0]
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:
@@ -114,6 +116,11 @@ def geometric_mean(ratios: Iterable[float]) -> float:
 def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
     """The standings of finished runs."""
     scores, floors = _scores(bakeoff, curves)
+    skylines = {
+        one.name: {stream: grid[0] for stream, grid in scores.pop(one.name).items()}
+        for one in bakeoff.contenders
+        if one.is_skyline and one.name in scores
+    }
     best = {
         stream: min(
             ((name, score) for name, grids in scores.items() for score in grids.get(stream, ())),
@@ -149,7 +156,7 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
         if name in held
         for settings in zip(*grids.values(), strict=True)
     ]
-    return Ranking(tuple(standings), best, tuple(same_oracle))
+    return Ranking(tuple(standings), best, tuple(same_oracle), skylines)
 
 
 def _choices(grids: Mapping[str, list[Score]]) -> dict[str, dict[str, Score]]:

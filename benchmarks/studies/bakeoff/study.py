@@ -20,6 +20,7 @@ from graphcb.experiments.progressive import Player
 from studies.bakeoff.contenders import AGENTS, OURS, Contender
 from studies.prepared import facts, prepare
 from studies.results import SETTINGS
+from studies.skyline import MODELS, play_skyline
 
 NAME = "bakeoff"
 
@@ -27,17 +28,21 @@ NAME = "bakeoff"
 def chosen_on(spec: Mapping[str, Any]) -> bool:
     """Whether the table of a stream is in the half on which settings were chosen since 0.4.0.
 
-    Those of 0.4.0 itself were chosen on all streams of `bakeoff`, and on none of `unseen`.
+    Those of 0.4.0 itself were chosen on all streams of `bakeoff`, and on none of `unseen`. Streams
+    that drift say it themselves.
 
     >>> chosen_on({"file": "ring.csv.gz"}), chosen_on({"file": "magic.csv.gz"})
     (True, False)
     """
-    return crc32(spec["file"].encode()) % 2 == 0
+    return bool(spec.get("chosen", crc32(spec["file"].encode()) % 2 == 0))
 
 
 @dataclass(frozen=True)
 class BakeOff:
-    """Contenders and streams; `quick` holds what that mode changes."""
+    """Contenders and streams; `quick` holds what that mode changes.
+
+    `yardstick_is` says what the `yardstick` of its streams is.
+    """
 
     name: str
     title: str
@@ -45,10 +50,11 @@ class BakeOff:
     contenders: tuple[Contender, ...]
     n_seeds: int
     quick: Mapping[str, Any]
+    yardstick_is: str = ""
 
     def made_quick(self) -> "BakeOff":
-        """A small version on data that needs no download, without learners of other packages."""
-        own = [one for one in self.contenders if not one.is_peer]
+        """A small version on data that needs no download, with graphcb's own learners alone."""
+        own = [one for one in self.contenders if not one.is_peer and not one.is_skyline]
         return replace(
             self,
             title=self.quick.get("title", self.title),
@@ -72,13 +78,16 @@ class BakeOff:
         return tuple(dict.fromkeys(c.name for c in self.contenders if c not in self.present))
 
     def settings(self) -> list[Setting]:
-        """Every run, one seed after the other, so that a part of them is a smaller bake-off."""
+        """Every run, one seed after the other, so that a part of them is a smaller bake-off.
+
+        A skyline has the first seed alone.
+        """
         return [
             Setting(contender.label, stream, rate, c, seed)
             for seed in range(self.n_seeds)
             for stream, spec in self.streams.items()
             for contender in self.present
-            if contender.takes(facts(spec))
+            if contender.takes(facts(spec)) and not (contender.is_skyline and seed)
             for rate in contender.learning_rate
             for c in contender.c
         ]
@@ -116,10 +125,12 @@ class BakeOff:
 
     def play(self, setting: Setting) -> Curve:
         """One run; its losses are in the units of the stream."""
-        stream = prepare(self.streams[setting.line], setting.seed)
+        spec, contender = self.streams[setting.line], self.contender(setting)
+        stream = prepare(spec, setting.seed)
         start = time.perf_counter()
-        contender = self.contender(setting)
-        if contender.agent == "constant":
+        if contender.is_skyline:
+            losses = play_skyline(spec, setting.seed, contender.learner)
+        elif contender.agent == "constant":
             losses = np.concatenate([piece.losses for piece in stream.pieces])
             losses = losses[:, losses.mean(axis=0).argmin()]
         else:
@@ -151,6 +162,7 @@ def parse(name: str, text: str, file: str) -> BakeOff:
             contenders=tuple(_parse_contender(one) for one in table.pop("contenders")),
             n_seeds=table.pop("seeds"),
             quick=table.pop("quick", {}),
+            yardstick_is=table.pop("yardstick_is", ""),
         )
     except KeyError as missing:
         raise ValueError(f"{file}: must have {missing}") from None
@@ -168,7 +180,9 @@ def parse(name: str, text: str, file: str) -> BakeOff:
 
 
 def _parse_contender(table: dict[str, Any]) -> Contender:
-    as_one_of("contenders.agent", table.get("agent"), ("constant", *AGENTS))
+    as_one_of("contenders.agent", table.get("agent"), ("constant", "skyline", *AGENTS))
+    if table["agent"] == "skyline":
+        as_one_of("contenders.learner", table.get("learner"), tuple(MODELS))
     as_one_of("contenders.oracle", table.get("oracle", ""), ("", OURS, "logistic", "ridge"))
     for grid in ("learning_rate", "c"):
         if grid in table:

@@ -19,11 +19,19 @@ SAME_ORACLE = """\
 What exploration is worth, the oracle held fixed: all of these learn with `DefaultOracle`. Losses
 divided by those of the default, geometric means. SquareCB.G has gamma = c sqrt(t)."""
 SAME_HEAD = ("exploration", "all", "worst", "beats us", "loses to us")
+BEST_OF_60 = """\
+the best of 60 settings of version 0.1.0 on each stream, known in hindsight (SquareCB.G,
+epsilon-greedy and greedy with linear oracles), a yardstick that stays"""
 YARDSTICK = """\
-Beside the best of 60 settings of version 0.1.0 on each stream, known in hindsight (SquareCB.G,
-epsilon-greedy and greedy with linear oracles), a yardstick that stays. Settings were chosen on the
-streams of half of the tables; the others were looked at once or twice, at the end of a choice."""
+Beside {}. Settings were chosen on the streams *chosen on*; the others were looked at once or twice,
+at the end of a choice."""
+SKYLINE = """\
+Beside skylines, models of scikit-learn that see the losses of all actions and are refitted as data
+grow (first seed): the share of the way from the best constant action to a skyline that we have gone
+with what the feedback shows, summed over the streams of a kind. *Better* is the better of the
+skylines on each stream."""
 YARDSTICK_HEAD = ("streams", "number", "mean", "worst", "worse than the best constant by 2 %")
+MOST_NAMED = 4  # streams
 STREAM_HEAD = ("stream", "constant", "best", "ours", "ratio", "who is best")
 
 
@@ -82,7 +90,10 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
         markdown_table(HEAD, rows(ranking), align=":"),
     ]
     if any("yardstick" in spec for spec in bakeoff.streams.values()):
-        parts += [YARDSTICK, markdown_table(YARDSTICK_HEAD, beside_yardstick(ranking, bakeoff))]
+        text = YARDSTICK.format(bakeoff.yardstick_is or BEST_OF_60)
+        parts += [text, markdown_table(YARDSTICK_HEAD, beside_yardstick(ranking, bakeoff))]
+    if ranking.skylines:
+        parts += [SKYLINE, markdown_table(skyline_head(ranking), beside_skylines(ranking))]
     parts += [
         "Geometric means by kind of feedback (number of streams):",
         markdown_table(("contender", *of_kinds), by_kind, align=":"),
@@ -143,7 +154,7 @@ def with_same_oracle(ranking: Ranking) -> list[tuple[Standing, tuple[str, ...]]]
 
 
 def beside_yardstick(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]]:
-    """Our losses over the `yardstick` of each stream: all, chosen on or not."""
+    """Losses over the `yardstick` of each stream: ours on all, chosen on or not, and others'."""
     ours, specs = ranking.ours.scores, bakeoff.streams
     constant = next(one.scores for one in ranking.standings if one.name == CONSTANT)
     groups = {
@@ -151,17 +162,54 @@ def beside_yardstick(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]
         "chosen on": [stream for stream in ours if chosen_on(specs[stream])],
         "the others": [stream for stream in ours if not chosen_on(specs[stream])],
     }
+    found = [(name, ours, streams) for name, streams in groups.items() if streams]
+    found += [(f"all, {one.label}", one.scores, list(ours)) for one in ranking.same_oracle]
     texts: list[tuple[str, ...]] = []
-    for name, streams in groups.items():
-        if not streams:
-            continue
-        ratios = {stream: ours[stream].mean / specs[stream]["yardstick"] for stream in streams}
+    for name, scores, streams in found:
+        ratios = {stream: scores[stream].mean / specs[stream]["yardstick"] for stream in streams}
         worst = max(streams, key=lambda stream: ratios[stream])
-        worse = [one for one in streams if ours[one].mean > 1.02 * constant[one].mean]
+        worse = [one for one in streams if scores[one].mean > 1.02 * constant[one].mean]
+        named = ", ".join(worse) if len(worse) <= MOST_NAMED else str(len(worse))
         mean = f"{geometric_mean(ratios.values()):.3f}"
-        shown = f"{ratios[worst]:.2f} ({worst})", ", ".join(worse) or "none"
-        texts.append((name, str(len(streams)), mean, *shown))
+        texts.append(
+            (name, str(len(streams)), mean, f"{ratios[worst]:.2f} ({worst})", named or "none")
+        )
     return texts
+
+
+def skyline_head(ranking: Ranking) -> tuple[str, ...]:
+    """The names above `beside_skylines`."""
+    return ("feedback", "streams", "constant", "ours", *ranking.skylines, "share", "of better")
+
+
+def beside_skylines(ranking: Ranking) -> list[tuple[str, ...]]:
+    """For each kind of feedback, mean losses and the share of the way to the first skyline."""
+    ours, skylines = ranking.ours.scores, ranking.skylines
+    constant = next(one.scores for one in ranking.standings if one.name == CONSTANT)
+    first = next(iter(skylines.values()))
+    kinds: dict[str, list[str]] = {}
+    for stream in first:
+        kinds.setdefault(feedback(stream), []).append(stream)
+    texts: list[tuple[str, ...]] = []
+    for kind, streams in {**kinds, "all": list(first)}.items():
+        least = sum(min(sky[stream].mean for sky in skylines.values()) for stream in streams)
+        sums = [
+            sum(scores[stream].mean for stream in streams)
+            for scores in (constant, ours, *skylines.values())
+        ]
+        means = [f"{total / len(streams):.4f}" for total in sums]
+        shares = [share(sums[0], sums[1], best) for best in (sums[2], least)]
+        texts.append((kind, str(len(streams)), *means, *shares))
+    return texts
+
+
+def share(constant: float, ours: float, best: float) -> str:
+    """How much of the way from one loss to another is gone, in words.
+
+    >>> share(0.5, 0.2, 0.1), share(0.1, 0.1, 0.2)
+    ('0.75', '-')
+    """
+    return f"{(constant - ours) / (constant - best):.2f}" if best < constant else "-"
 
 
 def grids(bakeoff: BakeOff) -> list[str]:

@@ -7,7 +7,7 @@ from graphcb.contexts.codes import codes_in_words
 from graphcb.problems import Learner
 from graphcb.streams import Report
 
-PLURALS = {"number": "numbers", "category": "categories", "text": "texts"}
+PLURALS = {"number": "numbers", "category": "categories", "text": "texts", "time": "times"}
 
 
 class Findings:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
-from graphcb.agents import InformationDirected, SquareCBG
+from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, SquareCBG
 from graphcb.checks import as_count, as_one_of, listed
 from graphcb.experiments.model import ColumnReading, Model, Reading, features_of
 from graphcb.exploration import Method
@@ -40,9 +40,11 @@ ORACLES: dict[str, tuple[Any, float | None]] = {
     "adagrad": (LinearAdaGrad, 0.1),
     "ridge": (OnlineRidge, None),
 }
+AGENTS = ("information-directed", "squarecbg", "greedy", "epsilon-greedy")
+EPSILON = 0.05
 READING = tuple(field.name for field in fields(ReadOptions))
 # What a model file decides; with --load each of these options must be None.
-IN_MODEL = (*READING, "problem", "graph", "oracle", "learning_rate", "gamma", "method",
+IN_MODEL = (*READING, "problem", "graph", "agent", "oracle", "learning_rate", "gamma", "method",
             "seed")  # fmt: skip
 # What a problem decides.
 IN_PROBLEM = ("losses", "rewards", "features", "categorical", "classes", "loss_range", "graph")
@@ -101,17 +103,31 @@ def refuse(options: argparse.Namespace, name: str, why: str) -> None:
         raise ValueError(f"`--{name.replace('_', '-')}` must not be given {why}")
 
 
-def build_agent(
-    options: argparse.Namespace, reading: Reading | None = None
-) -> InformationDirected | SquareCBG:
-    """SquareCB.G if the options ask for it or the oracle does not say how sure it is.
+def build_agent(options: argparse.Namespace, reading: Reading | None = None) -> Agent:
+    """The agent that is named; else SquareCB.G if its options are given or the oracle asks for it.
 
-    Rows that bring their own actions have no oracle to choose.
+    An oracle asks for it that does not say how sure it is. Rows that bring their own actions have
+    no oracle to choose.
     """
+    named = None if options.agent is None else as_one_of("--agent", options.agent, AGENTS)
+    if named not in (None, "squarecbg"):
+        for name in ("gamma", "method"):
+            refuse(options, name, f"with --agent {named}: it is for squarecbg")
     of_rounds = reading is None or isinstance(reading, RoundExamples)
     oracle = None if of_rounds else _oracle(options, cast(ColumnReading, reading))
+    if named == "greedy":
+        return Greedy(oracle)
+    if named == "epsilon-greedy":
+        return EpsilonGreedy(oracle, epsilon=EPSILON)
     forecasts = oracle is None or isinstance(oracle, ForecastingOracle)
-    if options.gamma is None and options.method is None and forecasts:
+    if named == "information-directed":
+        if not forecasts:
+            raise ValueError(
+                "`--agent information-directed` needs an oracle that says how sure it is, got "
+                f"--oracle {options.oracle}"
+            )
+        return InformationDirected(oracle)
+    if named is None and options.gamma is None and options.method is None and forecasts:
         return InformationDirected(oracle)
     certify, method = options.gamma is not None, cast(Method, options.method or "auto")
     return SquareCBG(oracle, gamma=options.gamma, method=method, certify=certify)

@@ -17,7 +17,7 @@ from graphcb.commands.packages import missing, need
 PREDICTIONS = "line,action,probability"  # how the header of such a file starts
 ESTIMATES = "policy,estimate,best,mean"  # the same of `graphcb evaluate --csv`
 PICTURES = (".png", ".svg", ".pdf")
-LOG_FILES = ("wal", "shm", "journal")  # which SQLite keeps beside a database
+LOG_FILES = ("wal", "shm", "journal", "writer", "end")  # beside the database
 _MARKS = (b"Software\0graphcb", b"<dc:title>graphcb</dc:title>", b"/Creator (graphcb)")
 
 

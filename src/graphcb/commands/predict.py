@@ -66,6 +66,8 @@ def _predict(options: argparse.Namespace) -> None:
         format=options.format,
         delimiter=options.delimiter,
         header=not options.no_header,
+        encoding=options.encoding,
+        decimal=options.decimal,
     )
     check_outputs(
         asked(options, {"out": "table of predictions"}),

@@ -225,4 +225,5 @@ def _look(data: str) -> dict[str, str]:
     batch = next(read_batches(source, names, FIRST_LOOK, first_look=True), None)
     if batch is None:
         raise ValueError(f"`--data` must have rows, got none in {data!r}")
-    return {name: look_at(cells).declared for name, cells in zip(names, batch.columns, strict=True)}
+    columns = zip(names, batch.columns, strict=True)
+    return {name: look_at(cells).declared for name, cells in columns if name}

@@ -96,7 +96,7 @@ class Progress:
         if bad_rows.skip:
             self.say(f"rows skipped         = {bad_rows.count:,}")
         means = model.in_units(comparison.means_by_seed)
-        spread = f" +- {_deviation(means):.6f} over {means.size} seeds" if means.size > 1 else ""
+        spread = _spread(means) if means.size > 1 else ""
         average = f"average {model.learner.problem.unit}"
         self.say(f"{average:<20} = {means.mean():.6f}{spread}")
         if comparison.best_constant is not None:
@@ -193,6 +193,17 @@ def _described(
         values = context[1] if isinstance(context, tuple) else context
         size = int(np.count_nonzero(values))
     return best, names[played.actions[row]], size
+
+
+def _spread(means: Floats) -> str:
+    """How much the seeds differ.
+
+    >>> _spread(np.array([0.1, 0.3])), _spread(np.array([0.1, 0.1]))
+    (' +- 0.141421 over 2 seeds', ' with each of 2 seeds: no draw made a difference')
+    """
+    if means.min() == means.max():
+        return f" with each of {means.size} seeds: no draw made a difference"
+    return f" +- {_deviation(means):.6f} over {means.size} seeds"
 
 
 def _deviation(means: Floats) -> float:

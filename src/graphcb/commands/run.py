@@ -56,6 +56,8 @@ def _run(options: argparse.Namespace) -> None:
         format=options.format,
         delimiter=options.delimiter,
         header=not options.no_header,
+        encoding=options.encoding,
+        decimal=options.decimal,
         shuffle_seed=seed_of(options) if options.shuffle else None,
     )
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")

@@ -4,7 +4,7 @@ import argparse
 import csv
 from pathlib import Path
 
-from graphcb.commands.learner import ORACLES
+from graphcb.commands.learner import AGENTS, ORACLES
 from graphcb.commands.outputs import add_force
 from graphcb.commands.ranges import add_loss_range
 
@@ -76,6 +76,13 @@ def add_file(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--no-header", action="store_true", help="CSV without column names: they are 1, 2, ..."
     )
+    group.add_argument("--encoding", help="of text, such as cp1252 or utf-16 (default: UTF-8)")
+    group.add_argument(
+        "--decimal",
+        metavar="CHARACTER",
+        help="what stands before the decimals in CSV, . or , (default: .); points between "
+        "thousands are read with ','",
+    )
     group.add_argument(
         "--on-error",
         choices=("stop", "skip"),
@@ -95,6 +102,11 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--graph", help="a family (bandit, cops-and-robbers, ...) or a file (default: bandit)"
+    )
+    group.add_argument(
+        "--agent",
+        help=f"{', '.join(AGENTS)} (default: information-directed, or squarecbg if its options "
+        "are given or the oracle does not say how sure it is)",
     )
     group.add_argument("--oracle", help=f"default, {', '.join(ORACLES)} (default: default)")
     group.add_argument(

@@ -60,6 +60,10 @@ def add_to(commands: Commands) -> None:
         "--most-stale", type=float, default=60.0, metavar="SECONDS",
         help="how far a decider's model may be behind before it refuses to decide (60)",
     )  # fmt: skip
+    serve.add_argument(
+        "--leave", type=float, default=1.0, metavar="SECONDS",
+        help="on SIGTERM, continue so long while /readyz says no (1)",
+    )  # fmt: skip
     serve.set_defaults(command=_serve)
     _add_keys(commands)
 
@@ -156,6 +160,7 @@ def _serve_problem(
     """Serve until a signal; `begin` is called with the address once requests are accepted."""
     from graphcb.service.admission import RequestLimits
     from graphcb.service.app import Service
+    from graphcb.service.health import answering
     from graphcb.service.keys import Keys
     from graphcb.service.server import address_of, check_address, listen, new_server, run
 
@@ -170,14 +175,12 @@ def _serve_problem(
     check_address(options.host, has_keys=keys is not None)
     if options.rate is not None and not options.rate > 0.0:
         raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
-    may_wait = options.decide_only or options.learn_only
+    if not 0.0 <= options.leave <= 600.0:
+        raise ValueError(f"`--leave` must be between 0 and 600, got {options.leave:g}")
     with _stoppable(), ExitStack() as stack:
         socket = stack.enter_context(listen(options.host, options.port))
-        if may_wait:
-            socket.close()  # connections are refused meanwhile
-        policy = stack.enter_context(_open(log, problem, options))
-        if may_wait:
-            socket = stack.enter_context(listen(options.host, options.port))
+        with answering(socket):
+            policy = stack.enter_context(_open(log, problem, options))
         limits = RequestLimits(per_second=options.rate)
         service = Service(policy, keys=keys, limits=limits)
         greeting = _greeting(address_of(socket), policy)
@@ -187,7 +190,11 @@ def _serve_problem(
             _say_what_is_lost(policy)
             begin(address_of(socket))
 
-        run(new_server(service), socket, greet)
+        def leave() -> float:
+            service.desk.is_leaving = True
+            return float(options.leave)
+
+        run(new_server(service), socket, greet, leave)
     print("graphcb: stopped; everything answered is in the log")
 
 

@@ -11,6 +11,15 @@ from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.noted import all_floats, mark_of, places_of
 from graphcb.contexts.scaling import Floats, NumberScales
+from graphcb.contexts.times import (
+    NOTHING,
+    Parts,
+    columns_of,
+    numbers_of,
+    time_parts,
+    whole_of,
+    words_of,
+)
 from graphcb.contexts.values import as_number, is_missing, not_finite
 from graphcb.loaded import ByName, Count, Instance, Learned, Made
 
@@ -19,17 +28,23 @@ class DeclaredFeatures:
     """What is known of declared features: the scale of the numbers, and what was missing.
 
     If all are numbers, the marks of those that may be missing have places of their own. Otherwise
-    marks are hashed, as words are.
+    marks are hashed, as words are. A time is in its parts, numbers and words (`times`).
     """
 
     learned = Learned(kinds=ByName(Instance(str)), missing=ByName(Count()), scales=Made())
 
     def __init__(self, kinds: Mapping[str, str], bits: int) -> None:
         self.kinds, self.bits = dict(kinds), bits
-        self.numbers = _numbers_in(kinds)
-        self.words = [name for name in kinds if name not in self.numbers]
+        self.numbers = _names_of("number", kinds)
+        self.times = _names_of("time", kinds)
+        self.others = [name for name in kinds if name not in self.numbers]
+        self.words = [name for name in self.others if name not in self.times]
         self.word_kinds = [kinds[name].removesuffix("?") for name in self.words]
-        self.marks = [name for name in self.numbers if kinds[name].endswith("?")]
+        for name in self.times:
+            self.numbers += numbers_of(name)
+            self.words += words_of(name)
+            self.word_kinds += ["category"] * len(words_of(name))
+        self.marks = [name for name in self.numbers if kinds.get(name, "").endswith("?")]
         self.constant = 2**bits if self.words else len(self.marks)
         self.indices = self.constant + 1 + np.arange(len(self.numbers))  # of the numbers
         self.scales = NumberScales(len(self.numbers))
@@ -64,6 +79,7 @@ class DeclaredFeatures:
 
     def encode(self, row: Mapping[str, Any]) -> EncodedRow:
         """The row as if it were counted."""
+        row = self._in_parts(row)
         numbers = self._numbers(row)
         scaled = self.scales.scale(numbers)
         places, values = self._others(numbers.tolist(), [row.get(name) for name in self.words])
@@ -75,6 +91,7 @@ class DeclaredFeatures:
 
     def count(self, row: Mapping[str, Any]) -> None:
         """As `learn`, for a row that `encode` has taken."""
+        row = self._in_parts(row)
         numbers = self._numbers(row)
         missing = [name for name, x in zip(self.numbers, numbers.tolist(), strict=True) if x != x]
         for name in self.words:
@@ -84,12 +101,14 @@ class DeclaredFeatures:
             elif type(value) is not str:
                 places_of(name, value, "category", self.constant)  # refuses what is no word
         self.scales.count(numbers)
-        for name in missing:
+        for name in {self._counted_as(name) for name in missing}:
             self.missing[name] += 1
 
     def encode_columns(self, numbers: Floats, words: Sequence[Sequence[Any]]) -> list[EncodedRow]:
         """Encode and learn many rows, one after the other; `numbers` (n, d) is overwritten."""
         self._count_missing(numbers, words)
+        if self.times:
+            numbers, words = self._columns_in_parts(numbers, words)
         cells = zip(*words, strict=True) if words else ((),) * len(numbers)
         rows = zip(numbers.tolist(), cells, strict=True)
         others = [self._others(row, texts) for row, texts in rows]
@@ -122,11 +141,13 @@ class DeclaredFeatures:
         if math.isnan(sum(numbers)):
             missing = [name for name, x in zip(self.numbers, numbers, strict=True) if x != x]
             if self.words:
-                places = [mark_of(name, self.constant) for name in missing]
+                places = list(dict.fromkeys(mark_of(name, self.constant) for name in missing))
             else:
                 places = [self.marks.index(name) for name in missing if name in self.marks]
             values = [1.0] * len(places)
         for name, value, kind in zip(self.words, words, self.word_kinds, strict=True):
+            if value is None and self._counted_as(name) in self.times:
+                continue  # its numbers have left the mark
             found = places_of(name, value, kind, self.constant)
             if len(found) == 1:
                 places.append(found[0])
@@ -138,14 +159,52 @@ class DeclaredFeatures:
 
     def _count_missing(self, numbers: Floats, words: Sequence[Sequence[Any]]) -> None:
         counts = np.isnan(numbers).sum(axis=0).tolist()
-        for name, count in zip(self.numbers, counts, strict=True):
+        for name, count in zip(self.numbers[: len(counts)], counts, strict=True):
             self.missing[name] += count
-        for name, cells in zip(self.words, words, strict=True):
+        for name, cells in zip(self.others, words, strict=True):
             self.missing[name] += sum(map(is_missing, cells))
 
+    def _in_parts(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row with the parts of its times, which have to be times or missing."""
+        if not self.times:
+            return row
+        whole = dict(row)
+        for name in self.times:
+            numbers, words = _as_time(name, row.get(name))
+            whole |= zip(numbers_of(name), numbers, strict=True)
+            whole |= zip(words_of(name), words, strict=True)
+        return whole
 
-def _numbers_in(kinds: Mapping[str, str]) -> list[str]:
-    return [name for name, kind in kinds.items() if kind.startswith("number")]
+    def _columns_in_parts(
+        self, numbers: Floats, words: Sequence[Sequence[Any]]
+    ) -> tuple[Floats, list[Sequence[Any]]]:
+        cells = dict(zip(self.others, words, strict=True))
+        more = [columns_of(cells.pop(name)) for name in self.times]
+        columns: list[Any] = [*numbers.T, *(column for parts, _ in more for column in parts)]
+        others: list[Sequence[Any]] = [*cells.values()]
+        for _, parts in more:
+            others += parts
+        return np.array(columns, dtype=np.float64).T.copy(), others
+
+    def _counted_as(self, name: str) -> str:
+        """The declared feature that a number or a word is, or is a part of."""
+        return name if name in self.kinds else whole_of(name)
+
+
+def _names_of(wanted: str, kinds: Mapping[str, str]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind.removesuffix("?") == wanted]
+
+
+def _as_time(name: str, value: Any) -> Parts:
+    if is_missing(value):
+        return NOTHING
+    parts = time_parts(value)
+    if parts is None:
+        raise ValueError(
+            f"`context[{name!r}]` must be a time: a datetime, a date, or a text in ISO 8601 such "
+            f"as '2024-05-01 18:30'; got {value!r}"
+        )
+    return parts
 
 
 @compiled

@@ -17,18 +17,20 @@ class Encoder:
     """Turns contexts as people have them into rows that an oracle takes.
 
     A context is a dict (dicts may hold dicts), a row of a data frame, a named tuple or a text.
-    A value is a number, a text, a list of texts, or missing: None, NaN, "" or "n/a". Infinity is
-    refused. Dense rows, sparse rows and pairs (indices, values) pass through unchanged.
+    A value is a number, a text, a time, a list of texts, or missing: None, NaN, "" or "n/a".
+    Infinity is refused. Dense rows, sparse rows and pairs (indices, values) pass through unchanged.
 
     Numbers are brought to one scale: standard deviations from the mean so far, or ranks as far as
     tails are heavy. Categories and words are hashed to 2**bits places, so new ones need no
     preparation. A missing number becomes 0, the typical value, and each missing value leaves
     a mark that it is missing.
 
-    `features` gives the kind of each feature: "number", "category" or "text", with "?" appended
-    where values may be missing. All other features of a context are ignored. Without `features`,
-    every feature of a context is used, and a text of four words or more is read word by word.
-    Numbers that most contexts lack, such as counts of words, are then 0 where they are not given.
+    `features` gives the kind of each feature: "number", "category", "text" or "time", with "?"
+    appended where values may be missing. All other features of a context are ignored. Without
+    `features`, every feature of a context is used. A text of four words or more is then read word
+    by word, a string that is a number is one, as long as nine in ten strings of its feature are,
+    and a date or time, or a string in ISO 8601, becomes hour, weekday, month and trend. Numbers
+    that most contexts lack, such as counts of words, are then 0 where they are not given.
 
     A row is an `EncodedRow`, which every oracle reads; `pair()` gives its (indices, values).
 

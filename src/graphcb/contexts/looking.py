@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.contexts.values import MISSING, as_number, flat, is_missing, is_number
+from graphcb.contexts.times import time_parts
+from graphcb.contexts.values import MISSING, ODD_SHARE, as_number, flat, is_missing, is_number
 from graphcb.hashing import is_one_word
-
-ODD_SHARE = 0.1  # of the values that are there; a feature with more words than that is no number
 
 
 @dataclass(frozen=True)
 class Look:
     """What a first look found in the values of one feature.
 
-    `odd` are the positions of values that are words although the feature is a number.
+    `odd` are the positions of values that are words although the feature is a number or a time.
     """
 
     kind: str
@@ -35,9 +34,9 @@ class Look:
 def look(rows: Iterable[Any]) -> dict[str, str]:
     """The kind of each feature in some contexts, for an `Encoder`.
 
-    A feature is a number if at most one in ten of its values is something else. Words make a
-    category, and a text if a value has several of them. A feature that some contexts lack may be
-    missing.
+    A feature is a number, or a time, if at most one in ten of its values is something else. Words
+    make a category, and a text if a value has several of them. A feature that some contexts lack
+    may be missing.
 
     >>> look([{"age": "31", "city": "Rome"}, {"age": None, "city": "Oslo", "note": "call me"}])
     {'age': 'number?', 'city': 'category', 'note': 'text?'}
@@ -61,6 +60,9 @@ def look_at(values: Sequence[Any] | NDArray[np.float64]) -> Look:
     odd = tuple(i for i in present if not _is_numeric(values[i]))
     if len(odd) <= ODD_SHARE * len(present):
         return Look("number", missing, odd, distinct)
+    odd = tuple(i for i in present if time_parts(values[i]) is None)
+    if len(odd) <= ODD_SHARE * len(present):
+        return Look("time", missing, odd, distinct)
     texts = [values[i] for i in present if isinstance(values[i], str)]
     kind = "category" if all(map(is_one_word, texts)) else "text"
     return Look(kind, missing, (), distinct)

@@ -1,5 +1,6 @@
 """Rows of features that were not declared: they are noted as they come."""
 
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -11,14 +12,17 @@ from graphcb.checks import LARGEST
 from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.scaling import Floats, NumberScales
+from graphcb.contexts.times import whole_of, with_times
 from graphcb.contexts.values import (
     MISSING,
     NAN,
+    ODD_SHARE,
     as_number,
     as_text,
     is_missing,
     is_number,
     not_finite,
+    numeral,
 )
 from graphcb.hashing import category_place, place_of, word_places
 from graphcb.loaded import Array, ByName, Count, Instance, Learned
@@ -36,8 +40,9 @@ class NotedFeatures:
     Numbers have places in the order in which they were first learned. If there are few, each
     is brought to one scale, and one that a context lacks is missing. If there are many and most
     contexts lack most of them, as with counts of words, a number that is not there is 0, and the
-    others are divided by their largest value. Whether a value is a number or a word is seen from
-    the value.
+    others are divided by their largest value. Whether a value is a number, a word or a time is
+    seen from the value; a string that is a number, as in rows of `csv.DictReader`, is one as long
+    as at most one in ten of the feature's strings so far is a word.
     """
 
     learned = Learned(
@@ -45,6 +50,8 @@ class NotedFeatures:
         numbers=ByName(Count()),
         texts=ByName(Instance(bool)),
         missing=ByName(Count()),
+        numerals=ByName(Count()),
+        words=ByName(Count()),
         scales=Instance(NumberScales),
         largest=Array(None, least=0.0, most=LARGEST),
         n_rows=Count(),
@@ -58,6 +65,8 @@ class NotedFeatures:
         self.numbers: dict[str, int] = {}  # their order
         self.texts: dict[str, bool] = {}
         self.missing: dict[str, int] = {}
+        self.numerals: dict[str, int] = {}  # how often a string of each feature was a number,
+        self.words: dict[str, int] = {}  # and how often it was none
         self.scales = NumberScales(0)
         self.largest = np.zeros(0)  # of each number, in size; there may be room for more
         self.n_rows = 0
@@ -94,10 +103,13 @@ class NotedFeatures:
 
     def encode(self, row: Mapping[str, Any]) -> EncodedRow:
         """The row as if it were counted."""
+        row = with_times(row) if _may_have_times(row) else row
         given, others = self._numbers(row)
         places: list[int] = []
         values: list[float] = []
         for name in others:
+            if name in self.numerals and name not in self.words:
+                self._warn_of(name, row[name])
             found = places_of(name, row[name], "text" if name in self.texts else "", self.constant)
             places += found
             values += [1.0 / len(found) ** 0.5] * len(found) if found else ()
@@ -110,6 +122,7 @@ class NotedFeatures:
             for name in self.numbers:
                 mark = None if name in given else mark_of(name, self.constant)
                 if mark is not None and mark not in marked:
+                    marked.add(mark)  # the parts of a time share theirs
                     places.append(mark)
                     values.append(1.0)
         scaled = self.scales.scale(numbers[: self.scales.n_numbers])
@@ -126,12 +139,14 @@ class NotedFeatures:
 
     def count(self, row: Mapping[str, Any]) -> None:
         """As `learn`, for a row that `encode` has taken."""
+        row = with_times(row) if _may_have_times(row) else row
         given, others = self._numbers(row)
         is_dense = self._is_dense(given)
         self.n_rows += 1
         self.n_given += len(given)
         if others or not given.keys() <= self.numbers.keys():
             self._note(row, given)
+        self._count_strings(row)
         if len(self.numbers) > self.largest.size:
             more = 2 * len(self.numbers) - self.largest.size
             self.largest = np.append(self.largest, np.zeros(more))
@@ -167,12 +182,40 @@ class NotedFeatures:
             if type(value) is float and -LARGEST <= value <= LARGEST:
                 given[name] = value
                 continue
-            number = _as_finite(name, value)
+            if type(value) is str:
+                number = numeral(value) if self._holds_numerals(name, value) else None
+            else:
+                number = _as_finite(name, value)
             if number is None:
                 others.append(name)
             else:
                 given[name] = number
         return given, others
+
+    def _holds_numerals(self, name: str, value: str) -> bool:
+        """Whether a string of a feature is a number if it looks like one."""
+        if len(value) > SHORT or name == "text" or name in self.texts:
+            return False
+        words = self.words.get(name, 0)
+        return words == 0 or words <= ODD_SHARE * (words + self.numerals.get(name, 0))
+
+    def _count_strings(self, row: Mapping[str, Any]) -> None:
+        """Count for each feature how often its strings are numbers, and how often they are not."""
+        for name, value in row.items():
+            if type(value) is str and len(value) <= SHORT and value not in MISSING:
+                counts = self.words if numeral(value) is None else self.numerals
+                counts[name] = counts.get(name, 0) + 1
+
+    def _warn_of(self, name: str, value: Any) -> None:
+        """Say that it is open what a feature is: its strings were all numbers, and this is none."""
+        if type(value) is str and not is_missing(value):
+            warnings.warn(
+                f"the feature {name!r} was {self.numerals[name]} times a string that is a number, "
+                f"and is {value!r} now: strings in it are read as words from here on, unless nine "
+                f"in ten are numbers; say what it is, features={{{name!r}: 'number?'}} or "
+                "'category', to decide it",
+                stacklevel=2,
+            )
 
     def _is_dense(self, given: Mapping[str, float]) -> bool:
         """Whether each number has its scale, this row counted."""
@@ -226,6 +269,17 @@ def are_within(row: Floats) -> bool:
     return True
 
 
+def _may_have_times(row: Mapping[str, Any]) -> bool:
+    """Whether some value is neither a plain number nor a text that begins as no time does."""
+    for value in row.values():
+        if type(value) is str:
+            if value[:1].isdigit() and len(value) >= 5:
+                return True
+        elif type(value) not in _PLAIN_NUMBERS and value is not None:
+            return True
+    return False
+
+
 @lru_cache(maxsize=64)
 def every_place(first: int, size: int) -> NDArray[np.int64]:
     """first, first + 1, ..., made once for all rows; it is never written to."""
@@ -235,7 +289,7 @@ def every_place(first: int, size: int) -> NDArray[np.int64]:
 def _as_finite(name: str, value: Any) -> float | None:
     """The value as a finite number, None if it is missing or no number."""
     kind = type(value)
-    if kind is str or value is None:
+    if value is None:
         return None
     if kind is int:
         value = as_number(name, value)
@@ -272,8 +326,8 @@ def places_of(name: str, value: Any, kind: str, n_places: int) -> tuple[int, ...
 
 @lru_cache(maxsize=2**14)
 def mark_of(name: str, n_places: int) -> int:
-    """The place of the mark that a feature is missing."""
-    return place_of(f"{name} is missing", n_places)
+    """The place of the mark that a feature is missing; the parts of a time share one."""
+    return place_of(f"{whole_of(name)} is missing", n_places)
 
 
 def is_long(name: str, value: Any) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled, inner
+from graphcb.hashing import mixed
 from graphcb.loaded import MOST, Array, Count, Learned
 from graphcb.standardising import CLIP, counted, standard_with
 
@@ -259,15 +260,6 @@ def _keep(x: float, place: int, count: int, sample: Floats) -> int:
         sample[i] = sample[i - 1]
     sample[at] = x
     return size + 1
-
-
-@inner
-def mixed(state: np.uint64) -> np.uint64:
-    """The hash of a number: the finaliser of splitmix64."""
-    z = state + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @inner

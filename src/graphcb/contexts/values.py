@@ -1,11 +1,13 @@
 """A context as a flat dict of features, and a value as a number, as text, or as missing."""
 
 import math
+import re
 import sys
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,16 +15,24 @@ import numpy as np
 from graphcb.checks import LARGEST
 from graphcb.contexts.encoded import EncodedRow
 
-KINDS = ("number", "category", "text")
+KINDS = ("number", "category", "text", "time")
 # What people and programs write where there is no value.
 MISSING = frozenset(
     "? - NA N/A na n/a #N/A <NA> NaT None nan NaN NAN -nan null NULL Null".split()  # noqa: SIM905
 ) | {""}
 NAN = float("nan")
+ODD_SHARE = 0.1  # of the values that are there; a feature with more words than that is no number
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GROUPS = (*_LISTS, Mapping)
 _PLAIN = frozenset((float, int, str, bool, type(None)))
 _NOTHING = ("NAType", "NaTType")  # of pandas
+# As float() reads it, but without "1_000" and without the leading zeros of a code such as "00501".
+_NUMERAL = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WITH_COMMA = re.compile(
+    r"[+-]?(?:[0-9]+|[1-9][0-9]{0,2}(?:[. '\u00a0\u202f][0-9]{3})+)(?:,[0-9]*(?:[eE][+-]?[0-9]+)?)?"
+)
+_NO_GROUPS = str.maketrans("", "", ". '\u00a0\u202f")
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 
 
 def passes(context: Any) -> bool:
@@ -127,7 +137,7 @@ def as_number(name: str, value: Any) -> float:
         if is_missing(value):
             return NAN
         if isinstance(value, str | int | float | np.generic | Decimal | Fraction):
-            number = float(value)
+            number = float(ungrouped(value) if isinstance(value, str) else value)
             if number == number:
                 return number
     except (TypeError, ValueError, OverflowError):
@@ -136,6 +146,41 @@ def as_number(name: str, value: Any) -> float:
         f"`context[{name!r}]` must be a number, got {value!r}; words are for features declared "
         "as category or text"
     )
+
+
+@lru_cache(maxsize=2**14)
+def numeral(text: str) -> float | None:
+    """The number that a text is, written as programs write it; None if it is none, or not finite.
+
+    >>> numeral(" 12.5"), numeral("1e3"), numeral("00501"), numeral("12kB")
+    (12.5, 1000.0, None, None)
+    """
+    plain = text.strip()
+    if not _NUMERAL.fullmatch(plain):
+        return None
+    number = float(plain)
+    return number if abs(number) <= LARGEST else None
+
+
+def with_point(text: str) -> str:
+    """A text with a decimal comma, and perhaps points or blanks between thousands, as a number.
+
+    >>> with_point("1.234,5"), with_point("33,6"), with_point("3.5"), with_point("a, b")
+    ('1234.5', '33.6', '3.5', 'a, b')
+    """
+    plain = text.strip()
+    if not _WITH_COMMA.fullmatch(plain):
+        return text
+    return plain.translate(_NO_GROUPS).replace(",", ".")
+
+
+def ungrouped(text: str) -> str:
+    """A text without the commas between thousands, if it is a number with them.
+
+    >>> ungrouped("1,234,567.5"), ungrouped("33,6")
+    ('1234567.5', '33,6')
+    """
+    return text.replace(",", "") if "," in text and _GROUPED.fullmatch(text.strip()) else text
 
 
 def as_text(name: str, value: Any) -> str:

@@ -20,10 +20,11 @@ import numpy as np
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled, inner
 from graphcb.contexts.noted import all_floats
-from graphcb.contexts.scaling import Floats, mixed
+from graphcb.contexts.scaling import Floats
 from graphcb.contexts.values import features_of, is_missing, is_number
 from graphcb.estimates.stillness import BETS, WIDTH, Alarm, alarms, check_known, settle
 from graphcb.estimates.stillness import LARGEST as MOST_OWNED
+from graphcb.hashing import mixed
 from graphcb.loaded import Array, Count, Instance, Learned
 
 WATCHED = 64  # features, the first that come

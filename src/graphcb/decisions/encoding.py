@@ -188,6 +188,8 @@ def plain_actions(actions: Mapping[str, Any]) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if type(value) in _READY:
         return value
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else str(value.astype("datetime64[us]"))
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, set | frozenset):

@@ -141,6 +141,13 @@ class PostgreSQLStorage:
         """Nothing: the server looks after its files; see pg_amcheck."""
         return []
 
+    def commit(self, name: str, position: int) -> None:
+        """Commit; the server looks after its write-ahead log."""
+        self.execute("COMMIT")
+
+    def noted_end(self) -> None:
+        """Nothing is noted."""
+
     def close(self) -> None:
         """Release the lock and close the connection; a forked child leaves both alone."""
         if self._process != os.getpid() or self._connection is None:

@@ -84,7 +84,7 @@ def record(
     finally:
         storage.close()
         if is_file and not done:
-            for beside in ("", "-wal", "-shm", "-writer"):
+            for beside in ("", "-wal", "-shm", "-writer", "-end"):
                 Path(f"{location}{beside}").unlink(missing_ok=True)
     return changed
 

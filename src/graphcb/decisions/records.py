@@ -42,6 +42,11 @@ _SIZE = {
     FeedbackRow: "length(actions) + length(losses)",
     VersionRow: "length(agent)",
 }
+_MISSING = (
+    "was acknowledged: it has lost its tail, which is what a damaged or deleted write-ahead log "
+    "(the file ...-wal) leads to; restore an intact copy of both files, or delete the file ...-end "
+    "to continue without the lost events"
+)
 _BETWEEN = "WHERE position > ? AND position <= ?"
 
 
@@ -55,7 +60,11 @@ class LogEnd(NamedTuple):
 def read_start(storage: Storage) -> LogStart:
     """How the log began; refuses anything but a log of this format."""
     if not storage.has_log():
-        raise FileError(f"{storage.location}: holds no decision log")
+        noted = storage.noted_end()
+        raise FileError(
+            f"{storage.location}: holds no decision log"
+            + (f", but event {noted.position} of one {_MISSING}" if noted is not None else "")
+        )
     formats = storage.execute("SELECT format FROM graphcb_log")
     if len(formats) != 1:
         raise FileError(
@@ -85,7 +94,11 @@ def last_position(storage: Storage) -> int:
 
 
 def read_end(storage: Storage) -> int:
-    """The number of the last event; a checkpoint that is further on proves that events are lost."""
+    """The number of the last event, unless something proves that later events are lost.
+
+    That is a checkpoint that is further on, or what was noted outside of the log.
+    """
+    check_end(storage)
     further = newest_checkpoint(storage)  # first, as the writer may continue
     until = last_position(storage)
     if further > until and any(row.position > until for row in read_checkpoints(storage)):
@@ -95,6 +108,19 @@ def read_end(storage: Storage) -> int:
             "graphcb_checkpoints on it to continue without the lost events"
         )
     return until
+
+
+def check_end(storage: Storage) -> None:
+    """Refuse a log that ends before an event which was acknowledged."""
+    noted = storage.noted_end()  # first, as the writer may continue
+    if noted is None or read_start(storage).name != noted.name:
+        return
+    until = last_position(storage)
+    if until < noted.position:
+        raise FileError(
+            f"{storage.location}: damaged: the log ends at event {until}, but event "
+            f"{noted.position} {_MISSING}"
+        )
 
 
 def newest_checkpoint(storage: Storage) -> int:

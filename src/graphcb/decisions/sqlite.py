@@ -4,12 +4,15 @@ import ctypes
 import os
 import sqlite3
 import weakref
+import zlib
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from graphcb.checks import listed
+from graphcb.decisions.noted_end import NotedEnd, head, read_noted_end
+from graphcb.decisions.records import check_end
 from graphcb.decisions.storage import ColumnTypes, Durability, LogError, another_process
 from graphcb.files import FileError
 
@@ -51,6 +54,8 @@ class SQLiteStorage:
         self._wal_identity: tuple[int, int] | None = None
         self._file_identity: tuple[int, int] | None = None
         self._version: int | None = None
+        self._end = Path(f"{self._path}-end")
+        self._note: tuple[bytes, IO[bytes]] | None = None
         self._process = os.getpid()
         _STORAGES.add(self)
 
@@ -119,13 +124,36 @@ class SQLiteStorage:
         except _FAILED as problem:
             raise _explain(problem, f"{self.location} to {path}") from problem
 
+    def commit(self, name: str, position: int) -> None:
+        """Commit, and note the last event in the file `...-end`, if the disk takes it."""
+        self.execute("COMMIT")
+        with suppress(OSError):
+            if self._note is None:
+                self._note = head(name, self._durability), self._end.open("wb", buffering=0)
+            begin, file = self._note
+            if begin:
+                body = begin + position.to_bytes(8, "little")
+                file.seek(0)
+                file.write(body + zlib.crc32(body).to_bytes(4, "little"))
+
+    def noted_end(self) -> NotedEnd | None:
+        return read_noted_end(self._end)
+
     def close(self) -> None:
         """Close the file, then release the writer's lock; a forked child leaves both alone."""
         if self._process != os.getpid():
             return
-        for connection in (self._connection, self._lock):
-            if connection is not None:
-                connection.close()
+        wal, self._wal_identity = self._wal_identity, None
+        is_whole = wal is not None and wal == self._identify_wal()
+        if self._connection is not None:
+            self._connection.close()
+        # The last one to close moves the write-ahead log into the file, which then holds all.
+        if is_whole and self._identify_wal() is None:
+            self._forget_end()
+        if self._note is not None:
+            self._note[1].close()
+        if self._lock is not None:
+            self._lock.close()
 
     def leak(self) -> None:
         """Never close in this process, not even as garbage.
@@ -160,8 +188,12 @@ class SQLiteStorage:
             ) from None
 
     def _connect_to_write(self) -> None:
-        if self._path.exists() and self._path.stat().st_nlink > 1:
+        if not self._path.exists():
+            self._forget_end()  # of a log that was removed
+        elif self._path.stat().st_nlink > 1:
             raise _linked(self.location)
+        elif self.noted_end() is not None:
+            self._check_end()
         self._connection = connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False
         )
@@ -179,6 +211,22 @@ class SQLiteStorage:
         self._wal_identity = self._identify_wal()
         file = self._path.stat()
         self._file_identity = file.st_dev, file.st_ino
+
+    def _check_end(self) -> None:
+        """Refuse a log without its tail, read by a connection that leaves its files alone.
+
+        One that writes would delete the write-ahead log, damaged as it is, when it is closed.
+        """
+        reader = SQLiteStorage(self.location, writes=False, durability=self._durability)
+        try:
+            reader.open()
+            check_end(reader)
+        finally:
+            reader.close()
+
+    def _forget_end(self) -> None:
+        with suppress(OSError):
+            self._end.unlink(missing_ok=True)
 
     def _connect_to_read(self) -> None:
         if not self._path.is_file():

@@ -4,8 +4,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from graphcb.decisions.noted_end import NotedEnd
 
 # user, password, hosts with their ports and the database, parameters
 _HOST = r"(?:[^/?@:,\[\]]*|\[[^/?@]*\])(?::\d*)?"
@@ -70,6 +73,14 @@ class Storage(Protocol):
 
     def find_damage(self) -> list[str]:
         """What the database's own check of its files finds."""
+        ...
+
+    def commit(self, name: str, position: int) -> None:
+        """Commit; the log `name` ends at event `position` then, which is noted outside of it."""
+        ...
+
+    def noted_end(self) -> "NotedEnd | None":
+        """The event that was noted last, if that can be known."""
         ...
 
     def close(self) -> None:

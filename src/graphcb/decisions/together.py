@@ -149,6 +149,11 @@ class Together:
         self._asked: dict[str, Asked] = {}
 
     @property
+    def is_in_log(self) -> bool:
+        """Whether it writes to the log itself, and not to where the trainer finds it."""
+        return self._place.learns
+
+    @property
     def log_name(self) -> str:
         """The first part of the names of this log's decisions."""
         return self.pending.start.name

@@ -44,6 +44,7 @@ def verify(
         return [str(problem)]
     found: list[str] = []
     looks: list[Callable[[DecisionLog], Iterable[str]]] = [
+        _missing_end,
         _damaged_file,
         _damaged_rows,
         _damaged_graphs,
@@ -76,6 +77,7 @@ def back_up(location: str | os.PathLike[str], path: str | os.PathLike[str]) -> i
     if target.exists():
         raise FileExistsError(f"a backup must be a new file, got {str(path)!r}, which exists")
     with DecisionLog(location) as log:
+        records.check_end(log.storage)
         from graphcb.decisions.sqlite import SQLiteStorage  # not loaded with the package
 
         if not isinstance(log.storage, SQLiteStorage):
@@ -95,6 +97,12 @@ def back_up(location: str | os.PathLike[str], path: str | os.PathLike[str]) -> i
             for beside in (part, *part.parent.glob(f"{part.name}-*")):
                 beside.unlink(missing_ok=True)
     return n_events
+
+
+def _missing_end(log: DecisionLog) -> Iterator[str]:
+    """Events that were acknowledged, and are not there."""
+    records.check_end(log.storage)
+    yield from ()
 
 
 def _damaged_file(log: DecisionLog) -> list[str]:

@@ -148,7 +148,7 @@ class LogWriter:
         try:
             self._begin(pending.storage, state.position)
             yield pending
-            pending.storage.execute("COMMIT")
+            pending.storage.commit(pending.start.name, pending.state.position)
         except BaseException as problem:
             self._give_up(pending, state, problem)
             raise

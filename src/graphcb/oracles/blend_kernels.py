@@ -5,21 +5,21 @@ features where there is no such member.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from graphcb.compilation import compiled, inner
 from graphcb.oracles.features import find_key
 from graphcb.oracles.posterior import (
+    Model,
     add_surprises,
     certainty,
-    diagonal_forget,
-    diagonal_learn,
     diagonal_scores,
+    diagonal_step,
     forget_residuals,
-    full_forget,
-    full_learn,
-    full_scores,
+    full_look,
+    full_step,
     mean_share,
     note_residuals,
     note_surprises,
@@ -38,35 +38,41 @@ STILL = (0.0, -3.0, -5.0)  # log weights before errors speak: most worlds stand 
 LEAST_WEIGHT = 0.04  # of a member that is asked for a forecast
 
 Row = tuple[Columns, Floats, int, float]  # indices, values, how many are numbers, room
-Model = tuple[Floats, Floats, Floats]
 Models = tuple[Model, ...]
-# A row; table of the features; the variance of an unseen weight; the constant; models of the three
-# kinds; directions of waves; where the products are, and of how many numbers; log weights; squares
-# of the residuals, surprises, counts.
-Arguments = tuple[
-    Row, Columns, Columns, Floats, float, float, Models, Models, Models, Floats, int, int, Floats,
-    Floats, Floats, Floats,
-]  # fmt: skip
+Members = tuple[Models, Models, Models]  # straight, paired, waved
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 
 
-@inner
-def _place(
-    row: Row,
-    keys: Columns,
-    key_places: Columns,
-    largest: Floats,
-    constant: float,
-    first_product: int,
-    n_paired: int,
-    directions: Floats,
-) -> tuple[Columns, Floats, int, int, float, Columns, Floats]:
-    """The row by place; how many entries are no products, how many are new, and their share.
+# Where features have their places: a table of keys, the largest size of each word, the constant,
+# the first product, how many numbers have products, and the directions of the waves.
+Layout = tuple[Columns, Columns, Floats, float, int, int, Floats]
+# How good predictions were: the members' log weights; squared residuals, surprises and counts of
+# actions; and the variance of the weight of a feature that was never seen.
+Record = tuple[Floats, Floats, Floats, Floats, float]
 
-    Entries are the constant, what is known of the numbers and words, then the products. The row of
-    waved members follows.
+
+class Placed(NamedTuple):
+    """A row by place, and as waved members see it.
+
+    The first `size` entries are no products. `n_new` are new features, or larger than ever, and
+    `novelty` is their share.
     """
+
+    places: Columns
+    values: Floats
+    size: int
+    n_new: int
+    novelty: float
+    wave_places: Columns
+    wave_values: Floats
+
+
+@inner
+def _place(row: Row, layout: Layout) -> Placed:
+    """Entries are the constant, what is known of the numbers and words, then the products."""
     indices, row_values, n_numbers, room = row
+    keys, key_places, largest, constant, first_product, n_paired, directions = layout
+    n_paired = min(n_paired, n_numbers) if n_numbers <= PRODUCTS_UP_TO else 0
     n_pairs = n_paired * (n_paired + 1) // 2
     places, scaled = (
         np.empty(indices.size + 1 + n_pairs, np.int64),
@@ -118,12 +124,13 @@ def _place(
             places[at] = first_product + at - size
             scaled[at] = share * min(CLIP, max(-CLIP, row_values[i] * row_values[j]))
             at += 1
-    return places[:at], scaled[:at], size, n_new, novelty, wave_places, wave_values
+    return Placed(places[:at], scaled[:at], size, n_new, novelty, wave_places, wave_values)
 
 
 @inner
-def _present(straight: Models, paired: Models, waved: Models) -> Floats:
+def _present(members: Members) -> Floats:
     """1 for each member (kind, rate) that there is."""
+    straight, paired, waved = members
     found = np.zeros((3, len(KEEPS)))
     for r in range(len(KEEPS)):
         found[0, r] = straight[r][0].shape[0] > 0
@@ -159,78 +166,52 @@ def _weigh(log_weights: Floats, present: Floats, has_products: bool, least: floa
 
 @inner
 def _ask(
-    places: Columns,
-    values: Floats,
-    size: int,
-    wave_places: Columns,
-    wave_values: Floats,
-    novelty: float,
-    straight: Models,
-    paired: Models,
-    waved: Models,
-    weights: Floats,
-    columns: Columns,
-) -> tuple[Floats, Floats]:
-    """Shares and leverages (kind, rate, column) of the members that have weight.
+    placed: Placed, members: Members, weights: Floats, unseen: float, columns: Columns
+) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+    """Shares (kind, rate, column) of the members that have weight, and what they looked at.
 
-    `novelty` is the variance by what is new in the row.
+    That are scores, leverages and covariance @ x, each (kind, rate, column).
     """
-    shares = np.zeros((3, len(KEEPS), columns.size))
-    leverages = np.zeros((3, len(KEEPS), columns.size))
+    straight, paired, waved = members
+    n, widest = columns.size, 0
     for r in range(len(KEEPS)):
+        widest = max(widest, straight[r][0].shape[0], waved[r][0].shape[0])
+    shares, leverages = np.zeros((3, len(KEEPS), n)), np.zeros((3, len(KEEPS), n))
+    scores, alongs = np.empty((3, len(KEEPS), n)), np.empty((3, len(KEEPS), n, widest))
+    places, values, size = placed.places, placed.values, placed.size
+    for r in range(len(KEEPS)):
+        if weights[0, r] > 0.0:
+            full_look(
+                straight[r][0], straight[r][1], places[:size], values[:size], columns,
+                (scores[0, r], leverages[0, r], alongs[0, r]),
+            )  # fmt: skip
+        if weights[1, r] > 0.0:
+            scores[1, r], leverages[1, r] = diagonal_scores(
+                paired[r][0], paired[r][1], places, values, columns
+            )
+        if weights[2, r] > 0.0:
+            full_look(
+                waved[r][0], waved[r][1], placed.wave_places, placed.wave_values, columns,
+                (scores[2, r], leverages[2, r], alongs[2, r]),
+            )  # fmt: skip
         for kind in range(3):
-            if weights[kind, r] <= 0.0:
-                continue
-            if kind == 1:
-                scores, spreads = diagonal_scores(
-                    paired[r][0], paired[r][1], places, values, columns
-                )
-            elif kind == 0:
-                scores, spreads = full_scores(
-                    straight[r][0], straight[r][1], places[:size], values[:size], columns
-                )
-            else:
-                scores, spreads = full_scores(
-                    waved[r][0], waved[r][1], wave_places, wave_values, columns
-                )
-            for c in range(columns.size):
-                leverages[kind, r, c] = spreads[c] + novelty
-                shares[kind, r, c] = mean_share(scores[c], leverages[kind, r, c])
-    return shares, leverages
+            if weights[kind, r] > 0.0:
+                for c in range(n):
+                    leverages[kind, r, c] += placed.novelty * unseen
+                    shares[kind, r, c] = mean_share(scores[kind, r, c], leverages[kind, r, c])
+    return shares, (scores, leverages, alongs)
 
 
 @compiled
 def forecast(
-    row: Row,
-    keys: Columns,
-    key_places: Columns,
-    largest: Floats,
-    unseen: float,
-    constant: float,
-    straight: Models,
-    paired: Models,
-    waved: Models,
-    directions: Floats,
-    first_product: int,
-    n_paired: int,
-    log_weights: Floats,
-    squares: Floats,
-    surprises: Floats,
-    counts: Floats,
-    columns: Columns,
+    row: Row, layout: Layout, members: Members, record: Record, columns: Columns
 ) -> Answer:
     """Ask the members and mix: the mean of their answers, their variances, its own."""
-    n_numbers = row[2]
-    places, values, size, _, novelty, wave_places, wave_values = _place(
-        row, keys, key_places, largest, constant, first_product,
-        min(n_paired, n_numbers) if n_numbers <= PRODUCTS_UP_TO else 0, directions,
-    )  # fmt: skip
-    present = _present(straight, paired, waved)
-    weights = _weigh(log_weights, present, values.size > size, LEAST_WEIGHT)
-    found, spreads = _ask(
-        places, values, size, wave_places, wave_values, novelty * unseen, straight, paired, waved,
-        weights, columns,
-    )  # fmt: skip
+    placed = _place(row, layout)
+    log_weights, squares, surprises, counts, unseen = record
+    has_products = placed.values.size > placed.size
+    weights = _weigh(log_weights, _present(members), has_products, LEAST_WEIGHT)
+    found, (_, spreads, _) = _ask(placed, members, weights, unseen, columns)
     shares, leverages, apart = _mixed(weights, found), _mixed(weights, spreads), found
     for c in range(columns.size):
         apart[:, :, c] = (apart[:, :, c] - shares[c]) ** 2
@@ -273,63 +254,45 @@ def _mixed(weights: Floats, found: Floats) -> Floats:
 @compiled
 def learn(
     row: Row,
-    keys: Columns,
-    key_places: Columns,
-    largest: Floats,
-    unseen: float,
-    constant: float,
-    straight: Models,
-    paired: Models,
-    waved: Models,
-    directions: Floats,
-    first_product: int,
-    n_paired: int,
-    log_weights: Floats,
-    squares: Floats,
-    surprises: Floats,
-    counts: Floats,
+    layout: Layout,
+    members: Members,
+    record: Record,
     columns: Columns,
     seen: Floats,
     watch: Watch,
 ) -> int:
-    """Weigh the members by what they predicted, forget and learn; 0 if that was done.
+    """Weigh the members by what they predicted, learn and forget; 0 if that was done.
 
     Otherwise nothing changes: -1 if a prediction is not finite, and how many features need a
     place first if there are any.
     """
-    n_numbers = row[2]
-    is_paired = n_numbers <= PRODUCTS_UP_TO
-    places, values, size, n_new, novelty, wave_places, wave_values = _place(
-        row, keys, key_places, largest, constant, first_product,
-        min(n_paired, n_numbers) if is_paired else 0, directions,
-    )  # fmt: skip
-    present = _present(straight, paired, waved)
-    found, _ = _ask(
-        places, values, size, wave_places, wave_values, novelty * unseen, straight, paired, waved,
-        present, columns,
-    )  # fmt: skip
+    placed = _place(row, layout)
+    straight, paired, waved = members
+    log_weights, squares, surprises, counts, unseen = record
+    present = _present(members)
+    found, (scores, leverages, alongs) = _ask(placed, members, present, unseen, columns)
     if not np.isfinite(found.sum()):
         return -1
-    if n_new > 0 or (is_paired and n_paired < n_numbers):
-        return max(n_new, 1)
-    predicted = _mixed(_weigh(log_weights, present, values.size > size, 0.0), found)
+    n_paired = layout[5]
+    if placed.n_new > 0 or n_paired < row[2] <= PRODUCTS_UP_TO:
+        return max(placed.n_new, 1)
+    has_products = placed.values.size > placed.size
+    predicted = _mixed(_weigh(log_weights, present, has_products, 0.0), found)
     note_surprises(surprises, counts[0], columns, predicted, seen)
-    bet_on_losses(watch, log_weights, _heard(present, values.size > size), found, columns, seen)
+    bet_on_losses(watch, log_weights, _heard(present, has_products), found, columns, seen)
     _reweigh(log_weights, present, found, seen)
     for r in range(len(KEEPS)):
-        keep = KEEPS[r]
-        if keep < 1.0:
-            forget_residuals(squares[r], counts[r], columns, keep)
-            full_forget(straight[r][1], straight[r][2], columns, keep)
-            full_forget(waved[r][1], waved[r][2], columns, keep)
-            diagonal_forget(paired[r][1], paired[r][2], places, columns, keep)
+        forget_residuals(squares[r], counts[r], columns, KEEPS[r])
         note_residuals(squares[r], counts[r], columns, predicted, seen)
         if present[0, r] > 0.0:
-            full_learn(straight[r][0], straight[r][1], places[:size], values[:size], columns, seen)
+            look = scores[0, r], leverages[0, r], alongs[0, r]
+            full_step(straight[r], columns, look, seen, KEEPS[r])
         if present[1, r] > 0.0:
-            diagonal_learn(paired[r][0], paired[r][1], places, values, columns, seen)
+            row_of, look_of = (placed.places, placed.values), (scores[1, r], leverages[1, r])
+            diagonal_step(paired[r], row_of, columns, look_of, seen, KEEPS[r])
         if present[2, r] > 0.0:
-            full_learn(waved[r][0], waved[r][1], wave_places, wave_values, columns, seen)
+            look = scores[2, r], leverages[2, r], alongs[2, r]
+            full_step(waved[r], columns, look, seen, KEEPS[r])
     return 0
 
 

@@ -18,8 +18,11 @@ from graphcb.oracles.blend_kernels import (
     PRODUCTS_UP_TO,
     STILL,
     Answer,
-    Arguments,
+    Layout,
+    Members,
     Models,
+    Record,
+    Row,
     forecast,
     learn,
 )
@@ -193,17 +196,18 @@ class Blend:
         waves = self.n_waves + places
         _check_members("waved", self.waved, (n_waved,), "full", n_actions, waves)
 
-    def _arguments(self, row: BlendRow) -> Arguments:
+    def _arguments(self, row: BlendRow) -> tuple[Row, Layout, Members, Record]:
         """What the kernels work on."""
         features, waved = self.features, self.waved
-        return (
-            row[:4], features.keys, features.key_places, features.largest,
-            (self.straight or self.paired)[0].unseen_variance, self.constant,
-            _arrays(self.straight, 3), _arrays(self.paired, 2), _arrays(waved, 3),
-            directions(self.n_waves, waved[0].n_features - self.n_waves if waved else 1),
-            self.first_product, self.n_numbers, self.log_weights, self.squares, self.surprises,
-            self.counts,
+        n_places = waved[0].n_features - self.n_waves if waved else 1
+        layout = (
+            features.keys, features.key_places, features.largest, self.constant,
+            self.first_product, self.n_numbers, directions(self.n_waves, n_places),
         )  # fmt: skip
+        members = _arrays(self.straight, 3), _arrays(self.paired, 2), _arrays(waved, 3)
+        unseen = (self.straight or self.paired)[0].unseen_variance
+        record = self.log_weights, self.squares, self.surprises, self.counts, unseen
+        return row[:4], layout, members, record
 
     def _make_room(self, n_actions: int, n_numbers: int) -> None:
         """Grow with actions and features; a full covariance that is too large goes.

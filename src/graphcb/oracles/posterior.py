@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import Columns, Floats, SparseRow
 
 PI_8 = math.pi / 8.0
 PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a coin's
@@ -31,6 +31,9 @@ POOLED = 20.0  # observations of all actions that count beside those of one
 RECENT = 16.0  # losses that say whether the world is as it was
 LARGEST_ALONG = 1e100  # of covariance @ x, whose square is taken off the covariance
 LEAST_CURVATURE = 1e-6  # of p (1 - p): far out on the sigmoid a step stays small
+
+Model = tuple[Floats, Floats, Floats]  # weights, covariances and prior variances
+Look = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x of some actions
 
 
 @compiled
@@ -41,20 +44,39 @@ def full_scores(
 
     The variance is NaN where learning from this row would not stay finite.
     """
-    scores, leverages = np.zeros(columns.size), np.zeros(columns.size)
-    along = np.empty(weights.shape[0])
+    look = empty_look(columns.size, weights.shape[0])
+    full_look(weights, covariances, indices, values, columns, look)
+    return look[:2]
+
+
+@compiled
+def full_look(
+    weights: Floats,
+    covariances: Floats,
+    indices: Columns,
+    values: Floats,
+    columns: Columns,
+    look: Look,
+) -> None:
+    """Fill in what `full_scores` returns and covariance @ x for each column: all a step needs."""
+    scores, leverages, alongs = look
     for c in range(columns.size):
+        along = alongs[c, : weights.shape[0]]
         _multiply(covariances[columns[c]], indices, values, along)
+        score = leverage = 0.0
         for k in range(indices.size):
-            scores[c] += weights[indices[k], columns[c]] * values[k]
-            leverages[c] += along[indices[k]] * values[k]
-        leverages[c] = max(leverages[c], 0.0)
+            score += weights[indices[k], columns[c]] * values[k]
+            leverage += along[indices[k]] * values[k]
         too_large = False
         for i in range(along.size):
             too_large |= not abs(along[i]) <= LARGEST_ALONG
-        if too_large:
-            leverages[c] = np.nan
-    return scores, leverages
+        scores[c], leverages[c] = score, np.nan if too_large else max(leverage, 0.0)
+
+
+@compiled
+def empty_look(n_columns: int, n_features: int) -> Look:
+    """Room for a look at so many actions."""
+    return np.empty(n_columns), np.empty(n_columns), np.empty((n_columns, n_features))
 
 
 @compiled
@@ -89,29 +111,57 @@ def full_learn(
     shares: Floats,
 ) -> None:
     """One step for each column, on losses as shares of their range."""
-    along = np.empty(weights.shape[0])
+    look = empty_look(columns.size, weights.shape[0])
+    full_look(weights, covariances, indices, values, columns, look)
+    model = weights, covariances, np.zeros(weights.shape[0])  # nothing is forgotten
+    full_step(model, columns, look, shares, 1.0)
+
+
+@compiled
+def full_step(model: Model, columns: Columns, look: Look, shares: Floats, keep: float) -> None:
+    """Learn from a row that was looked at, then let all that is known count `keep` times as much.
+
+    The prior never counts less. Entries are multiplied by products of factors, so a covariance
+    stays symmetric and positive.
+    """
+    weights, covariances, priors = model
+    scores, leverages, alongs = look
+    factors = np.ones(weights.shape[0])
     for c in range(columns.size):
-        b = columns[c]
-        covariance = covariances[b]
-        _multiply(covariance, indices, values, along)
-        score = leverage = 0.0
-        for k in range(indices.size):
-            score += weights[indices[k], b] * values[k]
-            leverage += along[indices[k]] * values[k]
-        step, shrink = step_and_shrink(score, leverage, shares[c])
+        covariance, along = covariances[columns[c]], alongs[c, : factors.size]
+        step, shrink = step_and_shrink(scores[c], leverages[c], shares[c])
         for i in range(along.size):
-            weights[i, b] += step * along[i]
-            if along[i] != 0.0:
-                row = covariance[i]
-                for j in range(along.size):  # exactly symmetric
-                    row[j] -= shrink * (along[i] * along[j])
+            weights[i, columns[c]] += step * along[i]
+        if keep == 1.0:
+            for i in range(along.size):
+                if along[i] != 0.0:
+                    row = covariance[i]
+                    for j in range(along.size):  # exactly symmetric
+                        row[j] -= shrink * (along[i] * along[j])
+            continue
+        for i in range(along.size):
+            known = covariance[i, i] - shrink * (along[i] * along[i])
+            most = priors[i] / max(known, 1e-300)
+            factors[i] = math.sqrt(max(1.0, min(1.0 / keep, most)))
+        for i in range(along.size):
+            row, factor, taken = covariance[i], factors[i], along[i]
+            for j in range(along.size):
+                row[j] = (row[j] - shrink * (taken * along[j])) * (factor * factors[j])
 
 
 @compiled
 def _multiply(covariance: Floats, indices: Columns, values: Floats, along: Floats) -> None:
-    """along = covariance @ x; row by row, as the matrix is symmetric."""
+    """along = covariance @ x; row by row, as the matrix is symmetric, and four at once."""
     along[:] = 0.0
-    for k in range(indices.size):
+    fours = indices.size // 4 * 4
+    for k in range(0, fours, 4):
+        a, b = covariance[indices[k]], covariance[indices[k + 1]]
+        c, d = covariance[indices[k + 2]], covariance[indices[k + 3]]
+        for i in range(along.size):
+            along[i] += (values[k] * a[i] + values[k + 1] * b[i]) + (
+                values[k + 2] * c[i] + values[k + 3] * d[i]
+            )
+    for k in range(fours, indices.size):
         row, value = covariance[indices[k]], values[k]
         for i in range(along.size):
             along[i] += value * row[i]
@@ -150,51 +200,37 @@ def diagonal_learn(
     shares: Floats,
 ) -> None:
     """One step for each column, as if the weights were independent."""
-    scores, leverages = diagonal_scores(weights, variances, indices, values, columns)
+    look = diagonal_scores(weights, variances, indices, values, columns)
+    model = weights, variances, np.zeros(weights.shape[0])  # nothing is forgotten
+    diagonal_step(model, (indices, values), columns, look, shares, 1.0)
+
+
+@compiled
+def diagonal_step(
+    model: Model,
+    row: SparseRow,
+    columns: Columns,
+    look: tuple[Floats, Floats],
+    shares: Floats,
+    keep: float,
+) -> None:
+    """`full_step` for independent weights; what does not stand in the row is not forgotten."""
+    weights, variances, priors = model
+    indices, values = row
+    scores, leverages = look
+    growth = 1.0 / keep
     steps, shrinks = np.empty(columns.size), np.empty(columns.size)
     for c in range(columns.size):
         steps[c], shrinks[c] = step_and_shrink(scores[c], leverages[c], shares[c])
     for k in range(indices.size):
         means, spreads, value = weights[indices[k]], variances[indices[k]], values[k]
+        most = priors[indices[k]]
         for c in range(columns.size):
             along = spreads[columns[c]] * value
             means[columns[c]] += steps[c] * along
             # Rounding may take off more than there is where the context is very large.
-            spreads[columns[c]] = max(spreads[columns[c]] - shrinks[c] * along * along, 0.0)
-
-
-@compiled
-def full_forget(covariances: Floats, priors: Floats, columns: Columns, keep: float) -> None:
-    """Let what is known of these actions count `keep` times as much, and the prior never less.
-
-    Entries are multiplied by products of factors, so a covariance stays symmetric and positive.
-    """
-    if priors.size == 0:  # there is no such member
-        return
-    factors = np.empty(priors.size)
-    for c in range(columns.size):
-        covariance = covariances[columns[c]]
-        for i in range(priors.size):
-            most = priors[i] / max(covariance[i, i], 1e-300)
-            factors[i] = math.sqrt(max(1.0, min(1.0 / keep, most)))
-        for i in range(priors.size):
-            row, factor = covariance[i], factors[i]
-            for j in range(priors.size):
-                row[j] *= factor * factors[j]
-
-
-@compiled
-def diagonal_forget(
-    variances: Floats, priors: Floats, indices: Columns, columns: Columns, keep: float
-) -> None:
-    """`full_forget` for independent weights, of what stands in the row."""
-    if priors.size == 0:
-        return
-    for k in range(indices.size):
-        spreads, most = variances[indices[k]], priors[indices[k]]
-        for c in range(columns.size):
-            spread = spreads[columns[c]]
-            spreads[columns[c]] = max(spread, min(spread / keep, most))
+            left = max(spreads[columns[c]] - shrinks[c] * along * along, 0.0)
+            spreads[columns[c]] = max(left, min(left * growth, most))
 
 
 @compiled

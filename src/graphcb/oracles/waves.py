@@ -10,9 +10,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphcb.compilation import inner
+from graphcb.compilation import compiled, inner
+from graphcb.hashing import mixed
 from graphcb.oracles.rows import Columns, Floats
 
 WIDTH = 0.5  # of the kernel, relative to the length of a context
@@ -21,23 +21,27 @@ WIDTH = 0.5  # of the kernel, relative to the length of a context
 @lru_cache(maxsize=4)
 def directions(n_waves: int, n_places: int) -> Floats:
     """Directions (n_waves, n_places) with the phases at place 0, where contexts have a constant."""
-    number, place = np.indices((n_waves, n_places), dtype=np.uint64)
-    first = _uniform(2 * (number * np.uint64(2**32) + place))
-    second = _uniform(2 * (number * np.uint64(2**32) + place) + np.uint64(1))
-    angles = 2.0 * math.pi * second
-    found: Floats = np.sqrt(-2.0 * np.log(first)) * np.cos(angles) / WIDTH
-    found[:, 0] = angles[:, 0]
+    found = _directions(n_waves, n_places)
     found.setflags(write=False)
     return found
 
 
-def _uniform(state: NDArray[np.uint64]) -> Floats:
-    """Hashes of these numbers between 0 and 1: the finaliser of splitmix64."""
-    z = state + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Floats = ((z >> np.uint64(31)) ^ z).astype(np.float64)
-    return (found + 1.0) / 2.0**64
+@compiled
+def _directions(n_waves: int, n_places: int) -> Floats:
+    found = np.empty((n_waves, n_places))
+    for i in range(n_waves):
+        for place in range(n_places):
+            state = np.uint64(2) * (np.uint64(i) * np.uint64(2**32) + np.uint64(place))
+            angle = 2.0 * math.pi * _uniform(state + np.uint64(1))
+            normal = math.sqrt(-2.0 * math.log(_uniform(state))) * math.cos(angle)
+            found[i, place] = normal / WIDTH if place > 0 else angle
+    return found
+
+
+@inner
+def _uniform(state: np.uint64) -> float:
+    """The hash of a number, between 0 and 1."""
+    return (float(mixed(state)) + 1.0) / 2.0**64
 
 
 @inner

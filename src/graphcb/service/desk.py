@@ -1,6 +1,7 @@
 """The one writer: jobs that wait at the same time share a transaction, and are then answered."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -62,6 +63,10 @@ class Desk:
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
         self._agent: Any = None  # after the last transaction
+        self.committed_at, self.failed_at = time.monotonic(), -math.inf
+        self.is_leaving = False  # others should be asked, as this one is about to stop
+        self.is_in_long = False
+        self._began = math.inf  # when the transaction in progress began
         self._played_by = (0, "")  # in the version of this number
         self._at_once, self._most_waiting = at_once, most_waiting
         self._jobs: deque[Waiting] = deque()
@@ -121,6 +126,11 @@ class Desk:
         if isinstance(self.policy, Decider):
             return self.policy.staleness
         return time.monotonic() - self.trained_at if self.role == "trainer" else None
+
+    @property
+    def busy_for(self) -> float:
+        """For how many seconds a transaction has been in progress."""
+        return max(0.0, time.monotonic() - self._began)
 
     @property
     def is_warm(self) -> bool:
@@ -192,6 +202,7 @@ class Desk:
         batch = [waiting for waiting in taken if not waiting.answer.done()]
         self._n_waiting -= len(taken) - len(batch)  # whose clients have gone
         is_long = any(waiting.is_long for waiting in batch) or not self.is_warm
+        self._began, self.is_in_long = time.monotonic(), is_long
         if self._is_server or is_long or self._seconds > SLOW:
             if self._loop is not None:
                 doing = self._loop.run_in_executor(self._thread, self._do, batch)
@@ -205,7 +216,7 @@ class Desk:
         return Done(answers, time.monotonic() - began)
 
     def _finish(self, batch: Sequence[Waiting], done: Done) -> None:
-        self._seconds, self._busy = done.seconds, False
+        self._seconds, self._busy, self._began = done.seconds, False, math.inf
         self._n_waiting -= len(batch)
         for waiting, answer in zip(batch, done.answers, strict=True):
             if waiting.answer.done():  # its client has gone
@@ -223,6 +234,8 @@ class Desk:
         try:
             return self._commit(batch)
         except Exception as problem:
+            if isinstance(problem, LogError):
+                self.failed_at = time.monotonic()
             if len(batch) == 1 or isinstance(problem, LogError):
                 return [problem] * len(batch)
             LOGGER.warning(
@@ -245,6 +258,7 @@ class Desk:
                     answers.append(problem)
         self.position, self.model_version = together.position, together.model_version
         self.versions, self._agent = together.versions, together.agent
+        self.committed_at = time.monotonic()
         self.n_commits += 1
         self.n_jobs += len(batch)
         return answers

@@ -66,7 +66,12 @@ class RollbackRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 _FLAT = msgspec.json.Decoder(dict[str, Plain])
 _ANY = msgspec.json.Decoder(Any)
-_SAMPLES = {"number": 1.5, "category": "red", "text": "a few words of text"}
+_SAMPLES = {
+    "number": 1.5,
+    "category": "red",
+    "text": "a few words of text",
+    "time": "2024-05-01T18:30:00",
+}
 
 
 def as_problem(request: ProblemRequest) -> Problem:

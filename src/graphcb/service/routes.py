@@ -4,7 +4,7 @@ import asyncio
 
 from graphcb.decisions.together import Together
 from graphcb.service import answers, pages, personalizer, requests
-from graphcb.service.errors import Refused
+from graphcb.service.health import check_live, check_ready
 from graphcb.service.live import live_of
 from graphcb.service.live_answers import LiveAnswer
 from graphcb.service.metrics import status_of
@@ -88,10 +88,12 @@ async def _show_metrics(call: Call) -> Content:
     return Content(text, b"text/plain; version=0.0.4; charset=utf-8")
 
 
-async def _check_health(call: Call) -> dict[str, str]:
-    if not call.service.desk.is_working:
-        raise Refused(503, "the service is not ready")
-    return {"status": "ok"}
+async def _check_live(call: Call) -> dict[str, str]:
+    return check_live(call.service.desk)
+
+
+async def _check_ready(call: Call) -> dict[str, str]:
+    return await check_ready(call.service.desk)
 
 
 async def _describe(call: Call) -> dict[str, object]:
@@ -139,7 +141,8 @@ ROUTES = (
     ),
     Route("GET", "/v1/live", "read", _show_live, "The numbers of the page", gives=(LiveAnswer,)),
     Route("GET", "/metrics", "read", _show_metrics, "Metrics in Prometheus' text format"),
-    Route("GET", "/healthz", "", _check_health, "Whether the service is ready"),
+    Route("GET", "/livez", "", _check_live, "Whether the service lives"),
+    Route("GET", "/readyz", "", _check_ready, "Whether it is ready", also_at=("/healthz",)),
     Route("GET", "/openapi.json", "", _describe, "This document"),
     Route("GET", "/", "", pages.show_page, "The page for people"),
     Route("GET", "/page/{id}", "", pages.show_file, "A file of the page"),

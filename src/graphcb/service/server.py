@@ -78,33 +78,47 @@ def new_server(app: Any) -> uvicorn.Server:
 
 
 def run(
-    server: uvicorn.Server, listener: socket.socket, greet: Callable[[], None] = lambda: None
+    server: uvicorn.Server,
+    listener: socket.socket,
+    greet: Callable[[], None] = lambda: None,
+    leave: Callable[[], float] = lambda: 0.0,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then answer the requests in progress and close the log.
 
-    `greet` is called once these signals lead to an orderly stop. If that takes too long, the
-    process ends without one, which loses nothing that was answered.
+    `greet` is called once these signals lead to an orderly stop. `leave` is called on SIGTERM; the
+    service continues for as many seconds as it returns, so that load balancers notice. If the stop
+    takes too long, the process ends without one, which loses nothing that was answered.
     """
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-        runner.run(_serve(server, listener, greet))
+        runner.run(_serve(server, listener, greet, leave))
 
 
 async def _serve(
-    server: uvicorn.Server, listener: socket.socket, greet: Callable[[], None]
+    server: uvicorn.Server,
+    listener: socket.socket,
+    greet: Callable[[], None],
+    leave: Callable[[], float],
 ) -> None:
-    loop = asyncio.get_running_loop()
+    loop, n_signals = asyncio.get_running_loop(), 0
 
     def stop() -> None:
-        server.force_exit = server.should_exit  # a second signal does not wait
-        if not server.should_exit:
-            last_resort = threading.Timer(LAST_RESORT, _end)
-            last_resort.daemon = True
-            last_resort.start()
         server.should_exit = True
+
+    def hear(one: int) -> None:
+        nonlocal n_signals
+        n_signals += 1
+        if n_signals > 1:
+            server.force_exit = server.should_exit = True  # a second signal does not wait
+            return
+        seconds = leave() if one == signal.SIGTERM else 0.0
+        last_resort = threading.Timer(seconds + LAST_RESORT, _end)
+        last_resort.daemon = True
+        last_resort.start()
+        loop.call_later(seconds, stop)
 
     for one in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.add_signal_handler(one, stop)  # not on Windows, nor outside the main thread
+            loop.add_signal_handler(one, hear, one)  # not on Windows, nor outside the main thread
     greet()
     await server.serve(sockets=[listener])
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
-from graphcb.contexts.values import MISSING, NAN, as_text, is_missing
+from graphcb.contexts.values import MISSING, NAN, as_text, is_missing, ungrouped
 from graphcb.streams.tables import Cells
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def as_numbers(cells: Cells) -> tuple[Floats, dict[int, str]]:
     for row, cell in enumerate(cells):
         if not is_missing(cell):
             try:
-                numbers[row] = float(cell)
+                numbers[row] = float(ungrouped(cell) if isinstance(cell, str) else cell)
             except (ValueError, TypeError, OverflowError):
                 odd[row] = str(cell)
     return numbers, odd

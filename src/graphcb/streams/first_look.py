@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from graphcb.checks import listed
+from graphcb.checks import did_you_mean, listed
 from graphcb.contexts import Look, look_at
 from graphcb.streams import json_lines
-from graphcb.streams.hints import file_hints, label_hints
+from graphcb.streams.hints import comma_hints, file_hints, label_hints, nameless_hints
 from graphcb.streams.lines import PARSERS
-from graphcb.streams.ranges import costs_in, labels_in, values_in
+from graphcb.streams.ranges import costs_in, is_multiclass, labels_in, values_in
 from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import FIRST_LOOK, Source
 from graphcb.streams.sparse import MANY_FEATURES, SparseExamples
@@ -57,7 +57,7 @@ def first_look(source: Source, options: ReadOptions) -> TableExamples | SparseEx
             raise ValueError(
                 f"`--{option}` is for CSV, Parquet and JSON lines, got it with {source.format}"
             )
-    if source.format == "libsvm":
+    if source.format == "libsvm" or is_multiclass(source):
         if options.loss_range is not None:
             raise ValueError("`--loss-range` is for losses in the file, got it with labels")
         targets = Targets(options.classes or in_order(labels_in(source)))
@@ -96,6 +96,8 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     names, inside = names_in(source)
     hints = file_hints(source, names)
     advice = "".join(f"; {hint}" for hint in hints)
+    hints += nameless_hints(names)
+    names = tuple(name for name in names if name)
     given = [bool(options.label), bool(options.losses), bool(options.rewards)]
     if sum(given) != 1:
         raise ValueError(
@@ -123,7 +125,7 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
         raise ValueError(f"`--categorical` must name features, got {unused[0]!r}")
     targets = _targets(source, options, target)
     report = report_of(source, features, categorical)
-    report.hints += hints + label_hints(targets, options.label)
+    report.hints[:0] = hints + label_hints(targets, options.label)
     kinds = {name: _declared(column) for name, column in report.columns.items()}
     columns = Columns(
         tuple(name for name in features if kinds[name].startswith("number")),
@@ -153,7 +155,7 @@ def matching_columns(
         if not matches:
             raise ValueError(
                 f"`--{option}` must name a column of the file ({listed(names)}), got "
-                f"{text!r}{advice}"
+                f"{text!r}{did_you_mean(text, names)}{advice}"
             )
         found |= dict.fromkeys(matches)
     return tuple(found)
@@ -173,6 +175,8 @@ def report_of(source: Source, features: Sequence[str], categorical: Sequence[str
         elif batch is not None:
             for row in found.odd:
                 column.add_odd(str(batch.columns[j][row]), batch.lines[row])
+            if column.kind in ("category", "text"):
+                report.hints += comma_hints(name, list(batch.columns[j]))
         report.columns[name] = column
     return report
 

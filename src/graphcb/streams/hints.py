@@ -1,7 +1,9 @@
 """What may be wrong with a file or with the options, said before it costs an hour."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from graphcb.contexts.values import numeral, with_point
 from graphcb.streams.cells import is_number
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
@@ -29,6 +31,31 @@ def file_hints(source: Source, names: Sequence[str]) -> list[str]:
     if source.header and 2 * sum(map(is_number, names)) >= len(names):
         return ["the first line looks like data, not like names of columns: --no-header"]
     return []
+
+
+def nameless_hints(names: Sequence[str]) -> list[str]:
+    """A hint if columns have no name, as the index has that pandas writes.
+
+    >>> nameless_hints(["", "age"])
+    ['a column without a name is left out, such as the index that to_csv writes']
+    """
+    if all(names):
+        return []
+    return ["a column without a name is left out, such as the index that to_csv writes"]
+
+
+def comma_hints(name: str, cells: Sequence[Any]) -> list[str]:
+    """A hint if the words of a column are numbers with a decimal comma.
+
+    >>> comma_hints("price", ["33,6", "1.204,5"])
+    ["the column 'price' looks like numbers with a decimal comma: --decimal ,"]
+    """
+    texts = [cell for cell in cells if isinstance(cell, str) and "," in cell]
+    if not texts or 2 * len(texts) < len(cells):
+        return []
+    if any(numeral(with_point(text)) is None for text in texts):
+        return []
+    return [f"the column {name!r} looks like numbers with a decimal comma: --decimal ,"]
 
 
 def label_hints(targets: Targets, column: str | None = None) -> list[str]:

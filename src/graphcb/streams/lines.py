@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LIBSVM = "must be LABEL INDEX:VALUE INDEX:VALUE ..."
-VW = "must be ACTION:COST ACTION:COST ... |NAMESPACE FEATURE[:VALUE] ..."
+VW = "must be LABEL or ACTION:COST ACTION:COST ..., then |NAMESPACE FEATURE[:VALUE] ..."
 
 
 class TextLine(NamedTuple):
@@ -60,9 +60,9 @@ def _split_labels(cell: str) -> list[str]:
 
 
 def parse_vw(line: str) -> TextLine | None:
-    """A line of Vowpal Wabbit text with a cost for each action, as `1:0.5 2:1 |words free prize`.
+    """A line of Vowpal Wabbit text: a cost for each action, as `1:0.5 2:1 |words free prize`.
 
-    None for an empty line.
+    Or a label, as `2 |words free prize`. None for an empty line.
 
     >>> parse_vw("1:0 2:1 |w free size:3")[1:]
     ({'1': 0.0, '2': 1.0}, ['w^free', 'w^size'], [1.0, 3.0], True)
@@ -82,7 +82,23 @@ def parse_vw(line: str) -> TextLine | None:
             has_words = has_words or not value
             features.append(f"{name}^{feature}")
             values.append(weight * (_vw_number(value, cell) if value else 1.0))
-    return TextLine([], costs_of(costs_text), features, values, has_words)
+    label = vw_label(costs_text)
+    costs = costs_of(costs_text) if label is None else {}
+    return TextLine([] if label is None else [label], costs, features, values, has_words)
+
+
+def vw_label(text: str) -> str | None:
+    """The label in Vowpal Wabbit text for several classes; a weight and a tag may follow it.
+
+    >>> vw_label("3 1.0 'a7"), vw_label("1:0 2:1")
+    ('3', None)
+    """
+    cells = [cell for cell in text.split() if not cell.startswith("'")]
+    if not cells or any(":" in cell for cell in cells):
+        return None
+    if len(cells) > 2 or (len(cells) == 2 and _vw_number(cells[1], cells[1]) != 1.0):
+        raise ValueError(f"{VW} with no weight but 1, got {text.strip()!r}")
+    return cells[0]
 
 
 def costs_of(text: str) -> dict[str, float]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.streams.cells import as_labels, as_numbers
-from graphcb.streams.lines import costs_of, labels_of
+from graphcb.streams.lines import costs_of, labels_of, vw_label
 from graphcb.streams.source import Source
 from graphcb.streams.tables import read_batches
 from graphcb.streams.targets import check_few, in_order
@@ -15,17 +15,33 @@ BATCH = 4096
 
 
 def labels_in(source: Source, column: str | None = None) -> set[str]:
-    """All labels of a column of a table, or of libsvm text."""
+    """All labels of a column of a table, or of libsvm or VW text."""
     found: set[str] = set()
     if column is None:
         for line in source.lines(first_look=True):
-            found.update(labels_of(line))
+            found.update(labels_of(line) if source.format == "libsvm" else _vw_labels(line))
             check_few(found, source.name)
         return found
     for batch in read_batches(source, (column,), BATCH, first_look=True):
         found.update(as_labels(batch.columns[0]))
         check_few(found, f"`--label {column}`")
     return found - {""}
+
+
+def is_multiclass(source: Source) -> bool:
+    """Whether the first line of VW text that says anything has a label, not costs."""
+    for line in source.lines(first_look=True):
+        if line.partition("|")[0].strip():
+            return bool(_vw_labels(line))
+    return False
+
+
+def _vw_labels(line: str) -> list[str]:
+    try:
+        label = vw_label(line.partition("|")[0])
+    except ValueError:
+        label = None  # reported with its line when the row is read
+    return [] if label is None else [label]
 
 
 def values_in(source: Source, columns: Sequence[str]) -> tuple[float, float]:

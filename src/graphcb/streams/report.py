@@ -8,8 +8,8 @@ from typing import Any
 class ColumnReport:
     """One column: its kind, and how many of its cells were missing or odd.
 
-    An odd cell is a word in a column of numbers; it is one of the missing ones. `first_odd` is the
-    first of them, with its line. `distinct` values were seen in the first look.
+    An odd cell is a word in a column of numbers or times; it is one of the missing ones.
+    `first_odd` is the first of them, with its line. `distinct` values were seen in the first look.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Report:
             column.missing = column.odd = 0
 
     def warnings(self) -> list[str]:
-        """A text for each column of numbers with odd cells.
+        """A text for each column of numbers or times with odd cells.
 
         >>> report = Report("a.csv", columns={"size": ColumnReport("size", "number")})
         >>> report.columns["size"].add_odd("12kB", 7)
@@ -61,8 +61,8 @@ class Report:
                 cell, line = column.first_odd
                 more = f", like {column.odd - 1:,} more" if column.odd > 1 else ""
                 texts.append(
-                    f"{self.name}, {self.place} {line}: the column {column.name!r} holds numbers, "
-                    f"but {cell!r} is none: it counts as missing{more}"
+                    f"{self.name}, {self.place} {line}: the column {column.name!r} holds "
+                    f"{column.kind}s, but {cell!r} is none: it counts as missing{more}"
                 )
         return texts
 

@@ -1,5 +1,6 @@
 """Where examples come from: a file or standard input, and its format."""
 
+import codecs
 import gzip
 import sys
 import zlib
@@ -35,7 +36,8 @@ class Source:
     Unless given, the format follows from the name; standard input is CSV. A file can be read
     again from the start. Standard input cannot: its first rows are kept, and a first look sees
     only those. With `shuffle_seed` the rows of a file come in a random order, except in a first
-    look.
+    look. Text is UTF-8 unless `encoding` says otherwise; `decimal` "," reads the cells of CSV with
+    decimal commas.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class Source:
         format: str | None = None,
         delimiter: str | None = None,
         header: bool = True,
+        encoding: str | None = None,
+        decimal: str | None = None,
         shuffle_seed: int | None = None,
         stdin: IO[str] | None = None,
     ) -> None:
@@ -54,6 +58,8 @@ class Source:
         self.format = self._format(format)
         self.delimiter = _delimiter(delimiter, self.path)
         self.header = header
+        self.encoding = _encoding(encoding)
+        self.decimal = as_one_of("--decimal", decimal or ".", (".", ","))
         self.shuffle_seed = shuffle_seed
         self._stdin = (stdin or sys.stdin) if self.is_stdin else None
         self._head: list[str] | None = None
@@ -91,14 +97,18 @@ class Source:
         try:
             yield
         except UnicodeDecodeError as reason:
-            raise ValueError(f"{self.name}: must be text in UTF-8: {reason}") from None
+            known = "UTF-8" if self.encoding == "utf-8-sig" else self.encoding
+            raise ValueError(
+                f"{self.name}: must be text in {known}: {reason}; another encoding is named with "
+                "--encoding, such as cp1252 or utf-16"
+            ) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.name}: must be a whole gzip file: {reason}") from None
 
     def _open(self) -> IO[str]:
         if self.path.suffix == ".gz":
-            return cast(IO[str], gzip.open(self.path, "rt", encoding="utf-8-sig", newline=""))
-        return self.path.open(encoding="utf-8-sig", newline="")
+            return cast(IO[str], gzip.open(self.path, "rt", encoding=self.encoding, newline=""))
+        return self.path.open(encoding=self.encoding, newline="")
 
     def _format(self, asked: str | None) -> Format:
         if asked is not None:
@@ -113,6 +123,17 @@ class Source:
                 f"got {str(self.path)!r}; or name its format with --format"
             )
         return _SUFFIXES[suffix]
+
+
+def _encoding(asked: str | None) -> str:
+    if asked is None:
+        return "utf-8-sig"
+    try:
+        return codecs.lookup(asked).name
+    except LookupError:
+        raise ValueError(
+            f"`--encoding` must be one that Python knows, such as cp1252 or utf-16, got {asked!r}"
+        ) from None
 
 
 def _delimiter(asked: str | None, path: Path) -> str:

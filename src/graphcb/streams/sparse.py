@@ -104,7 +104,7 @@ class SparseExamples:
 
     def _check_losses(self, row: TextLine) -> None:
         """Refuse labels or actions that are not known, and costs outside their range."""
-        if self.format == "libsvm":
+        if row.labels or self.format == "libsvm":
             _, unknown = self.targets.of_labels([row.labels])
             problem = unknown.get(0)
         elif row.costs.keys() != self.targets.positions.keys():
@@ -118,9 +118,13 @@ class SparseExamples:
             raise ValueError(problem)
 
     def _losses(self, rows: list[TextLine]) -> Floats:
-        if self.format == "libsvm":
-            return self.targets.of_labels([row.labels for row in rows])[0]
-        return self._costs(rows)
+        labelled = self.format == "libsvm" or any(row.labels for row in rows)
+        losses = np.empty((len(rows), len(self.targets.actions)))
+        if labelled:
+            losses = self.targets.of_labels([row.labels for row in rows])[0]
+        with_costs = [i for i, row in enumerate(rows) if row.costs]
+        losses[with_costs] = self._costs([rows[i] for i in with_costs])
+        return losses
 
     def _costs(self, rows: list[TextLine]) -> Floats:
         n_actions = len(self.targets.actions)

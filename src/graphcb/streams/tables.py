@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.contexts.values import with_point
 from graphcb.streams import json_lines
 from graphcb.streams.shuffling import order_of, shuffled_columns
 from graphcb.streams.source import Source
@@ -119,6 +120,7 @@ def _read_csv(
     names = column_names(source)
     text = source.lines(first_look=first_look)
     done = 0  # lines
+    numbers = () if source.decimal == "," else numbers  # numpy would take "1.234" for 1.234
     if source.header:
         header = _csv_reader(text, source)
         next(header)
@@ -126,14 +128,23 @@ def _read_csv(
     while lines := list(islice(text, n_rows)):
         cells = _read_plain(lines, columns, names, numbers, source.delimiter)
         if cells is not None:
+            cells = _with_points(cells, source)
             yield ColumnBatch(cells, range(done + 1, done + 1 + len(lines)), {})
             done += len(lines)
         else:
             reader = _csv_reader(chain(lines, text), source)
             rows, starts, broken = _read_quoted(reader, len(lines), done, len(names))
             picked = [names.index(column) for column in columns]
-            yield ColumnBatch(tuple([row[i] for row in rows] for i in picked), starts, broken)
+            cells = tuple([row[i] for row in rows] for i in picked)
+            yield ColumnBatch(_with_points(cells, source), starts, broken)
             done += reader.line_num
+
+
+def _with_points(cells: tuple[Cells, ...], source: Source) -> tuple[Cells, ...]:
+    """Columns of text whose numbers have decimal points."""
+    if source.decimal == ".":
+        return cells
+    return tuple([with_point(cell) for cell in column] for column in cells)
 
 
 def _read_plain(

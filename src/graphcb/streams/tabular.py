@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST, listed
 from graphcb.contexts import Encoder
+from graphcb.contexts.times import time_parts
 from graphcb.contexts.values import is_missing
 from graphcb.graphs import FeedbackGraph
 from graphcb.streams.cells import as_labels, as_numbers, as_words, not_finite, why_not_finite
@@ -73,6 +74,7 @@ class TableExamples:
         self.targets = targets
         usual = columns.kinds()
         self.encoder = Encoder({name: (kinds or usual)[name] for name in usual}, bits=bits)
+        self.times = [n for n, kind in self.encoder.kinds.items() if kind.startswith("time")]
         self.report = report or _new_report(self.encoder)
 
     @property
@@ -155,7 +157,14 @@ class TableExamples:
         for column, row, text in odd:
             if row not in wrong:
                 column.add_odd(text, lines[row])
-        return numbers, [as_words(cells[name]) for name in self.columns.words]
+        words = {name: as_words(cells[name]) for name in self.columns.words}
+        for name in self.times:
+            for row, cell in enumerate(words[name]):
+                if time_parts(cell) is None and not is_missing(cell):
+                    words[name][row] = ""
+                    if row not in wrong:
+                        self.report.columns[name].add_odd(cell, lines[row])
+        return numbers, list(words.values())
 
     def _contexts(self, numbers: Floats, words: list[list[Any]]) -> Any:
         before = self.encoder.missing
