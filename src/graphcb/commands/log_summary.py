@@ -125,9 +125,8 @@ def _print_alarms(found: "LogSummary") -> None:
     rows = [
         (
             f"{one.kind} {one.name}",
-            f"{one.since:,}"
-            if one.since_time is None
-            else f"{one.since:,}, {_time(one.since_time)}",
+            f"{one.since:,}",
+            "-" if one.since_time is None else _time(one.since_time)[:-3],
             "still" if one.over is None else f"{one.over:,}",
             f"{one.raised:,}",
             f"{one.chance:.1g}",
@@ -135,9 +134,9 @@ def _print_alarms(found: "LogSummary") -> None:
         for one in found.alarms[:SHOWN]
     ]
     print_table(
-        "what looked different",
+        "what looked different, by decisions",
         rows,
-        ("of", "since decision", "made", "until", "known at", "chance if still"),
+        ("of", "since", "made", "until", "known at", "chance"),
     )
 
 

@@ -8,6 +8,7 @@ from graphcb.describing import describe
 from graphcb.loaded import Instance, Learned
 from graphcb.oracles.blends import Blend, form_of
 from graphcb.oracles.loss_scale import LossScale, Range
+from graphcb.oracles.members import explain_members
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen
 from graphcb.oracles.watched_losses import WatchedLosses
@@ -117,6 +118,24 @@ class DefaultOracle:
             raise ValueError(
                 f"`blend` must have {self.n_actions} actions, got {self.blend.surprises.size}"
             )
+
+    def explain(self) -> str:
+        """Which members carry the weight now, and which were left out and why.
+
+        >>> import numpy as np
+        >>> oracle = DefaultOracle(2)
+        >>> oracle.explain()
+        'nothing was learned yet'
+        >>> oracle.update((np.arange(300), np.ones(300)), [0], [1.0])
+        >>> print(oracle.explain().replace("; ", "\\n").replace("), ", "),\\n"))
+        predicted by 95 % paired (keeps all),
+        5 % paired (keeps 0.998 per loss),
+        1 % paired (keeps 0.98 per loss)
+        left out: straight (more than 256 features or 1,000,000 covariances of all actions),
+        products (no numbers, or more than 64),
+        waves (more than 150,000 covariances of all actions)
+        """
+        return "nothing was learned yet" if self.blend is None else explain_members(self.blend)
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions; what was learned stays."""
