@@ -24,7 +24,7 @@ from graphcb.exploration.limited_choice import best_within
 from graphcb.exploration.seldom_seen import as_share, cost_of_exploring, see_more
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.families.inventory import Inventory
-from graphcb.loaded import check_counts, check_kind, check_numbers
+from graphcb.loaded import check_counts, check_kind
 from graphcb.oracles import DefaultOracle, NewsvendorOGD, Oracle, as_oracle
 from graphcb.oracles.rows import every_index, read_columns
 from graphcb.rounds import Played
@@ -122,8 +122,6 @@ class Predicts(Obeys, ABC):
     actions that it meets.
     """
 
-    seconds: float = 0.0  # when the last decision was made, since 1970; 0 if nobody said
-
     def __init__(
         self,
         oracle: Oracle | None,
@@ -179,20 +177,11 @@ class Predicts(Obeys, ABC):
         """Take this oracle instead of making one."""
         self.oracle, self.makes_oracle = as_oracle(oracle), False
 
-    @property
-    def at_time(self) -> Callable[[float], None]:
-        """The hook `at_time`, for budgets by the clock and for alarms."""
-        return self._at_time
-
-    def _at_time(self, seconds: float) -> None:
-        super()._at_time(seconds)
-        self.seconds = seconds
-
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
         oracle = with_room(None, 1, actions)[0] if self.oracle is None else self.oracle
         if isinstance(oracle, DefaultOracle):
-            oracle.update(context, actions, losses, at=(self.n_rounds, self.seconds))
+            oracle.update(context, actions, losses, decision=self.n_rounds)
         else:
             oracle.update(context, actions, losses)
         self.oracle = oracle
@@ -203,7 +192,6 @@ class Predicts(Obeys, ABC):
         check_kind(self, "rules", Rules, type(None))
         as_share(self.explore)
         check_counts(self, n_rounds=0)
-        check_numbers(self, "seconds")
         if self.oracle is not None or not self.makes_oracle:
             as_oracle(self.oracle)
         if self.makes_oracle and not isinstance(self.oracle, DefaultOracle | None):

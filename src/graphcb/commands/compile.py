@@ -153,7 +153,7 @@ def _learn_and_play() -> None:
     for _ in range(2):
         words.update(text, actions, losses)
         words.predict(text, actions)
-    WatchedFeatures().after({"x": 1.0}, 0.0)
+    WatchedFeatures().after({"x": 1.0})
     for encoder in (Encoder(), Encoder({"x": "number"})):
         oracle = oracles.DefaultOracle(2)
         for number in range(20):  # until there is enough for ranks

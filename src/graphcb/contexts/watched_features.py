@@ -47,7 +47,7 @@ class WatchedFeatures:
     `declared` are the features to watch, up to 64 of them; without it, those of the contexts that
     come. Only features with names are watched, and numbers of dense rows.
 
-    >>> WatchedFeatures().after({"amount": 3.0}, 0.0).names
+    >>> WatchedFeatures().after({"amount": 3.0}).names
     ('amount',)
     """
 
@@ -70,7 +70,7 @@ class WatchedFeatures:
         """The features whose values looked different."""
         return alarms("feature", self.names, self.known, WATCHED)
 
-    def after(self, context: Any, seconds: float) -> "WatchedFeatures":
+    def after(self, context: Any) -> "WatchedFeatures":
         """What is known after one more context; this one stays, as copies of agents share it."""
         following = object.__new__(WatchedFeatures)
         following.declared, following.n_rounds = self.declared, self.n_rounds + 1
@@ -80,7 +80,7 @@ class WatchedFeatures:
         if n_new:
             following.known = np.append(self.known, np.zeros((n_new, WIDTH)), axis=0)
             following.kept = np.append(self.kept, np.zeros((n_new, KEPT)), axis=0)
-        _bet(values, is_word, following.known, following.kept, following.n_rounds, seconds)
+        _bet(values, is_word, following.known, following.kept, following.n_rounds)
         return following
 
     def check_loaded(self) -> None:
@@ -135,9 +135,7 @@ def _cell_of(text: str) -> int:
 
 
 @compiled
-def _bet(
-    values: Floats, is_word: Floats, known: Floats, kept: Floats, decision: int, seconds: float
-) -> None:
+def _bet(values: Floats, is_word: Floats, known: Floats, kept: Floats, decision: int) -> None:
     """Settle the bets on the ranks of these values, and count them."""
     gains = np.zeros(BETS)
     for j in range(values.size):
@@ -167,7 +165,7 @@ def _bet(
             for k in range(EIGHTHS):
                 of[first + k] *= KEEPS[b]
             of[first + eighth] += 1.0
-        settle(known[j], gains, float(WATCHED), float(decision), seconds)
+        settle(known[j], gains, float(WATCHED), float(decision))
 
 
 @inner

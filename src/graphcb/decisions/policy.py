@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
+from graphcb.decisions.dating import dated
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.incoming import Losses
 from graphcb.decisions.pruning import DAY, Pruned
@@ -256,7 +257,9 @@ class Policy(Calls):
     def alarms(self) -> list[Alarm]:
         """The actions and features that have looked different, the latest first."""
         with self._alone():
-            return alarms_of(self._log.state().agent)
+            state = self._log.state()
+            found = alarms_of(state.agent)
+            return found if self._log.start.position else dated(found, self._log.storage, state)
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next writer; may be called again."""

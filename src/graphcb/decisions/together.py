@@ -178,11 +178,6 @@ class Together:
         """All versions of the log."""
         return self.pending.versions
 
-    @property
-    def agent(self) -> Agent:
-        """The agent itself, to look at: it goes on learning."""
-        return self.pending.state.agent
-
     def graph(self, number: int) -> FeedbackGraph:
         """A graph of the log by its number."""
         return self.pending.graphs.read(number)

@@ -31,20 +31,20 @@ WEIGHTS = 2.11  # sum of 1 / (k log(k)^2) over k = 2, 3, ...
 LARGEST = 1e15  # of the evidence, which has to fall again once the world is as it was
 STAKE = 0.01  # nats
 
-# Places of what is known of a thing: how many bets were made; evidence and winnings of each bet;
-# decision and time at which the winnings began; whether the alarm is on, and the largest evidence;
-# decision and time since when, at which it was raised, and at which it was over.
-COUNT, EVIDENCE, WON, BEGAN, IS_ON, MOST, SINCE, RAISED, OVER = 0, 1, 3, 5, 9, 10, 11, 13, 15
-WIDTH = 17
+# Places of what is known of a thing: how many bets were made; evidence and winnings of each bet, and
+# the decision at which the winnings began; whether the alarm is on, and the largest evidence; the
+# decisions since when, at which it was raised, and at which it was over.
+COUNT, EVIDENCE, WON, BEGAN, IS_ON, MOST, SINCE, RAISED, OVER = 0, 1, 3, 5, 7, 8, 9, 10, 11
+WIDTH = 12
 
 
 class Alarm(NamedTuple):
     """A thing that looked different.
 
     `since` is the number of the decision from which on, `raised` the one after which that was
-    known, `over` the one from which it has looked as before, None while it does not. Times are in
-    seconds since 1970, None where they are not known. `chance` bounds the probability of such an
-    alarm, at any time, in a world that stands still.
+    known, `over` the one from which it has looked as before, None while it does not. `chance` bounds
+    the probability of such an alarm, at any time, in a world that stands still. `since_time` is when
+    decision `since` was made, in seconds since 1970, where that is known.
     """
 
     kind: str  # "action" or "feature"
@@ -52,10 +52,8 @@ class Alarm(NamedTuple):
     since: int
     raised: int
     over: int | None
-    since_time: float | None
-    raised_time: float | None
-    over_time: float | None
     chance: float
+    since_time: float | None = None
 
     @property
     def is_on(self) -> bool:
@@ -64,7 +62,7 @@ class Alarm(NamedTuple):
 
 
 @inner
-def settle(known: Floats, gains: Floats, n_things: float, decision: float, seconds: float) -> None:
+def settle(known: Floats, gains: Floats, n_things: float, decision: float) -> None:
     """What is known of one of `n_things` after a bet; `gains` are the logarithms of factors."""
     known[COUNT] += 1.0
     following = known[COUNT] + 1.0
@@ -73,7 +71,7 @@ def settle(known: Floats, gains: Floats, n_things: float, decision: float, secon
     for b in range(BETS):
         if known[WON + b] <= 0.0:
             known[WON + b] = 0.0
-            known[BEGAN + 2 * b], known[BEGAN + 2 * b + 1] = decision, seconds
+            known[BEGAN + b] = decision
         known[WON + b] += gains[b] - STAKE
         owned = (known[EVIDENCE + b] + weight) * math.exp(gains[b])
         known[EVIDENCE + b] = min(owned, LARGEST)
@@ -83,12 +81,10 @@ def settle(known: Floats, gains: Floats, n_things: float, decision: float, secon
     if evidence >= HALVES * n_things / CHANCE:
         if known[IS_ON] == 0.0:
             known[IS_ON], known[MOST] = 1.0, 0.0
-            known[SINCE], known[SINCE + 1] = known[BEGAN + 2 * best], known[BEGAN + 2 * best + 1]
-            known[RAISED], known[RAISED + 1] = decision, seconds
+            known[SINCE], known[RAISED] = known[BEGAN + best], decision
         known[MOST] = max(known[MOST], evidence)
     elif known[IS_ON] == 1.0 and evidence < 1.0:
-        known[IS_ON] = 0.0
-        known[OVER], known[OVER + 1] = decision, seconds
+        known[IS_ON], known[OVER] = 0.0, decision
 
 
 def alarms(kind: str, names: Any, known: Floats, n_things: float) -> list[Alarm]:
@@ -104,9 +100,6 @@ def alarms(kind: str, names: Any, known: Floats, n_things: float) -> list[Alarm]
                     int(row[SINCE]),
                     int(row[RAISED]),
                     None if is_on else int(row[OVER]),
-                    row[SINCE + 1] or None,
-                    row[RAISED + 1] or None,
-                    None if is_on else row[OVER + 1] or None,
                     min(1.0, HALVES * n_things / row[MOST]),
                 )
             )

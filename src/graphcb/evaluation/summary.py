@@ -13,6 +13,7 @@ from graphcb.checks import as_count
 from graphcb.contexts import Encoder
 from graphcb.contexts.codes import codes_in_words
 from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions, replay
+from graphcb.decisions.dating import dated
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.stillness import Alarm
 from graphcb.estimates.terms import Flags
@@ -215,7 +216,9 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
 def _alarms(log: DecisionLog) -> list[Alarm]:
     """What looked different to the agent at the end; nothing where it cannot be rebuilt."""
     try:
-        return alarms_of(replay(log).agent)
+        state = replay(log)
+        found = alarms_of(state.agent)
+        return found if log.start.position else dated(found, log.storage, state)
     except (ReplayError, FileError):
         return []
 

@@ -73,12 +73,12 @@ class DefaultOracle:
         return Forecast(shares, deviations, gains, counts, span, low, most - least)
 
     def update(
-        self, context: Any, actions: Any, losses: Any, *, at: tuple[int, float] | None = None
+        self, context: Any, actions: Any, losses: Any, *, decision: int | None = None
     ) -> None:
         """Learn the losses revealed, and the scale of the context.
 
-        `at` is the number and the time of the last decision, for `watched`; without it, updates
-        are counted.
+        `decision` is the number of the last decision, for `watched`; without it, updates are
+        counted.
         """
         columns, seen = self._seen(actions, losses)
         blend, scale = self.blend, self.scale
@@ -90,7 +90,7 @@ class DefaultOracle:
         if larger is not None:
             self.predict(context, columns)  # while nothing has changed
             blend.carry(scale.move(larger))
-        if not blend.learn(x, columns, scale.shares(seen), self.watched.watch(at)):
+        if not blend.learn(x, columns, scale.shares(seen), self.watched.watch(decision)):
             raise _divergence()
         self.watched.n_rounds += 1
         if scale.count(columns, seen):  # they have doubled

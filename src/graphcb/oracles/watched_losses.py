@@ -34,7 +34,7 @@ SEEN, NEXT, SUM, CHARGE = 0, 1, 2, 4
 GAINS = 6
 MOST_GAIN = 1e17
 
-Watch = tuple[Floats, Floats, float, float]  # what is known, gains, decision, seconds
+Watch = tuple[Floats, Floats, float]  # what is known, gains, decision
 
 
 class WatchedLosses:
@@ -61,10 +61,9 @@ class WatchedLosses:
         names = range(self.n_actions) if names is None else names
         return alarms("action", names, self.known, self.n_actions)
 
-    def watch(self, at: tuple[int, float] | None) -> Watch:
-        """What `bet_on_losses` works on; `at` is the number and the time of the last decision."""
-        decision, seconds = (self.n_rounds + 1, 0.0) if at is None else at
-        return self.known, self.gains, float(decision), float(seconds)
+    def watch(self, decision: int | None) -> Watch:
+        """What `bet_on_losses` works on, with the number of the last decision."""
+        return self.known, self.gains, float(self.n_rounds + 1 if decision is None else decision)
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions."""
@@ -102,7 +101,7 @@ def bet_on_losses(
 
     Weights are (kind, rate) and predictions (kind, rate, column); the first rate keeps all.
     """
-    known, gains, decision, seconds = watch
+    known, gains, decision = watch
     won = np.zeros(BETS)
     for c in range(columns.size):
         action = columns[c]
@@ -117,7 +116,7 @@ def bet_on_losses(
                 gain = _gain(p, _said(log_weights, present, found, 1 + b, c), seen[c])
             won[b] = gain - CHARGED * max(kept[CHARGE + b], 0.0)
             kept[SUM + b] += gain
-        settle(known[action], won, float(known.shape[0]), decision, seconds)
+        settle(known[action], won, float(known.shape[0]), decision)
         if kept[SEEN] - FIRST >= kept[NEXT]:
             kept[NEXT] *= LATER
             for b in range(BETS):

@@ -26,19 +26,12 @@ def alarms_of(agent: Any) -> list[Alarm]:
     return sorted(found, key=lambda alarm: (-alarm.raised, alarm.kind, alarm.name))
 
 
-def is_watched(agent: Any) -> bool:
-    """Whether an alarm could be raised at all."""
-    is_learner = isinstance(agent, Learner)
-    oracle = getattr(explorer_of(agent.agent if is_learner else agent), "oracle", None)
-    return is_learner or isinstance(oracle, DefaultOracle)
-
-
 def in_words(alarm: Alarm) -> str:
     """One sentence on an alarm.
 
-    >>> in_words(Alarm("action", "approve", 4012, 4060, None, None, None, None, 0.0002))
+    >>> in_words(Alarm("action", "approve", 4012, 4060, None, 0.0002))
     "losses of 'approve' have looked different since decision 4,012, known at 4,060"
-    >>> in_words(Alarm("feature", "age", 40, 90, 300, None, None, None, 0.0002))
+    >>> in_words(Alarm("feature", "age", 40, 90, 300, 0.0002))
     "values of 'age' looked different from decision 40 to 300, known at 90"
     """
     what = f"{'losses' if alarm.kind == 'action' else 'values'} of {alarm.name!r}"

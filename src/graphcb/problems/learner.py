@@ -199,9 +199,9 @@ class Learner:
         """The hook of the agent inside, if it has one."""
         return hook(self.agent, "at_time")
 
-    def on_context(self, context: Any, seconds: float | None) -> None:
+    def on_context(self, context: Any) -> None:
         """The hook `on_context`: the features of every decision are watched."""
-        self.watched = self.watched.after(context, 0.0 if seconds is None else seconds)
+        self.watched = self.watched.after(context)
 
     @property
     def on_draw(self) -> Callable[[Played], None] | None:

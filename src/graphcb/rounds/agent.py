@@ -30,8 +30,8 @@ class Agent(Protocol):
       policy with a log has a time to tell, as rounds of the run loop have none.
     - `on_draw(played)`, once after the draw: what was played. Like `act`, it changes only the
       agent's own attributes.
-    - `on_context(context, seconds)`, once after the draw: the context as it came, for the agent
-      that was asked and not for one inside it; `seconds` as above, or None.
+    - `on_context(context)`, once after the draw: the context as it came, for the agent that was
+      asked and not for one inside it.
     - `on_feedback(played, indices, losses)`, just before each `learn`: the round that the feedback
       is for, and the losses it reveals, by index. Where feedback comes in parts, each part is one
       call with what is new in it.

@@ -92,7 +92,7 @@ def play_round(
         on_draw(drawn if known is None else knowing_round(drawn, known, entered.graph))
     on_context = hook(agent, "on_context")
     if on_context is not None:
-        on_context(context, seconds)
+        on_context(context)
     return played
 
 

@@ -100,9 +100,9 @@ class ChangeAnswer(msgspec.Struct):
 class AlarmAnswer(msgspec.Struct):
     """An action whose losses, or a feature whose values, looked different.
 
-    From decision `since` on, which was known at decision `raised`; `over` is null while it still
-    does. Times are in seconds since 1970. `chance` bounds the probability that such an alarm is
-    ever raised while the world stands still.
+    From decision `since` on, which was made at `since_time`, in seconds since 1970, and known at
+    decision `raised`; `over` is null while it still does. `chance` bounds the probability that such
+    an alarm is ever raised while the world stands still.
     """
 
     kind: str
@@ -110,10 +110,8 @@ class AlarmAnswer(msgspec.Struct):
     since: int
     raised: int
     over: int | None
-    since_time: float | None
-    raised_time: float | None
-    over_time: float | None
     chance: float
+    since_time: float | None
     text: str
 
 

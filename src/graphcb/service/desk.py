@@ -12,7 +12,6 @@ from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.together import Together
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
-from graphcb.problems.alarms import alarms_of
 from graphcb.problems.guarded import played_by
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
@@ -62,7 +61,7 @@ class Desk:
         self.position, self.model_version = policy.n_events, policy.model_version
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
-        self._agent: Any = None  # after the last transaction
+        self._alarms: list[Alarm] = []  # as they were last seen
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
         self.is_leaving = False  # others should be asked, as this one is about to stop
         self.is_in_long = False
@@ -109,9 +108,9 @@ class Desk:
     @property
     def alarms(self) -> list[Alarm]:
         """The actions and features that have looked different, the latest first."""
-        if self._agent is None or self.role == "trainer":  # which learns in other transactions too
-            return self.policy.alarms
-        return alarms_of(self._agent)
+        if not self._busy:  # nobody waits for a transaction in order to see them
+            self._alarms = self.policy.alarms
+        return self._alarms
 
     @property
     def role(self) -> Role:
@@ -257,7 +256,7 @@ class Desk:
                         raise
                     answers.append(problem)
         self.position, self.model_version = together.position, together.model_version
-        self.versions, self._agent = together.versions, together.agent
+        self.versions = together.versions
         self.committed_at = time.monotonic()
         self.n_commits += 1
         self.n_jobs += len(batch)
