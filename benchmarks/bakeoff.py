@@ -1,10 +1,11 @@
 """The default beside greedy, SquareCB, SquareCB.G and other packages on streams of real data.
 
-    python benchmarks/bakeoff.py [--plots DIR] [--out DIR] [--study unseen]
+    python benchmarks/bakeoff.py [--plots DIR] [--out DIR] [--study unseen] [--seeds N]
 
-The same as `make study-bakeoff`, for the report; `unseen` has other tables. All cores are used,
-unlike in the other parts. Finished runs are kept in `--out` (default: a folder that is deleted at
-the end). Without GRAPHCB_DATA/streams, the quick version on generated data.
+The same as `make study-bakeoff`, for the report; `unseen` has other tables, and those of `drift`
+change. All cores are used, unlike in the other parts. Finished runs are kept in `--out` (default: a
+folder that is deleted at the end). Without GRAPHCB_DATA/streams, the quick version on generated
+data.
 """
 
 import os
@@ -59,8 +60,11 @@ def main() -> None:
         __doc__,
         ("--out", {"type": Path, "help": "folder that keeps the runs"}),
         ("--study", {"default": bakeoff.NAME, "help": "the settings file without .toml"}),
+        ("--seeds", {"type": int, "help": "in place of those of the settings file"}),
     )
     one = chosen(given.study, quick=given.quick)
+    if given.seeds:
+        one = one.with_seeds(given.seeds)
     with tempfile.TemporaryDirectory() as folder:
         ranking = compare(one, run(one, given.out or Path(folder)))
     print(markdown(ranking, one))

@@ -1,6 +1,6 @@
 """Small worlds with a known answer: the default, beside other exploration with the same oracle.
 
-    python benchmarks/worlds.py [--quick] [--only TEXT] [--seeds N] [--jobs N]
+    python benchmarks/worlds.py [--quick] [--only TEXT] [--seeds N] [--others N] [--jobs N]
 
 All contenders see the same contexts and losses. The regret of a run is in the units of the losses.
 A run is lost if its regret is more than half of the worst, that of the worst action in every round;
@@ -113,7 +113,7 @@ def play_all(worlds: Mapping[str, World], given: Any) -> dict[tuple[str, str], R
         for name, world in worlds.items()
         for label in EXPLORATIONS
         if label != BETA or world.reference == BETA
-        for seed in range(1 if given.quick else given.seeds or world.n_seeds)
+        for seed in range(n_seeds(world, label, given))
     ]
     found = Parallel(n_jobs=given.jobs)(
         delayed(one)(name, label, seed, quick=given.quick) for name, label, seed in work
@@ -122,6 +122,13 @@ def play_all(worlds: Mapping[str, World], given: Any) -> dict[tuple[str, str], R
     for (name, label, _), numbers in zip(work, found, strict=True):
         grouped.setdefault((name, label), []).append(numbers)
     return {key: Runs(*np.array(numbers).T) for key, numbers in grouped.items()}
+
+
+def n_seeds(world: World, label: str, given: Any) -> int:
+    """How many runs a contender has."""
+    most = 1 if given.quick else int(given.seeds or world.n_seeds)
+    is_asked = label in (OURS, world.reference)
+    return min(most, int(given.others)) if given.others and not is_asked else most
 
 
 def one(name: str, label: str, seed: int, *, quick: bool) -> tuple[float, float, float]:
@@ -163,6 +170,7 @@ def main() -> None:
         __doc__,
         ("--only", {"default": "", "help": "part of the names of the worlds"}),
         ("--seeds", {"type": int, "help": "of every world, in place of 20 for arms and 8"}),
+        ("--others", {"type": int, "help": "at most so many where no ask is about a contender"}),
         ("--jobs", {"type": int, "default": os.cpu_count()}),
     )
     worlds = {name: world for name, world in WORLDS.items() if given.only in name}
@@ -170,7 +178,7 @@ def main() -> None:
     print(ASKED)
     head = "world", "regret", "worst run", "lost", "reference", "its regret", "ratio", "asked"
     print_table((*head, "met"), asked(worlds, found))
-    print(HELD)
+    print(HELD + (f"Contenders without an ask: {given.others} seeds.\n" if given.others else ""))
     labels = [label for label in EXPLORATIONS if label != BETA]
     print_table(
         ("world", "rounds", "seeds", "worst", *labels),

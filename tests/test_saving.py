@@ -94,6 +94,14 @@ def test_another_format(tmp_path):
         load(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("description", [{"graphcb": 1}, {"graphcb": 1, "content": None}])
+def test_a_file_without_content(tmp_path, description):
+    text = json.dumps(description).encode()
+    np.savez(tmp_path / "a.npz", json=np.frombuffer(text, dtype=np.uint8))
+    with pytest.raises(graphcb.FileError, match="npz: holds nothing, neither an agent nor an"):
+        load(tmp_path / "a.npz")
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.npz")

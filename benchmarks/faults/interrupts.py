@@ -19,6 +19,7 @@ from faults import plants
 from faults.places import place
 from faults.session import Session, cases
 from faults.tally import Finding, Row, in_children
+from graphcb.decisions import LogError
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
@@ -64,9 +65,14 @@ class Interrupter:
             interruption = Interruption(n, near, exception)
         try:
             return interruption.run(work)
-        except BaseException as problem:  # psycopg may make another error of it
+        except BaseException as problem:
             if interruption.where is None:
                 raise Finding("crashed", f"{kind}, not interrupted: {problem!r}") from problem
+            # psycopg may make another error of what a handler raises; of Ctrl-C nobody may.
+            is_other = exception is KeyboardInterrupt or not isinstance(problem, LogError)
+            if type(problem) is not exception and is_other:
+                words = f"{kind}, {exception.__name__} {interruption.where} became {problem!r}"
+                raise Finding("confused", words) from problem
             return None
         finally:
             if interruption.where is not None:

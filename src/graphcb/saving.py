@@ -136,6 +136,8 @@ def from_bytes(
         )
     try:
         found = description.get("content")
+        if found is None:
+            raise FileError("holds nothing, neither an agent nor an oracle; save it again")
         if only is not None and found.get("class") != only.__name__:
             return None
         if part is not None:

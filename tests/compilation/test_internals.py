@@ -1,8 +1,12 @@
 """Kernels load what was kept, and work whatever happens to it: also run with the oldest numba."""
 
+import ctypes
 import shutil
+import signal
+import sys
 
 import numba
+import numpy as np
 import pytest
 
 from graphcb.compilation import cache, internals
@@ -106,3 +110,19 @@ def test_who_listens_hears_what_is_compiled(place, fresh):
     assert heard == [("from", f"{module.__name__}.half"), f"{module.__name__}.half"]
     fresh().half(3.0)
     assert len(heard) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals there are others")
+def test_ctrl_c_in_a_kernel_stays_a_keyboard_interrupt():
+    send = ctypes.CDLL(None)["raise"]
+    send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
+
+    @numba.njit
+    def work(number):
+        if number:
+            send(number)  # it waits until Python looks, which may be while the answer is made
+        return np.zeros(2), np.ones(3, dtype=np.bool_)
+
+    work(0)
+    with pytest.raises(KeyboardInterrupt):
+        work(int(signal.SIGINT))

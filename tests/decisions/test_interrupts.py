@@ -231,3 +231,40 @@ def test_a_change_that_is_interrupted_anywhere_has_happened_or_not(tmp_path):
             assert to_bytes(replay(log).agent) == agent
             assert to_bytes(replay(log, from_checkpoint=True).agent) == agent
     assert found == {1, 2}
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A policy whose next `decide_many` fails; give it an interrupt to fail while cleaning up."""
+    policy = Policy(tmp_path / "a.db", new_agent(), seed=3)
+
+    def fail(error, interrupt=None):
+        def execute_many(*_):
+            try:
+                if interrupt is not None:
+                    raise interrupt
+            finally:
+                raise error
+
+        monkeypatch.setattr(type(policy._log.storage), "execute_many", execute_many)
+        return policy
+
+    yield fail
+    policy.close()
+
+
+@pytest.mark.parametrize("error", [LogError("cannot leave the pipeline"), SystemError("numba")])
+def test_an_interrupt_that_became_another_error_is_an_interrupt(broken, error):
+    policy = broken(error, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        policy.decide_many([[0.5], [0.6]], GRAPH)
+    assert policy.decide([0.5], GRAPH).decision_id
+
+
+def test_an_error_after_an_interrupt_was_caught_is_itself(broken):
+    policy = broken(LogError("the disk is full"))
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with pytest.raises(LogError, match="the disk is full"):
+            policy.decide_many([[0.5], [0.6]], GRAPH)

@@ -117,7 +117,7 @@ def test_the_command(tmp_path, clock, capsys):
     with Policy(file, problem=FIRST, seed=1) as policy:
         play(policy, clock, 2)
     assert main(["log", "prune", str(file), "--days", "-1"]) != 0
-    assert "`--days` must not be negative, got -1" in capsys.readouterr().err
+    assert "`--days` must be positive, got -1" in capsys.readouterr().err
     assert main(["log", "prune", str(file), "--days", "1"]) == 0
     assert capsys.readouterr().out == (
         "4 decisions and 4 feedbacks removed\nthe log is replayed from event 12 on\n"

@@ -40,7 +40,7 @@ def test_the_curl_lines_work_as_printed(serve, tmp_path):
     problem = Problem.from_toml("\n".join(blocks("toml")))
     service = serve(problem)
     lines = [line for line in blocks("bash") if line.startswith(("curl", "ID="))]
-    assert len(lines) == 14
+    assert len(lines) == 15
     out = run("\n".join(lines).replace("http://127.0.0.1:8000", service.address), tmp_path)
     assert out.count('"decision_id":"') == 1 + 3 + 2
     assert '"counted":true,"message":"counted"' in out

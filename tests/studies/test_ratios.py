@@ -161,7 +161,7 @@ def test_exploration_with_our_oracle_is_compared_with_ours_setting_by_setting():
     assert "| SquareCB.G, our oracle, c = 8 | 1.000 | 2.00 | 1 | 1 | 0.500 | 2.000 |" in text
     assert beside_yardstick(ranking, bake) == [
         ("all", "2", "0.742", "1.10 (b/review)", "b/review"),
-        ("chosen on", "1", "0.500", "0.50 (a/bandit)", "none"),
+        ("chosen on †", "1", "0.500", "0.50 (a/bandit)", "none"),
         ("the others", "1", "1.100", "1.10 (b/review)", "b/review"),
         ("all, SquareCB.G, our oracle, c = 32", "2", "1.049", "1.10 (b/review)", "b/review"),
         ("all, SquareCB.G, our oracle, c = 8", "2", "0.742", "2.20 (b/review)", "b/review"),

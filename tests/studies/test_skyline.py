@@ -72,8 +72,10 @@ def test_a_skyline_is_no_rival_and_has_one_seed():
     assert [one.name for one in ranking.standings] == ["ours", "best constant action"]
     assert {name for name, _ in ranking.best.values()} <= {"ours", "best constant action"}
     assert skyline_head(ranking)[4:6] == ("boosted trees", "RBF machine")
-    rows = beside_skylines(ranking)
-    assert [row[:2] for row in rows] == [("bandit", "1"), ("review", "1"), ("all", "2")]
+    rows = beside_skylines(ranking, bake)
+    assert [row[:2] for row in rows] == [
+        ("bandit", "1"), ("review", "1"), ("all", "2"), ("the others", "2")
+    ]  # fmt: skip
     constant, ours, trees, rbf = map(float, rows[0][2:6])
     assert float(rows[0][6]) == pytest.approx((constant - ours) / (constant - trees), abs=0.01)
     best = min(trees, rbf)

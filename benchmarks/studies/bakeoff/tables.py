@@ -31,6 +31,8 @@ grow (first seed): the share of the way from the best constant action to a skyli
 with what the feedback shows, summed over the streams of a kind. *Better* is the better of the
 skylines on each stream."""
 YARDSTICK_HEAD = ("streams", "number", "mean", "worst", "worse than the best constant by 2 %")
+MARK = "†"
+MARKED = f"{MARK} Settings were chosen on the streams with this mark, {{}} of {{}}."
 MOST_NAMED = 4  # streams
 STREAM_HEAD = ("stream", "constant", "best", "ours", "ratio", "who is best")
 
@@ -93,7 +95,8 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
         text = YARDSTICK.format(bakeoff.yardstick_is or BEST_OF_60)
         parts += [text, markdown_table(YARDSTICK_HEAD, beside_yardstick(ranking, bakeoff))]
     if ranking.skylines:
-        parts += [SKYLINE, markdown_table(skyline_head(ranking), beside_skylines(ranking))]
+        beside = beside_skylines(ranking, bakeoff)
+        parts += [SKYLINE, markdown_table(skyline_head(ranking), beside)]
     parts += [
         "Geometric means by kind of feedback (number of streams):",
         markdown_table(("contender", *of_kinds), by_kind, align=":"),
@@ -105,7 +108,8 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
         "Where somebody beats us by more than two standard errors:",
         "\n".join(f"- {text}" for text in beaten),
         "Every stream:",
-        markdown_table(STREAM_HEAD, by_stream(ranking), align=":"),
+        markdown_table(STREAM_HEAD, by_stream(ranking, bakeoff), align=":"),
+        MARKED.format(sum(map(chosen_on, bakeoff.streams.values())), len(bakeoff.streams)),
         "Grids, the default first:",
         "\n".join(f"- {text}" for text in grids(bakeoff)),
     ]
@@ -119,13 +123,13 @@ def _means(one: Standing, kinds: list[str]) -> list[str]:
     return [f"{means[kind]:.3f}" if kind in means else "" for kind in kinds]
 
 
-def by_stream(ranking: Ranking) -> list[tuple[str, ...]]:
-    """A row per stream under `STREAM_HEAD`, by our ratio."""
+def by_stream(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]]:
+    """A row per stream under `STREAM_HEAD`, by our ratio; those chosen on have a mark."""
     ours, best = ranking.ours, ranking.best
     constant = next((one.scores for one in ranking.standings if one.name == CONSTANT), {})
     return [
         (
-            stream,
+            f"{stream} {MARK}" if chosen_on(bakeoff.streams[stream]) else stream,
             f"{constant[stream].mean:.4f}" if stream in constant else "",
             f"{best[stream][1].mean:.4f}",
             f"{ours.scores[stream].mean:.4f}",
@@ -159,7 +163,7 @@ def beside_yardstick(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]
     constant = next(one.scores for one in ranking.standings if one.name == CONSTANT)
     groups = {
         "all": list(ours),
-        "chosen on": [stream for stream in ours if chosen_on(specs[stream])],
+        f"chosen on {MARK}": [stream for stream in ours if chosen_on(specs[stream])],
         "the others": [stream for stream in ours if not chosen_on(specs[stream])],
     }
     found = [(name, ours, streams) for name, streams in groups.items() if streams]
@@ -182,7 +186,7 @@ def skyline_head(ranking: Ranking) -> tuple[str, ...]:
     return ("feedback", "streams", "constant", "ours", *ranking.skylines, "share", "of better")
 
 
-def beside_skylines(ranking: Ranking) -> list[tuple[str, ...]]:
+def beside_skylines(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]]:
     """For each kind of feedback, mean losses and the share of the way to the first skyline."""
     ours, skylines = ranking.ours.scores, ranking.skylines
     constant = next(one.scores for one in ranking.standings if one.name == CONSTANT)
@@ -191,7 +195,12 @@ def beside_skylines(ranking: Ranking) -> list[tuple[str, ...]]:
     for stream in first:
         kinds.setdefault(feedback(stream), []).append(stream)
     texts: list[tuple[str, ...]] = []
-    for kind, streams in {**kinds, "all": list(first)}.items():
+    kinds["all"] = list(first)
+    halves = [[s for s in first if chosen_on(bakeoff.streams[s]) == half] for half in (True, False)]
+    kinds |= {f"chosen on {MARK}": halves[0], "the others": halves[1]}
+    for kind, streams in kinds.items():
+        if not streams:
+            continue
         least = sum(min(sky[stream].mean for sky in skylines.values()) for stream in streams)
         sums = [
             sum(scores[stream].mean for stream in streams)

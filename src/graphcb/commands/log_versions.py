@@ -33,6 +33,7 @@ def add_versions(actions: Any) -> None:
     prune.add_argument(
         "--days", type=float, metavar="N", help="keep those of N days (keep_days of the problem)"
     )
+    prune.add_argument("--all", action="store_true", help="keep none; the model stays as it is")
     prune.set_defaults(command=_prune)
     for parser in (promote, rollback):
         parser.add_argument("--note", default="", metavar="TEXT", help="why, for the list")
@@ -94,12 +95,21 @@ def _rollback(options: argparse.Namespace) -> None:
 def _prune(options: argparse.Namespace) -> None:
     from graphcb.decisions import Policy
 
-    if options.days is not None and not 0.0 <= options.days < float("inf"):
-        raise ValueError(f"`--days` must not be negative, got {options.days:g}")
+    if options.all and options.days is not None:
+        raise ValueError("give either --days or --all, got both")
+    if options.days is not None and not 0.0 < options.days < float("inf"):
+        raise ValueError(
+            f"`--days` must be positive, got {options.days:g}; --all removes every decision"
+        )
     _check_exists(options.log)
-    before = None if options.days is None else time.time() - 86_400.0 * options.days
+    kept = 0.0 if options.all else options.days
     with Policy(options.log) as policy:
-        done = policy.prune(before)
+        defaults = None if policy.problem is None else policy.problem.defaults
+        if kept is None and (defaults is None or defaults.keep_days is None):
+            raise ValueError(
+                "`--days` must be given, as the problem does not say [defaults] keep_days"
+            )
+        done = policy.prune(None if kept is None else time.time() - 86_400.0 * kept)
     print(f"{done.n_decisions:,} decisions and {done.n_feedbacks:,} feedbacks removed")
     if done.position:
         print(f"the log is replayed from event {done.position + 1:,} on")

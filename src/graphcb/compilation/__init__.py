@@ -20,6 +20,7 @@ ENTRY_POINTS: list[Any] = []  # every `compiled` function imported so far
 INNER: list[Any] = []  # every `inner` and `inner_fused` one
 
 internals.on_compile(watch.started, watch.finished)
+internals.keep_ctrl_c_out()
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:

@@ -7,7 +7,7 @@ and the newest numba allowed (docs/decisions/0009).
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from graphcb.compilation.cache import keeping_in
@@ -43,6 +43,21 @@ else:
 FunctionCache: Any = None
 with suppress(ImportError):
     from numba.core.caching import FunctionCache, NullCache
+
+
+def keep_ctrl_c_out() -> None:
+    """Let machine code look up the types of its answers without running Python.
+
+    numba asks a function in Python for the class of every array that a kernel returns, and goes on
+    if that function raises. Python handles signals as such a function begins, so now and then a
+    Ctrl-C came out as a SystemError. The functools.lru_cache around it answers without bytecode.
+    """
+    with suppress(ImportError):
+        from numba.core import serialize
+
+        plain = getattr(serialize, "_numba_unpickle", None)
+        if plain is not None and not hasattr(plain, "cache_info"):
+            serialize._numba_unpickle = lru_cache(maxsize=None)(plain)
 
 
 def _nothing() -> None:

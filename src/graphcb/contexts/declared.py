@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class DeclaredFeatures:
         self.indices = self.constant + 1 + np.arange(len(self.numbers))  # of the numbers
         self.scales = NumberScales(len(self.numbers))
         self.missing = dict.fromkeys(kinds, 0)
+        self.needed = frozenset(name for name, kind in kinds.items() if not kind.endswith("?"))
 
     @property
     def n_features(self) -> int:
@@ -79,6 +81,8 @@ class DeclaredFeatures:
 
     def encode(self, row: Mapping[str, Any]) -> EncodedRow:
         """The row as if it were counted."""
+        if not row.keys() >= self.needed:
+            check_spelling(self.needed - row.keys(), row.keys() - self.kinds.keys())
         row = self._in_parts(row)
         numbers = self._numbers(row)
         scaled = self.scales.scale(numbers)
@@ -193,6 +197,42 @@ class DeclaredFeatures:
 
 def _names_of(wanted: str, kinds: Mapping[str, str]) -> list[str]:
     return [name for name, kind in kinds.items() if kind.removesuffix("?") == wanted]
+
+
+def check_spelling(lacking: Iterable[str], others: Iterable[str]) -> None:
+    """Refuse a feature that is not declared beside one that is and is not there, if one is meant.
+
+    >>> check_spelling({"amount"}, {"amont"})
+    Traceback (most recent call last):
+    ValueError: `context` must have the feature 'amount', which is declared, got 'amont'; ...
+    """
+    for name in sorted(lacking):
+        for other in sorted(others):
+            if is_slip(other, name):
+                raise ValueError(
+                    f"`context` must have the feature {name!r}, which is declared, got {other!r}; "
+                    f"declare {name!r} with a ? if it may be missing"
+                )
+
+
+@lru_cache(maxsize=2**12)
+def is_slip(written: str, meant: str) -> bool:
+    """Whether a name is another with one letter more, less, swapped or in another case.
+
+    >>> is_slip("amont", "amount"), is_slip("Amount", "amount"), is_slip("x1", "x2")
+    (True, True, False)
+    """
+    one, other = written.lower(), meant.lower()
+    if one == other:
+        return True
+    if len(one) == len(other):
+        odd = [i for i in range(len(one)) if one[i] != other[i]]
+        return len(odd) == 2 and odd[1] == odd[0] + 1 and sorted(one) == sorted(other)
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    if len(longer) - len(shorter) > 1 or len(shorter) < 4:
+        return False
+    cuts = (i for i in range(len(longer)) if longer[:i] + longer[i + 1 :] == shorter)
+    return any(longer[i].isalpha() for i in cuts)
 
 
 def _as_time(name: str, value: Any) -> Parts:

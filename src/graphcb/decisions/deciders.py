@@ -1,6 +1,7 @@
 """A decider: one of many processes that decide for one log in PostgreSQL."""
 
 import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from graphcb.decisions.storage import (
     LogError,
     Storage,
     another_process,
+    interruption,
     new_storage,
     without_password,
 )
@@ -91,6 +93,7 @@ class Decider(Calls):
             raise another_process(self._process, self._shown)
         with self._guard:
             storage, graphs = self._open()
+            before = sys.exception()
             try:
                 state, versions, start = self._newest(storage, storage.begin(STALENESS) or [])
                 pending = Pending(
@@ -103,6 +106,8 @@ class Decider(Calls):
                 storage.execute("COMMIT")
             except BaseException as problem:
                 self._give_up(storage, graphs, problem)
+                if (interrupt := interruption(problem, before)) is not None:
+                    raise interrupt from None
                 raise
 
     @property

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import listed
+from graphcb.contexts.frames import rows_of
+from graphcb.contexts.values import is_missing
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.encoding import decode, read_identifiers
@@ -18,6 +21,29 @@ from graphcb.decisions.writer import Pending
 from graphcb.problems import Learner, Problem
 
 Losses = Mapping[Any, float]
+
+
+def by_decision(losses: Any) -> Mapping[str, Losses]:
+    """Feedback for many decisions by their identifiers, also from a data frame."""
+    rows = rows_of(losses)
+    if rows is None:
+        if isinstance(losses, Mapping):
+            return losses
+        raise TypeError(
+            "`losses` must be a mapping {decision_id: {action: loss, ...}, ...} or a data frame "
+            f"with a column decision_id, got {type(losses).__name__}"
+        )
+    found: dict[str, Losses] = {}
+    for row in rows:
+        name = row.pop("decision_id", None)
+        if name is None:
+            raise ValueError(
+                f"`losses` as a data frame must have a column decision_id, got {listed(row)}"
+            )
+        if name in found:
+            raise ValueError(f"`losses` must have each decision once, got {name!r} twice")
+        found[name] = {action: loss for action, loss in row.items() if not is_missing(loss)}
+    return found
 
 
 class Asked(NamedTuple):

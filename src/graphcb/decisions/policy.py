@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
+from graphcb.contexts.frames import each_row
 from graphcb.decisions.dating import dated
 from graphcb.decisions.decision import Acknowledgement, Decision
-from graphcb.decisions.incoming import Losses
+from graphcb.decisions.incoming import Losses, by_decision
 from graphcb.decisions.pruning import DAY, Pruned
 from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.together import NewRound, Together
@@ -47,8 +48,11 @@ class Calls(ABC):
     def decide_many(
         self, contexts: Iterable[Any], graph: FeedbackGraph | None = None, actions: Any = None
     ) -> list[Decision]:
-        """One decision per context, as by `decide` in turn, but in one transaction."""
-        return self.decide_rounds((context, graph, actions) for context in contexts)
+        """One decision per context, as by `decide` in turn, but in one transaction.
+
+        `contexts` may be a data frame of pandas, polars or pyarrow, whose rows they are.
+        """
+        return self.decide_rounds((context, graph, actions) for context in each_row(contexts))
 
     def decide_rounds(
         self, rounds: Iterable[tuple[Any, FeedbackGraph | None, Any]]
@@ -75,7 +79,12 @@ class Calls(ABC):
         return self.feedback_many({decision_id: losses})[0]
 
     def feedback_many(self, losses: Mapping[str, Losses]) -> list[Acknowledgement]:
-        """Feedback for many decisions, as by `feedback` in turn, but in one transaction."""
+        """Feedback for many decisions, as by `feedback` in turn, but in one transaction.
+
+        A data frame has a column `decision_id`, and one for each action that has feedback; a cell
+        without a value says nothing.
+        """
+        losses = by_decision(losses)
         if not losses:
             return []
         with self.together() as together:
@@ -130,6 +139,10 @@ class Policy(Calls):
         classes: Iterable[type] = (),
         check_replay: bool = True,
     ) -> None:
+        if isinstance(agent, Problem):
+            raise TypeError(
+                "`agent` must be an agent, got a Problem; write Policy(log, problem=...)"
+            )
         self.location = os.fspath(log)
         self._guard = threading.RLock()
         self._settings: dict[str, Any] = {

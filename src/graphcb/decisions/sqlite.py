@@ -31,6 +31,12 @@ _FAILED = (sqlite3.Error, UnicodeDecodeError)
 _ALSO_DAMAGED = ("no such table", "no such column", "Could not decode", "malformed")
 
 
+def _keep_private(path: Path) -> None:
+    """Create a new file for its owner alone; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # it exists; or SQLite says why it cannot be created
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
 class SQLiteStorage:
     """One connection; the writer holds a lock that ends with its process.
 
@@ -119,6 +125,7 @@ class SQLiteStorage:
     def back_up_to(self, path: Path) -> None:
         """Copy the log as it is now to a new file, by SQLite's online backup."""
         try:
+            _keep_private(path)
             with closing(sqlite3.connect(path)) as target:
                 self._usable().backup(target)
         except _FAILED as problem:
@@ -129,6 +136,7 @@ class SQLiteStorage:
         self.execute("COMMIT")
         with suppress(OSError):
             if self._note is None:
+                _keep_private(self._end)
                 self._note = head(name, self._durability), self._end.open("wb", buffering=0)
             begin, file = self._note
             if begin:
@@ -174,6 +182,7 @@ class SQLiteStorage:
 
     def _take_the_lock(self) -> None:
         beside = self._path.with_name(f"{self._path.name}-writer")
+        _keep_private(beside)
         self._lock = sqlite3.connect(
             beside, isolation_level=None, check_same_thread=False, timeout=0.0
         )
@@ -190,6 +199,7 @@ class SQLiteStorage:
     def _connect_to_write(self) -> None:
         if not self._path.exists():
             self._forget_end()  # of a log that was removed
+            _keep_private(self._path)
         elif self._path.stat().st_nlink > 1:
             raise _linked(self.location)
         elif self.noted_end() is not None:

@@ -88,6 +88,19 @@ class Storage(Protocol):
         ...
 
 
+def interruption(problem: BaseException, before: BaseException | None) -> BaseException | None:
+    """The Ctrl-C that another error has taken the place of, as psycopg's may while it cleans up.
+
+    `before` is what was handled when the call began: an interrupt from then is none of this one.
+    """
+    found = problem.__cause__ or problem.__context__
+    while found is not None and found is not before:
+        if not isinstance(found, Exception):
+            return found
+        found = found.__cause__ or found.__context__
+    return None
+
+
 @contextmanager
 def transaction(storage: Storage) -> Iterator[None]:
     """All or nothing: durable when the block has ended, rolled back if it raises."""
@@ -110,8 +123,18 @@ def new_storage(
     """
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
+    if location == ":memory:":
+        raise ValueError(
+            "a log must be a file, got ':memory:'; a log outlives its process, and a file in "
+            "tempfile.mkdtemp() is one that need not"
+        )
     if location.startswith(("postgresql://", "postgres://")):
-        from graphcb.decisions.postgresql import PostgreSQLStorage
+        try:
+            from graphcb.decisions.postgresql import PostgreSQLStorage
+        except ModuleNotFoundError:
+            raise LogError(
+                "a log in PostgreSQL needs psycopg: pip install 'graphcb[postgres]'"
+            ) from None
 
         return PostgreSQLStorage(location, writes=writes, durability=durability, shares=shares)
     if shares:
@@ -192,6 +215,8 @@ def scrubbed(text: object, location: str) -> str:
     'its answer is not shown, as it repeats a part of the address'
     >>> scrubbed("connection refused", "postgresql://me:secret@host")
     'connection refused'
+    >>> scrubbed("no such host", "postgresql://me@host/decisions")
+    'no such host'
     """
     said, hidden = str(text), _hidden(location)
     pieces = {piece for part in (hidden, unquote(hidden)) for piece in _pieces(part)}
@@ -218,4 +243,4 @@ def _hidden(location: str) -> str:
 
 def _pieces(text: str) -> list[str]:
     """The pieces of a text into which a database may cut it."""
-    return [piece for piece in {text, *re.split(r"[\s:/?@&=%]+", text)} if piece]
+    return [piece for piece in {text.strip(), *re.split(r"[\s:/?@&=%]+", text)} if piece]

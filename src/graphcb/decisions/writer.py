@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from graphcb.decisions.storage import (
     LogError,
     Storage,
     another_process,
+    interruption,
     new_storage,
     transaction,
     without_password,
@@ -144,13 +146,15 @@ class LogWriter:
             self._waited,
             has_deciders=self._has_deciders,
         )
-        self._state = None
+        self._state, before = None, sys.exception()
         try:
             self._begin(pending.storage, state.position)
             yield pending
             pending.storage.commit(pending.start.name, pending.state.position)
         except BaseException as problem:
             self._give_up(pending, state, problem)
+            if (interrupt := interruption(problem, before)) is not None:
+                raise interrupt from None
             raise
         self._found, self._committed = self._mine, pending.state.position
         self.versions, self._waited = pending.versions, pending.waited

@@ -31,9 +31,9 @@ WEIGHTS = 2.11  # sum of 1 / (k log(k)^2) over k = 2, 3, ...
 LARGEST = 1e15  # of the evidence, which has to fall again once the world is as it was
 STAKE = 0.01  # nats
 
-# Places of what is known of a thing: how many bets were made; evidence and winnings of each bet, and
-# the decision at which the winnings began; whether the alarm is on, and the largest evidence; the
-# decisions since when, at which it was raised, and at which it was over.
+# Places of what is known of a thing: how many bets were made; evidence and winnings of each bet,
+# and the decision at which the winnings began; whether the alarm is on, and the largest evidence;
+# the decisions since when, at which it was raised, and at which it was over.
 COUNT, EVIDENCE, WON, BEGAN, IS_ON, MOST, SINCE, RAISED, OVER = 0, 1, 3, 5, 7, 8, 9, 10, 11
 WIDTH = 12
 
@@ -42,9 +42,9 @@ class Alarm(NamedTuple):
     """A thing that looked different.
 
     `since` is the number of the decision from which on, `raised` the one after which that was
-    known, `over` the one from which it has looked as before, None while it does not. `chance` bounds
-    the probability of such an alarm, at any time, in a world that stands still. `since_time` is when
-    decision `since` was made, in seconds since 1970, where that is known.
+    known, `over` the one from which it has looked as before, None while it does not. `chance`
+    bounds the probability of such an alarm, at any time, in a world that stands still. `since_time`
+    is when decision `since` was made, in seconds since 1970, where that is known.
     """
 
     kind: str  # "action" or "feature"

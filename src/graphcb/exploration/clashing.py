@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import listed
+from graphcb.integer_programs import solve_integer_program
 
 Floats = NDArray[np.float64]
 
@@ -139,7 +140,7 @@ def _can_meet(limits: Sequence[Limit]) -> bool:
 
 
 def _fewest_by_integers(limits: Sequence[Limit]) -> list[int]:
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, LinearConstraint
 
     n = len(limits)
     rows = np.array([limit.coefficients for limit in limits])
@@ -149,7 +150,7 @@ def _fewest_by_integers(limits: Sequence[Limit]) -> list[int]:
     proof = np.concatenate([bounds, np.zeros(n), [1.0]])[None, :]
     used = np.column_stack([np.eye(n), -FARTHEST * np.eye(n), np.zeros(n)])
     counted = np.concatenate([np.zeros(n), np.ones(n), [0.0]])
-    found = milp(
+    found = solve_integer_program(
         counted,
         integrality=counted,
         bounds=Bounds(

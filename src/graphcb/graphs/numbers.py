@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from graphcb.integer_programs import solve_integer_program
+
 _Edges = npt.NDArray[np.bool_]
 _Indices = npt.NDArray[np.intp]
 
@@ -117,7 +119,7 @@ def _solve_program(
 
     Returns the best choice found, for the caller to verify, and the size that none can beat.
     """
-    from scipy.optimize import LinearConstraint, milp
+    from scipy.optimize import LinearConstraint
     from scipy.sparse import csr_array
 
     n_columns = rows.shape[1]
@@ -127,7 +129,7 @@ def _solve_program(
     if seconds > _SETUP_SECONDS * np.count_nonzero(rows):
         each_row = LinearConstraint(csr_array(rows, dtype=float), *row_bounds)
         ones, options = np.ones(n_columns), {"time_limit": seconds, "mip_rel_gap": 0.0}
-        result = milp(
+        result = solve_integer_program(
             sign * ones, integrality=ones, bounds=(0, 1), constraints=each_row, options=options
         )
         if result.x is not None:

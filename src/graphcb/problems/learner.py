@@ -13,6 +13,7 @@ from graphcb.agents.pacing import Account
 from graphcb.agents.prediction import Predicts
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
+from graphcb.contexts.frames import rows_of
 from graphcb.contexts.watched_features import WatchedFeatures
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
@@ -93,6 +94,8 @@ class Learner:
                 f"`problem` must be a graphcb.Problem, got {type(problem).__name__}; "
                 "Problem.read reads one from a TOML file"
             )
+        if isinstance(agent, Problem):
+            raise TypeError("`agent` must be an agent, got a Problem; the problem comes first")
         if features is not None and not callable(features):
             raise TypeError(
                 "`features` must be a function of a context, a name and the action's features, "
@@ -216,7 +219,11 @@ class Learner:
         return None if inner is None else partial(self._on_feedback, inner)
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
-        """The losses or rewards that are expected of these actions."""
+        """The losses or rewards that are expected of these actions; of a data frame, row by row."""
+        rows = rows_of(context)
+        if rows is not None:
+            found = [self.predict(row, actions) for row in rows]
+            return np.array(found).reshape(len(rows), -1)
         names = self._names(actions)
         inner = self._inner(actions, names, self._described(context, actions, names))
         losses = self._oracle().predict(self.encoder.encode(context), inner)

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from graphcb.checks import as_one_of
+from graphcb.contexts.frames import as_listed, is_frame
 from graphcb.contexts.values import KINDS
 
 EACH_ROUND = "each round"
@@ -12,15 +13,22 @@ Value = TypeVar("Value", bound=Hashable)
 
 
 def as_names(name: str, values: Any) -> tuple[str, ...]:
-    """A list of distinct names."""
+    """A list of distinct names, or an array, a column or an index of them."""
+    if is_frame(values):
+        raise TypeError(
+            f"`{name}` must be a list of names, got a {type(values).__name__}; its columns are "
+            "list(frame.columns), and actions with features are a dict {name: features, ...}"
+        )
+    values = as_listed(values)
     if isinstance(values, str) or not isinstance(values, Sequence):
-        raise TypeError(f"`{name}` must be a list of names, got {values!r}")
+        write = f"; write [{values!r}]" if isinstance(values, str) else ""
+        raise TypeError(f"`{name}` must be a list of names, got {values!r}{write}")
     for place, value in enumerate(values):
         as_name(f"{name}[{place}]", value)
     twice = first_twice(values)
     if twice is not None:
         raise ValueError(f"`{name}` must be distinct, got {twice!r} twice; remove one")
-    return tuple(values)
+    return tuple(map(str, values))
 
 
 def as_name(name: str, value: Any) -> str:
@@ -63,7 +71,7 @@ def read_features(features: Any) -> dict[str, str]:
     if not isinstance(features, Mapping):
         raise TypeError(
             "`features` must be a mapping such as {'amount': 'number'}, "
-            f"got {type(features).__name__}"
+            f"got {type(features).__name__}; leave it out to have them noted as they come"
         )
     kinds = [kind + mark for kind in KINDS for mark in ("", "?")]
     for name, kind in features.items():

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from graphcb.agents import Budget
 from graphcb.checks import as_action, as_one_of, as_range, listed
+from graphcb.contexts.frames import is_frame
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.seldom_seen import as_share
@@ -35,7 +36,9 @@ class Problem(Knows):
     playing an action shows: the name of a family ("bandit": each action its own outcome), a
     `FeedbackGraph`, "each round" for a graph that comes with each round, or a mapping with
     names: {"all": ["review"]} for actions that show every outcome, {"own": True} for those that
-    show their own, {"edges": [("a", "b", 0.5)]} for single ones. "unknown" stands for a graph
+    show their own, {"edges": [("a", "b", 0.5)]} for single ones. {"review": ["approve", "review"]}
+    lists what an action shows, and a matrix has played actions as rows and shown ones as columns.
+    "unknown" stands for a graph
     that nobody knows beforehand, {"unknown": "bids"} (or "prices", "stock") for one that a hidden
     price decides, and "answers": "learned" beside a known one for feedback that may not come;
     what is revealed is then learned, by an `OnPredictedGraph`. `feedback` is "losses" or
@@ -109,7 +112,7 @@ class Problem(Knows):
     ) -> None:
         names = read_actions(actions)
         low, high = (0.0, 1.0) if range is None else as_range("range", range)
-        kinds = read_features(features) if features else None
+        kinds = None if features is None else read_features(features) or None
         content = {
             "actions": names,
             "reveals": read_reveals(reveals, names),
@@ -278,10 +281,15 @@ class Problem(Knows):
         if isinstance(self.actions, tuple):
             if actions is None or (type(actions) is list and actions == self._listed):
                 return self.actions
+            if isinstance(actions, str) or is_frame(actions):
+                as_names("actions", actions)  # refuses it
             return tuple(self.actions[self.index(action)] for action in actions)
         if actions is None:
             raise ValueError("`actions` must be given: in this problem they come with each round")
-        return as_names("actions", actions if isinstance(actions, str) else list(actions))
+        names = as_names("actions", list(actions) if isinstance(actions, Mapping) else actions)
+        if not names:
+            raise ValueError("`actions` must have at least one name, got none")
+        return names
 
     def index(self, action: Any) -> int:
         """Where an action stands, from its name or already from its place."""

@@ -94,10 +94,14 @@ def read_reveals(reveals: Any, actions: tuple[str, ...] | str) -> Reveals:
         reveals = words.get(reveals, {"family": reveals})
     elif isinstance(reveals, FeedbackGraph):
         return _from_graph(reveals, actions)
+    elif isinstance(reveals, np.ndarray | list | tuple):
+        return _from_graph(FeedbackGraph(reveals), actions)
+    elif isinstance(reveals, Mapping) and _lists_actions(reveals, actions):
+        reveals = {"edges": _edges_of(reveals)}
     if not isinstance(reveals, Mapping):
         raise TypeError(
-            "`reveals` must be the name of a family, 'each round', 'unknown', a FeedbackGraph or a "
-            f"mapping with {WAYS}; got {type(reveals).__name__}"
+            "`reveals` must be the name of a family, 'each round', 'unknown', a FeedbackGraph, a "
+            f"matrix, or a mapping from actions or with {WAYS}; got {type(reveals).__name__}"
         )
     for key in reveals:
         as_one_of("reveals", key, KEYS)
@@ -113,6 +117,28 @@ def read_reveals(reveals: Any, actions: tuple[str, ...] | str) -> Reveals:
     if reveals.get("each_round"):
         return Reveals(each_round=True)
     return _read_names(reveals, actions)
+
+
+def _lists_actions(reveals: Mapping[Any, Any], actions: tuple[str, ...] | str) -> bool:
+    """Whether a mapping has actions as keys, and lists of those that each shows."""
+    if isinstance(actions, str) or not reveals or any(key in KEYS for key in reveals):
+        return False
+    return any(key in actions for key in reveals)
+
+
+def _edges_of(reveals: Mapping[str, Any]) -> list[Any]:
+    edges: list[Any] = []
+    for played, shown in reveals.items():
+        if isinstance(shown, Mapping):
+            edges += [(played, name, chance) for name, chance in shown.items()]
+        elif isinstance(shown, str) or not isinstance(shown, Sequence):
+            raise TypeError(
+                f"`reveals[{played!r}]` must be a list of actions, or a mapping from them to "
+                f"probabilities, got {shown!r}"
+            )
+        else:
+            edges += [(played, name) for name in shown]
+    return edges
 
 
 def _check_one_way(reveals: Mapping[str, Any]) -> None:

@@ -13,6 +13,8 @@ from graphcb.service.routing import Route
 
 Receive = Callable[[], Awaitable[Any]]
 _AUTHENTICATE = ((b"www-authenticate", b"Bearer"),)
+WRONG_KEYS = 10.0  # per second and address
+MOST_CLIENTS = 10_000  # whose tokens are remembered while they are being refilled
 _CLOSE = ((b"connection", b"close"),)
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _READ = frozenset(
@@ -49,10 +51,20 @@ class Admission:
 
     def __init__(self, keys: Keys | None, per_second: float | None) -> None:
         self._keys, self._rates = keys, Rates(per_second)
+        self._wrong = Rates(WRONG_KEYS)
 
-    def check(self, headers: Iterable[tuple[bytes, bytes]], route: Route) -> None:
-        """Refuse a request that may not use this route."""
-        found = {name: value for name, value in headers if name in _READ}
+    def check(
+        self, headers: Iterable[tuple[bytes, bytes]], route: Route, address: str = ""
+    ) -> None:
+        """Refuse a request from an address that may not use this route."""
+        read = [pair for pair in headers if pair[0] in _READ]
+        found = dict(read)
+        if len(found) < len(read) or b"host" not in found:
+            raise Refused(
+                400,
+                "the request must have one Host header, and at most one each of Authorization, "
+                "Content-Type, Ocp-Apim-Subscription-Key and Origin",
+            )
         if route.takes is not None:
             kind = found.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":
@@ -62,7 +74,7 @@ class Admission:
             raise Refused(403, "pages of another origin must not call this service")
         client = "this machine"
         if self._keys is None:
-            host = found.get(b"host", b"localhost").decode("latin-1")
+            host = found[b"host"].decode("latin-1")
             if host not in _LOCAL and host.rpartition(":")[0] not in _LOCAL:
                 raise Refused(
                     403,
@@ -70,26 +82,26 @@ class Admission:
                     "start it with --keys to allow other names",
                 )
         elif route.scope:
-            client = _client_of(self._keys, found, route.scope)
+            client = self._client_of(self._keys, found, route.scope, address)
         if route.scope:
             self._rates.take(client)
 
-
-def _client_of(keys: Keys, headers: dict[bytes, bytes], scope: str) -> str:
-    """The name of the client whose key was sent."""
-    secret = headers.get(b"ocp-apim-subscription-key", b"")
-    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-    if scheme.lower() == b"bearer":
-        secret = token.strip()
-    if not secret:
-        text = "a key must be given in the header Authorization: Bearer KEY"
-        raise Refused(401, text, _AUTHENTICATE)
-    key = keys.find(secret.decode("latin-1"))
-    if key is None:
-        raise Refused(401, "the key is unknown", _AUTHENTICATE)
-    if not key.allows(scope):
-        raise Refused(403, f"the key must have the scope {scope!r}, got {listed(key.scopes)}")
-    return key.name
+    def _client_of(self, keys: Keys, headers: dict[bytes, bytes], scope: str, address: str) -> str:
+        """The name of the client whose key was sent."""
+        secret = headers.get(b"ocp-apim-subscription-key", b"")
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() == b"bearer":
+            secret = token.strip()
+        if not secret:
+            text = "a key must be given in the header Authorization: Bearer KEY"
+            raise Refused(401, text, _AUTHENTICATE)
+        key = keys.find(secret.decode("latin-1"))
+        if key is None:
+            self._wrong.take(address, "unknown keys")
+            raise Refused(401, "the key is unknown", _AUTHENTICATE)
+        if not key.allows(scope):
+            raise Refused(403, f"the key must have the scope {scope!r}, got {listed(key.scopes)}")
+        return key.name
 
 
 class Rates:
@@ -99,7 +111,7 @@ class Rates:
         self._per_second, self._now = per_second, now
         self._buckets: dict[str, tuple[float, float]] = {}
 
-    def take(self, client: str) -> None:
+    def take(self, client: str, what: str = "requests") -> None:
         """Take a token, or refuse the request."""
         rate = self._per_second
         if rate is None:
@@ -112,9 +124,12 @@ class Rates:
             seconds = b"%d" % max(1, round((1.0 - tokens) / rate))
             raise Refused(
                 429,
-                f"{client} must send at most {rate:g} requests per second; wait and try again",
+                f"{client} must send at most {rate:g} {what} per second; wait and try again",
                 ((b"retry-after", seconds),),
             )
+        if len(self._buckets) > MOST_CLIENTS:  # addresses, of which there may be many
+            full = now - most / rate
+            self._buckets = {n: b for n, b in self._buckets.items() if b[1] > full}
         self._buckets[client] = tokens - 1.0, now
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from graphcb.decisions import Decider, Policy, Trainer
+from graphcb.decisions.storage import without_password
 from graphcb.service.admission import Admission, ClientGone, RequestLimits, read_body
 from graphcb.service.desk import Desk
 from graphcb.service.errors import RETRY, Refused, as_refusal
@@ -44,9 +45,11 @@ class Service:
         if policy.problem is None:
             raise ValueError("`policy` must have a problem, whose names the service speaks")
         self.limits = RequestLimits() if limits is None else limits
+        self._shown = without_password(policy.location)
         self.desk, self.metrics = Desk(policy), Metrics()
         self.watch = Watch(policy.location, policy.versions)
         self.routes = tuple(routes)
+        self.document: tuple[int, bytes] = (0, b"")  # OpenAPI's, of the version of this number
         self._router = Router(self.routes)
         self._decoders = {
             route.takes: msgspec.json.Decoder(route.takes).decode
@@ -71,7 +74,7 @@ class Service:
         kind = _JSON
         try:
             route, name = self._router.find(scope["method"], scope["raw_path"])
-            self._admission.check(scope["headers"], route)
+            self._admission.check(scope["headers"], route, (scope.get("client") or ("",))[0])
             body = None
             if route.takes is not None:
                 body = self._decoders[route.takes](await read_body(receive, self.limits))
@@ -86,6 +89,7 @@ class Service:
         except Exception as problem:
             takes_input = route is not None and (route.takes is not None or bool(name))
             refusal = as_refusal(problem, at_fault=takes_input)
+            refusal.message = refusal.message.replace(self._shown, "the log")
             status, content, headers = refusal.status, refusal.to_json(), refusal.headers
         sent = [*headers]
         if status != 204:

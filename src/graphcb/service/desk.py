@@ -237,9 +237,8 @@ class Desk:
                 self.failed_at = time.monotonic()
             if len(batch) == 1 or isinstance(problem, LogError):
                 return [problem] * len(batch)
-            LOGGER.warning(
-                "a shared transaction failed (%r); its jobs are done one by one", problem
-            )
+            kind = type(problem).__name__  # its message may quote what clients sent
+            LOGGER.warning("a shared transaction failed (%s); its jobs are done one by one", kind)
             return [self._answers([one])[0] for one in batch]
 
     def _commit(self, batch: Sequence[Waiting]) -> list[Any]:

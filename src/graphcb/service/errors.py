@@ -1,6 +1,7 @@
 """Errors as clients see them: a status, a code and a message."""
 
 import logging
+import traceback
 from typing import Any
 
 import msgspec
@@ -54,7 +55,9 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
         return Refused(503, "the log cannot be written at the moment; try again", RETRY)
-    LOGGER.error("a request failed", exc_info=problem)
+    # Without its message, which may quote what clients sent; the places are enough to find it.
+    places = "".join(traceback.format_tb(problem.__traceback__))
+    LOGGER.error("a request failed: %s\n%s", type(problem).__name__, places)
     return Refused(500, "the service failed on this request; its own log says why")
 
 

@@ -123,6 +123,10 @@ class Keys:
             state = self.path.stat()
             if (state.st_mtime_ns, state.st_ino) != self._seen:
                 self._read()
+        except FileNotFoundError:
+            if self._keys:
+                LOGGER.error("%s: the file of keys is gone, and all keys with it", self.path)
+            self._keys, self._seen = (), None
         except (OSError, FileError) as problem:
             LOGGER.error("the keys stay as they were: %s", problem)
 

@@ -42,6 +42,7 @@ class Metrics:
         self.started = time.time()
         self.answers: dict[tuple[str, int], int] = {}
         self.latencies: dict[str, Latencies] = {}
+        self.missing: dict[str, int] = {}
 
     def note(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
@@ -51,6 +52,10 @@ class Metrics:
         if latencies is None:
             latencies = self.latencies[route] = Latencies()
         latencies.add(seconds)
+
+    def note_missing(self, feature: str) -> None:
+        """Count a context without a feature that it must have."""
+        self.missing[feature] = self.missing.get(feature, 0) + 1
 
     def to_text(self, desk: Desk) -> bytes:
         """The text that Prometheus reads."""
@@ -125,6 +130,12 @@ class _Collector:
                 buckets.append((str(end), seen))
             seconds.add_metric([route], buckets, sum_value=latencies.total)
         yield seconds
+        missing = CounterMetricFamily(
+            "graphcb_missing_features", "Contexts without this feature.", labels=["feature"]
+        )
+        for feature, count in sorted(metrics.missing.items()):
+            missing.add_metric([feature], count)
+        yield missing
         for name, text, count in (
             ("graphcb_decisions", "Decisions in the log.", desk.n_decisions),
             ("graphcb_feedbacks", "Feedback in the log.", desk.model_version),

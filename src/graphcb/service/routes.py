@@ -1,8 +1,12 @@
 """All calls of the service: one table, from which the application and OpenAPI are made."""
 
 import asyncio
+from collections.abc import Sequence
 
-from graphcb.decisions.together import Together
+import msgspec
+
+from graphcb.decisions.encoding import Encoded
+from graphcb.decisions.together import NewRound, Together
 from graphcb.service import answers, pages, personalizer, requests
 from graphcb.service.health import check_live, check_ready
 from graphcb.service.live import live_of
@@ -17,13 +21,28 @@ LONG_BATCH = 32  # rounds; a longer batch does not hold up the event loop
 async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswer:
     desk = call.service.desk
     if call.body.decisions is None:
-        context, graph, actions = requests.as_round(call.body, desk.problem, call.service.limits)
+        one = requests.as_round(call.body, desk.problem, call.service.limits)
+        context, graph, actions = one
+        _note(call, [one])
         made = await desk.ask(lambda together: together.decide(context, graph, actions))
         return answers.of_decision(made)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
+    _note(call, rounds)
     is_long = len(rounds) > LONG_BATCH
     batch = await desk.ask(lambda together: together.decide_rounds(rounds), is_long=is_long)
     return answers.DecisionsAnswer([answers.of_decision(one) for one in batch])
+
+
+def _note(call: Call, rounds: Sequence[NewRound]) -> None:
+    """Count the declared features that contexts lack though they may not be missing."""
+    features = call.service.desk.problem.features or {}
+    needed = [name for name, kind in features.items() if not kind.endswith("?")]
+    for one in rounds:
+        context = one.context.value if isinstance(one.context, Encoded) else one.context
+        if isinstance(context, dict):
+            for name in needed:
+                if context.get(name) is None:
+                    call.service.metrics.note_missing(name)
 
 
 async def _show_decision(call: Call) -> answers.LoggedAnswer:
@@ -96,8 +115,12 @@ async def _check_ready(call: Call) -> dict[str, str]:
     return await check_ready(call.service.desk)
 
 
-async def _describe(call: Call) -> dict[str, object]:
-    return describe(call.service.routes, call.service.desk.problem)
+async def _describe(call: Call) -> Content:
+    service, number = call.service, call.service.desk.versions.last.number
+    if service.document[0] != number:
+        content = msgspec.json.encode(describe(service.routes, service.desk.problem))
+        service.document = number, content
+    return Content(service.document[1], b"application/json")
 
 
 ROUTES = (

@@ -8,11 +8,13 @@ version from above, and `tests/service/test_server.py` names what a new version 
 import asyncio
 import contextlib
 import ipaddress
+import itertools
 import os
 import signal
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -21,11 +23,16 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
+FULL = 0.8  # the share of these from which on room is made
 KEEP_ALIVE = 30  # seconds that a connection may idle between two requests
 LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
 LAST_RESORT = 25.0  # seconds until it ends in any case; Kubernetes kills after 30
 HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the headers
+WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
 HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
+
+
+_NUMBERS = itertools.count()  # of connections, in their order
 
 
 def check_address(host: str, *, has_keys: bool) -> None:
@@ -136,16 +143,28 @@ class Connection(HttpToolsProtocol):
     """
 
     _late: asyncio.TimerHandle | None = None  # while headers are awaited
+    _unread: asyncio.TimerHandle | None = None  # while a client does not read
     _n_bytes = 0
+    _number = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        cycle: Any = self.cycle  # None before the first request, though it is not typed so
+        return cycle is None or bool(cycle.response_complete)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect a request within HEAD_SECONDS."""
         super().connection_made(transport)
+        self._number = next(_NUMBERS)
         self._await_headers()
+        if len(self.connections) > FULL * CONNECTIONS:
+            _make_room(self.connections)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
         self._stop_waiting()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -162,6 +181,24 @@ class Connection(HttpToolsProtocol):
         self._await_headers()
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Ignore what follows the body: trailers are no headers."""
+        if self._late is not None:
+            super().on_header(name, value)
+
+    def pause_writing(self) -> None:
+        """Close a connection whose client does not read its answers."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads."""
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+        super().resume_writing()
+
     def on_headers_complete(self) -> None:
         """The headers have arrived in time."""
         self._stop_waiting()
@@ -176,3 +213,14 @@ class Connection(HttpToolsProtocol):
         if self._late is not None:
             self._late.cancel()
             self._late = None
+
+
+def _make_room(connections: "set[Any]") -> None:
+    """Close the oldest idle connection of the address that has most of them."""
+    idle = [one for one in connections if one.is_idle and not one.transport.is_closing()]
+    counts = Counter(one.client[0] if one.client else "" for one in idle)
+    if not counts:
+        return
+    address = counts.most_common(1)[0][0]
+    own = (one for one in idle if (one.client[0] if one.client else "") == address)
+    min(own, key=lambda one: one._number).transport.abort()

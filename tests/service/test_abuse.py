@@ -1,0 +1,195 @@
+"""Clients that mean no good, with and without a key, and what they must not learn."""
+
+import contextlib
+import json
+import logging
+import os
+import socket
+import stat
+import time
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("msgspec", reason="needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="needs the extra `serve`")
+pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+
+from graphcb import Policy
+from graphcb.decisions import back_up
+from graphcb.service import admission, server
+from graphcb.service import keys as keys_module
+from graphcb.service.errors import as_refusal
+from graphcb.service.keys import Keys
+
+from .conftest import FRAUD
+
+ASK = {"context": {"amount": 12.5, "country": "DE"}}
+
+
+def raw(service, *sent):
+    """What comes back for these bytes, until the connection is closed."""
+    where = urlsplit(service.address)
+    with socket.create_connection((where.hostname, where.port), timeout=20.0) as one:
+        for part in sent:
+            one.sendall(part)
+        got = b""
+        while part := one.recv(65536):
+            got += part
+        return got
+
+
+def test_errors_do_not_show_where_the_log_is(start, tmp_path):
+    service = start()
+    for call in (
+        ("POST", f"/v1/decisions/00000000-1-{'0' * 16}/feedback", {"rewards": {}}),
+        ("GET", f"/v1/decisions/00000000-1-{'0' * 16}"),
+        ("POST", "/personalizer/v1.0/events/none/activate"),
+    ):
+        status, answer = service.call(*call)
+        assert status == 404
+        assert str(tmp_path) not in answer["error"]["message"]
+
+
+def test_what_clients_sent_is_not_in_the_services_own_log(start, caplog):
+    caplog.set_level(logging.INFO)
+    assert as_refusal(RuntimeError("event 'secret'")).status == 500
+    service = start()
+    desk = service.service.desk
+
+    async def fail():
+        def job(together):
+            raise RuntimeError("event 'secret'")
+
+        await_these = [desk.ask(job), desk.ask(job)]
+        for one in await_these:
+            with contextlib.suppress(RuntimeError):
+                await one
+
+    service._run(fail()).result(60.0)
+    assert "a request failed: RuntimeError" in caplog.text
+    assert "a shared transaction failed (RuntimeError)" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_a_deleted_file_of_keys_takes_its_keys_with_it(start, tmp_path, monkeypatch):
+    monkeypatch.setattr(keys_module, "LOOK_EVERY", 0.0)
+    keys = Keys(tmp_path / "keys.json")
+    headers = {"Authorization": f"Bearer {keys.add('shop', ['read'])}"}
+    service = start(keys=keys)
+    assert service.call("GET", "/v1/status", None, headers)[0] == 200
+    keys.path.unlink()
+    assert service.call("GET", "/v1/status", None, headers)[0] == 401
+
+
+def test_wrong_keys_are_limited_and_right_ones_are_not(start, tmp_path, monkeypatch):
+    monkeypatch.setattr(admission, "WRONG_KEYS", 3.0)
+    keys = Keys(tmp_path / "keys.json")
+    right = {"Authorization": f"Bearer {keys.add('shop', ['read'])}"}
+    service = start(keys=keys)
+    wrong = {"Authorization": "Bearer guess"}
+    statuses = [service.call("GET", "/v1/status", None, wrong)[0] for _ in range(10)]
+    assert statuses[:3] == [401] * 3
+    assert 429 in statuses
+    assert service.call("GET", "/v1/status", None, right)[0] == 200
+
+
+def test_addresses_that_sent_wrong_keys_are_forgotten(monkeypatch):
+    monkeypatch.setattr(admission, "MOST_CLIENTS", 5)
+    now = [0.0]
+    rates = admission.Rates(10.0, lambda: now[0])
+    for address in range(100):
+        rates.take(str(address))
+        now[0] += 1.0
+    assert len(rates._buckets) < 10
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"Host: localhost\r\nHost: evil\r\n", b"Host: localhost\r\nHost: localhost\r\n"]
+)
+def test_a_request_has_one_host(serve, head):
+    answer = raw(serve(), b"GET /v1/status HTTP/1.1\r\nConnection: close\r\n" + head + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"the request must have one Host header" in answer
+
+
+def test_a_trailer_is_no_header(serve, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    key = keys.add("shop", ["decide"]).encode()
+    head = (
+        b"POST /v1/decisions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\nConnection: close\r\n"
+    )
+    body, service = b"\r\n2\r\n{}\r\n0\r\n", serve(keys=keys)
+    key_line = b"Authorization: Bearer " + key + b"\r\n"
+    assert raw(service, head + body + key_line + b"\r\n").startswith(b"HTTP/1.1 401 ")
+    assert raw(service, head + key_line + body + b"\r\n").startswith(b"HTTP/1.1 200 ")
+
+
+def test_the_document_is_made_once_per_version(start, monkeypatch):
+    from graphcb.service import routes
+
+    made, describe = [], routes.describe
+    monkeypatch.setattr(routes, "describe", lambda *given: made.append(1) or describe(*given))
+    service = start()
+    first = [service.ask("GET", "/openapi.json")[2] for _ in range(3)]
+    assert (len(made), len(set(first))) == (1, 1)
+    other = FRAUD.to_toml().replace("fraud review", "renamed")
+    assert service.call("POST", "/v1/problem", {"toml": other})[0] == 200
+    assert json.loads(service.ask("GET", "/openapi.json")[2])["info"]["title"] == "renamed"
+    assert len(made) == 2
+
+
+def test_silent_connections_do_not_take_the_place_of_others(serve, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS", 10)
+    service = serve()
+    where = urlsplit(service.address)
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            address = (where.hostname, where.port)
+            stack.enter_context(socket.create_connection(address, timeout=20.0))
+        for _ in range(3):
+            assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+
+
+def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
+    monkeypatch.setattr(server, "WRITE_SECONDS", 0.2)
+    service = serve()
+    assert service.call("GET", "/livez")[0] == 200
+    where = urlsplit(service.address)
+    connections = service._server.server_state.connections
+    with socket.create_connection((where.hostname, where.port), timeout=1.0) as greedy:
+        request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with contextlib.suppress(OSError):
+            greedy.sendall(2000 * request)
+        end = time.monotonic() + 20.0
+        while connections:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    assert service.call("GET", "/livez")[0] == 200
+
+
+def test_features_that_are_missing_are_counted(start):
+    service = start()
+    contexts = [{"amuont": 1.0}, {"amount": None}, {"amount": 1.0}]
+    for context in contexts:
+        assert service.call("POST", "/v1/decisions", {"context": context})[0] == 200
+    batch = {"decisions": [{"context": one} for one in contexts]}
+    assert service.call("POST", "/v1/decisions", batch)[0] == 200
+    text = service.ask("GET", "/metrics")[2].decode()
+    assert 'graphcb_missing_features_total{feature="amount"} 4.0' in text
+    assert 'feature="country"' not in text  # it may be missing
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_logs_and_backups_are_their_owners_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with Policy(tmp_path / "log.db", problem=FRAUD) as policy:
+            policy.decide(ASK["context"])
+            back_up(tmp_path / "log.db", tmp_path / "copy.db")
+            modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert {"log.db", "log.db-wal", "log.db-shm", "copy.db"} <= set(modes)
+    assert set(modes.values()) == {0o600}
