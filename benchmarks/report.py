@@ -74,6 +74,7 @@ PARTS = (
     Part("fuzz-limits", "The solver on random programs with limits", "fuzz_limits.py"),
     Part("rounds", "A whole round", "rounds.py"),
     Part("default", "The default learner, nothing set", "without_settings.py"),
+    Part("alarm", "Alarms that the world has changed", "alarm.py"),
     Part("worlds", "Small worlds with a known answer", "worlds.py"),
     Part("doors", "Dicts through Policy beside a CSV file", "doors.py"),
     Part("slopes", "Weak feedback with twenty seeds", "slopes.py"),

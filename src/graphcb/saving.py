@@ -18,15 +18,26 @@ import numpy as np
 
 from graphcb import agents, contexts, exploration, graph_oracles, oracles, problems
 from graphcb.archives import check_size, read_archive, size_limit
-from graphcb.contexts import scaling
+from graphcb.contexts import scaling, watched_features
 from graphcb.files import FileError, atomic_write
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import contents, is_rebuilt, rebuild
-from graphcb.oracles import action_rows, blends, context_products, features, loss_scale, pairs
+from graphcb.oracles import (
+    action_rows,
+    blends,
+    context_products,
+    features,
+    loss_scale,
+    pairs,
+    watched_losses,
+)
 
 FORMAT = 1
 # Parts of oracles and encoders.
-_PARTS = (action_rows, blends, context_products, features, loss_scale, pairs, scaling)
+_PARTS = (
+    action_rows, blends, context_products, features, loss_scale, pairs, scaling, watched_features,
+    watched_losses,
+)  # fmt: skip
 _ROOMS = [
     thing
     for room in (agents, contexts, exploration, graph_oracles, oracles, problems, *_PARTS)

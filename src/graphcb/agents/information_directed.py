@@ -13,7 +13,7 @@ from graphcb.exploration.information_directed import (
     information_directed,
 )
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
-from graphcb.oracles import Forecast, ForecastingOracle, Oracle
+from graphcb.oracles import DefaultOracle, Forecast, ForecastingOracle, Oracle
 from graphcb.oracles.rows import read_columns
 from graphcb.rounds import Played
 
@@ -101,11 +101,13 @@ class InformationDirected(Predicts):
             self.waiting = added(self.before_round, read_columns(actions, looks.size), looks)
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
-        """How any graph is explored; with limits and budgets, what they cost, as in `SquareCBG`."""
+        """How any graph is explored, and who predicts; what limits cost, as in `SquareCBG`."""
         require_observable(as_graph(graph), "to learn from it")
         how = "information-directed: the smallest squared regret per unit of information"
         cost = "" if self.rules is None else f"; {self.rules.cost(graph, names)}"
-        return f"{how}{cost}{self._cost_of_exploring(graph)}"
+        known = isinstance(self.oracle, DefaultOracle) and self.oracle.blend is not None
+        members = f"; {self.oracle.explain()}" if known else ""
+        return f"{how}{cost}{self._cost_of_exploring(graph)}{members}"
 
     def check_loaded(self) -> None:
         """Raise an error unless the attributes fit together, as those of a file may not."""

@@ -180,7 +180,10 @@ class Predicts(Obeys, ABC):
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle."""
         oracle = with_room(None, 1, actions)[0] if self.oracle is None else self.oracle
-        oracle.update(context, actions, losses)
+        if isinstance(oracle, DefaultOracle):
+            oracle.update(context, actions, losses, decision=self.n_rounds)
+        else:
+            oracle.update(context, actions, losses)
         self.oracle = oracle
 
     def check_loaded(self) -> None:

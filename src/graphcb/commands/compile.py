@@ -114,6 +114,7 @@ def _learn_and_play() -> None:
 
     from graphcb import Encoder, InformationDirected, Limits, SquareCB, SquareCBG, graphs, oracles
     from graphcb.agents import EpsilonGreedy, Greedy
+    from graphcb.contexts.watched_features import WatchedFeatures
     from graphcb.environments import (
         KnownLosses,
         OffLinear,
@@ -154,6 +155,7 @@ def _learn_and_play() -> None:
     for _ in range(2):
         words.update(text, actions, losses)
         words.predict(text, actions)
+    WatchedFeatures().after({"x": 1.0})
     for encoder in (Encoder(), Encoder({"x": "number"})):
         oracle = oracles.DefaultOracle(2)
         for number in range(20):  # until there is enough for ranks

@@ -110,12 +110,34 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     if found.guardrails:
         promised = [(one.name, one.says, one.stands) for one in found.guardrails]
         print_table("what must hold", promised)
+    if found.alarms:
+        _print_alarms(found)
     shares = list(found.shares.items())
     shown = [(name, f"{share:.1%}") for name, share in shares[:SHOWN]]
     if len(shares) > SHOWN:
         rest = sum(share for _, share in shares[SHOWN:])
         shown.append((f"{len(shares) - SHOWN:,} others", f"{rest:.1%}"))
     print_table("actions", shown, ("action", "share"))
+
+
+def _print_alarms(found: "LogSummary") -> None:
+    """What looked different, since when, and how sure that is."""
+    rows = [
+        (
+            f"{one.kind} {one.name}",
+            f"{one.since:,}",
+            "-" if one.since_time is None else _time(one.since_time)[:-3],
+            "still" if one.over is None else f"{one.over:,}",
+            f"{one.raised:,}",
+            f"{one.chance:.1g}",
+        )
+        for one in found.alarms[:SHOWN]
+    ]
+    print_table(
+        "what looked different, by decisions",
+        rows,
+        ("of", "since", "made", "until", "known at", "chance"),
+    )
 
 
 def _print_answers(found: "LogSummary") -> None:

@@ -42,8 +42,10 @@ from graphcb.decisions.together import Call, Together
 from graphcb.decisions.transition import Drawn, PolicyState, uniform_of
 from graphcb.decisions.versions import Versions
 from graphcb.decisions.writer import Pending
+from graphcb.estimates.stillness import Alarm
 from graphcb.files import FileError
 from graphcb.problems import Problem
+from graphcb.problems.alarms import alarms_of
 from graphcb.rounds import Agent
 from graphcb.saving import from_bytes
 
@@ -127,6 +129,11 @@ class Decider(Calls):
     def model_version(self) -> int:
         """The number of feedbacks that the snapshot has learned from."""
         return self._now().state.n_feedbacks
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The actions and features that have looked different to the snapshot."""
+        return alarms_of(self._now().state.agent)
 
     def close(self) -> None:
         """Close the connection; may be called again."""

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from graphcb.contexts.frames import each_row
+from graphcb.decisions.dating import dated
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.incoming import Losses, by_decision
 from graphcb.decisions.pruning import DAY, Pruned
@@ -18,8 +19,10 @@ from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.together import NewRound, Together
 from graphcb.decisions.versions import Change, Versions
 from graphcb.decisions.writer import LogWriter
+from graphcb.estimates.stillness import Alarm
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
+from graphcb.problems.alarms import alarms_of
 from graphcb.rounds import Agent
 
 
@@ -262,6 +265,14 @@ class Policy(Calls):
         with self._alone():
             agent: Agent = copy.deepcopy(self._log.state().agent)
             return agent
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The actions and features that have looked different, the latest first."""
+        with self._alone():
+            state = self._log.state()
+            found = alarms_of(state.agent)
+            return found if self._log.start.position else dated(found, self._log.storage, state)
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next writer; may be called again."""

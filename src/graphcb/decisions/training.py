@@ -25,6 +25,7 @@ from graphcb.decisions.storage import Durability, without_password
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, SnapshotRow, insert, name_of
 from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
+from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.rounds import Agent
 from graphcb.saving import to_bytes
@@ -175,6 +176,11 @@ class Trainer:
     def agent(self) -> Agent:
         """A copy of the agent as it is now."""
         return self._policy.agent
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The actions and features that have looked different, the latest first."""
+        return self._policy.alarms
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next trainer; may be called again."""

@@ -12,8 +12,10 @@ import numpy as np
 from graphcb.checks import as_count
 from graphcb.contexts import Encoder
 from graphcb.contexts.codes import codes_in_words
-from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions
+from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions, replay
+from graphcb.decisions.dating import dated
 from graphcb.estimates.intervals import Interval, check_confidence
+from graphcb.estimates.stillness import Alarm
 from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
 from graphcb.evaluation.defaulting import own_alone
@@ -25,7 +27,9 @@ from graphcb.evaluation.settling import Settling
 from graphcb.evaluation.standing import Standing, standings
 from graphcb.evaluation.targets import logged
 from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
+from graphcb.files import FileError
 from graphcb.problems import Problem
+from graphcb.problems.alarms import alarms_of, in_words
 
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 LOOKED_AT = 2000  # contexts, about, of which it is said what looks odd in them
@@ -63,7 +67,7 @@ class LogSummary:
     they are learned and the log cannot be replayed, there are no means. `n_by_default` decisions
     have the default after waiting, which counts in the means but not as feedback. Another program
     made `n_imported` of the decisions. `notes` say which features of contexts have a value that
-    looks like a code for missing.
+    looks like a code for missing. `alarms` say what looked different to the agent, and since when.
     """
 
     unit: str
@@ -87,6 +91,7 @@ class LogSummary:
     anytime: Interval | None = None
     n_imported: int = 0
     notes: tuple[str, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
 
     @property
     def answer_rate(self) -> float | None:
@@ -107,6 +112,7 @@ class LogSummary:
         plain["quantiles"] = QUANTILES
         plain["answer_rate"] = self.answer_rate
         plain["guardrails"] = [one._asdict() for one in self.guardrails]
+        plain["alarms"] = [{**one._asdict(), "text": in_words(one)} for one in self.alarms]
         if self.kept is None:
             del plain["kept"]
         if not self.guardrails:
@@ -203,7 +209,18 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         whole.anytime,
         log.n_imported,
         tuple(codes_in_words([encoder])),
+        tuple(_alarms(log)),
     )
+
+
+def _alarms(log: DecisionLog) -> list[Alarm]:
+    """What looked different to the agent at the end; nothing where it cannot be rebuilt."""
+    try:
+        state = replay(log)
+        found = alarms_of(state.agent)
+        return found if log.start.position else dated(found, log.storage, state)
+    except (ReplayError, FileError):
+        return []
 
 
 class _OwnMean(NamedTuple):

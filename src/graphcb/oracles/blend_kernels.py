@@ -29,6 +29,7 @@ from graphcb.oracles.posterior import (
     prior_leverage,
 )
 from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.watched_losses import Watch, bet_on_losses
 from graphcb.oracles.waves import add_waves
 from graphcb.standardising import CLIP
 
@@ -145,11 +146,18 @@ def _present(members: Members) -> Floats:
 
 
 @inner
-def _weigh(log_weights: Floats, present: Floats, has_products: bool, least: float) -> Floats:
-    """The weights of members with sum 1; 0 for those that are silent, or have less than `least`."""
+def _heard(present: Floats, has_products: bool) -> Floats:
+    """1 for each member that is not silent, as paired ones are without products."""
     found = present.copy()
     if present[0, 0] > 0.0 and not has_products:
         found[1] = 0.0
+    return found
+
+
+@inner
+def _weigh(log_weights: Floats, present: Floats, has_products: bool, least: float) -> Floats:
+    """The weights of members with sum 1; 0 for those that are silent, or have less than `least`."""
+    found = _heard(present, has_products)
     largest = np.where(found > 0.0, log_weights, -np.inf).max()
     found *= np.exp(np.minimum(log_weights - largest, 0.0))
     most = found.max()
@@ -304,7 +312,13 @@ def _fade(members: Members, changed: Floats, ages: Floats, columns: Columns) -> 
 
 @compiled
 def learn(
-    row: Row, layout: Layout, members: Members, record: Record, columns: Columns, seen: Floats
+    row: Row,
+    layout: Layout,
+    members: Members,
+    record: Record,
+    columns: Columns,
+    seen: Floats,
+    watch: Watch,
 ) -> int:
     """Weigh the members by what they predicted, learn and forget; 0 if that was done.
 
@@ -329,6 +343,7 @@ def learn(
     has_products = placed.values.size > placed.size
     predicted = _mixed(_weigh(log_weights, present, has_products, 0.0), found)
     note_surprises(surprises, counts[0], columns, predicted, seen)
+    bet_on_losses(watch, log_weights, _heard(present, has_products), found, columns, seen)
     _reweigh(log_weights, present, found, seen)
     for r in range(len(KEEPS)):
         forget_residuals(squares[r], counts[r], columns, KEEPS[r])

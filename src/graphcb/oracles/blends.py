@@ -36,6 +36,7 @@ from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import PRIOR_COUNT
 from graphcb.oracles.priors import MOST, MOST_ALONE, constant_prior, relearn
 from graphcb.oracles.rows import Columns, Floats, dense_width, every_index
+from graphcb.oracles.watched_losses import Watch
 from graphcb.oracles.waves import directions
 from graphcb.standardising import CLIP
 
@@ -114,19 +115,19 @@ class Blend:
         """The members' answers together, and how sure they are."""
         return forecast(*self._arguments(row), columns)
 
-    def learn(self, row: BlendRow, columns: Columns, shares: Floats) -> bool:
+    def learn(self, row: BlendRow, columns: Columns, shares: Floats, watch: Watch) -> bool:
         """Weigh the members by what they predicted, let them learn, and count the context.
 
         False, and nothing is learned, if that would not stay finite.
         """
         if columns.size:
-            new = learn(*self._arguments(row), columns, shares)
+            new = learn(*self._arguments(row), columns, shares, watch)
             if new < 0:
                 return False
             if new > 0:
                 self.features.learn(row[:2])
                 self._make_room(self.surprises.size, row.n_numbers)
-                learn(*self._arguments(row), columns, shares)
+                learn(*self._arguments(row), columns, shares, watch)
         if self.numbers is not None and row.raw is not None:
             self.numbers.learn(row.raw)
         return True

@@ -8,8 +8,10 @@ from graphcb.describing import describe
 from graphcb.loaded import Instance, Learned
 from graphcb.oracles.blends import Blend, form_of
 from graphcb.oracles.loss_scale import LossScale, Range
+from graphcb.oracles.members import explain_members
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen
+from graphcb.oracles.watched_losses import WatchedLosses
 
 
 class DefaultOracle:
@@ -37,13 +39,16 @@ class DefaultOracle:
     array([ True, False])
     """
 
-    learned = Learned(blend=Instance(Blend, None), scale=Instance(LossScale))
+    learned = Learned(
+        blend=Instance(Blend, None), scale=Instance(LossScale), watched=Instance(WatchedLosses)
+    )
 
     def __init__(self, n_actions: int, *, loss_range: Range | None = (0.0, 1.0)) -> None:
         self.n_actions = as_count("n_actions", n_actions)
         self.loss_range = None if loss_range is None else as_range("loss_range", loss_range)
         self.scale = LossScale(self.n_actions, self.loss_range)
         self.blend: Blend | None = None
+        self.watched = WatchedLosses(self.n_actions)
 
     __repr__ = describe
 
@@ -67,8 +72,14 @@ class DefaultOracle:
         least, most = self.loss_range or (0.0, 0.0)
         return Forecast(shares, deviations, gains, counts, span, low, most - least)
 
-    def update(self, context: Any, actions: Any, losses: Any) -> None:
-        """Learn the losses revealed, and the scale of the context."""
+    def update(
+        self, context: Any, actions: Any, losses: Any, *, decision: int | None = None
+    ) -> None:
+        """Learn the losses revealed, and the scale of the context.
+
+        `decision` is the number of the last decision, for `watched`; without it, updates are
+        counted.
+        """
         columns, seen = self._seen(actions, losses)
         blend, scale = self.blend, self.scale
         if blend is None:
@@ -79,8 +90,9 @@ class DefaultOracle:
         if larger is not None:
             self.predict(context, columns)  # while nothing has changed
             blend.carry(scale.move(larger))
-        if not blend.learn(x, columns, scale.shares(seen)):
+        if not blend.learn(x, columns, scale.shares(seen), self.watched.watch(decision)):
             raise _divergence()
+        self.watched.n_rounds += 1
         if scale.count(columns, seen):  # they have doubled
             smaller = scale.fitted()
             if smaller is None:
@@ -98,16 +110,39 @@ class DefaultOracle:
         """Refuse a blend or a scale of other actions or ranges."""
         if (self.scale.n_actions, self.scale.bounds) != (self.n_actions, self.loss_range):
             raise ValueError(f"`scale` must have {self.n_actions} actions and the loss range")
+        if self.watched.n_actions != self.n_actions:
+            raise ValueError(
+                f"`watched` must have {self.n_actions} actions, got {self.watched.n_actions}"
+            )
         if self.blend is not None and self.blend.surprises.size != self.n_actions:
             raise ValueError(
                 f"`blend` must have {self.n_actions} actions, got {self.blend.surprises.size}"
             )
+
+    def explain(self) -> str:
+        """Which members carry the weight now, and which were left out and why.
+
+        >>> import numpy as np
+        >>> oracle = DefaultOracle(2)
+        >>> oracle.explain()
+        'nothing was learned yet'
+        >>> oracle.update((np.arange(300), np.ones(300)), [0], [1.0])
+        >>> print(oracle.explain().replace("; ", "\\n").replace("), ", "),\\n"))
+        predicted by 95 % paired (keeps all),
+        5 % paired (keeps 0.998 per loss),
+        1 % paired (keeps 0.98 per loss)
+        left out: straight (more than 256 features or 1,000,000 covariances of all actions),
+        products (no numbers, or more than 64),
+        waves (more than 150,000 covariances of all actions)
+        """
+        return "nothing was learned yet" if self.blend is None else explain_members(self.blend)
 
     def grow(self, n_actions: int) -> None:
         """Make room for more actions; what was learned stays."""
         if n_actions > self.n_actions:
             self.n_actions = n_actions
             self.scale.grow(n_actions)
+            self.watched.grow(n_actions)
             if self.blend is not None:
                 self.blend.grow(n_actions)
 
@@ -124,6 +159,7 @@ class DefaultOracle:
         columns = as_columns(actions, self.n_actions)
         self.n_actions = as_count("n_actions", columns.size)
         self.scale.take(columns)
+        self.watched.take(columns)
         if self.blend is not None:
             self.blend.take(columns)
 

@@ -14,6 +14,7 @@ from graphcb.agents.prediction import Predicts
 from graphcb.checks import as_one_of, listed
 from graphcb.contexts import Encoder
 from graphcb.contexts.frames import rows_of
+from graphcb.contexts.watched_features import WatchedFeatures
 from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import Instance, Learned, Made, Unchanged
@@ -78,6 +79,7 @@ class Learner:
         action_encoder=Made(),
         progress=Instance(dict, None),
         past_budgets=Instance(tuple),
+        watched=Instance(WatchedFeatures),
     )
 
     def __init__(
@@ -102,6 +104,8 @@ class Learner:
         self.problem = problem
         self.features = features
         self.encoder = Encoder(problem.features)
+        declared = None if problem.features is None else tuple(problem.features)
+        self.watched = WatchedFeatures(declared)
         by_features = features is not None or not problem.has_fixed_actions
         self.action_encoder = Encoder() if by_features else None
         self.progress: dict[str, Any] | None = None  # what `graphcb run` needs to go on
@@ -198,6 +202,10 @@ class Learner:
         """The hook of the agent inside, if it has one."""
         return hook(self.agent, "at_time")
 
+    def on_context(self, context: Any) -> None:
+        """The hook `on_context`: the features of every decision are watched."""
+        self.watched = self.watched.after(context)
+
     @property
     def on_draw(self) -> Callable[[Played], None] | None:
         """The hook of the agent inside, if it has one, in the terms of the problem."""
@@ -278,6 +286,9 @@ class Learner:
                 raise ValueError(f"a Learner whose agent must have a method {role}")
         if self.encoder.features != self.problem.features:
             raise ValueError("a Learner whose encoder has other features than its problem")
+        features = self.problem.features
+        if self.watched.declared != (None if features is None else tuple(features)):
+            raise ValueError("a Learner that watches other features than its problem has")
         pairs: tuple[Any, ...] = self.past_budgets
         for pair in pairs:
             if not isinstance(pair, tuple) or list(map(type, pair)) != [Budget, Account]:

@@ -109,6 +109,7 @@ def _kept(learner: Learner, problem: Problem) -> tuple[Learner, list[str]]:
             sentences = _move(inner, old, new)
     following = Learner(problem, inner, features=learner.features)
     following.encoder = copy.deepcopy(learner.encoder)
+    following.watched = learner.watched
     following.action_encoder = copy.deepcopy(learner.action_encoder)
     return following, sentences
 

@@ -23,13 +23,15 @@ class Agent(Protocol):
     An agent that does not know the graph when it decides is an `UninformedAgent`, with other
     arguments. Whoever plays rounds calls `play_round` and `learn_revealed`, which know both kinds.
 
-    Three methods, the hooks, are optional too. They must be deterministic, so that a log can be
+    Four methods, the hooks, are optional too. They must be deterministic, so that a log can be
     replayed.
 
     - `at_time(seconds)`, before `act`: when the decision is made, in seconds since 1970. Only a
       policy with a log has a time to tell, as rounds of the run loop have none.
     - `on_draw(played)`, once after the draw: what was played. Like `act`, it changes only the
       agent's own attributes.
+    - `on_context(context)`, once after the draw: the context as it came, for the agent that was
+      asked and not for one inside it.
     - `on_feedback(played, indices, losses)`, just before each `learn`: the round that the feedback
       is for, and the losses it reveals, by index. Where feedback comes in parts, each part is one
       call with what is new in it.

@@ -4,6 +4,7 @@
     act           f-hat, then p
     draw          an action from p, by a number in [0, 1)
     on_draw       the agent hears what was drawn, if it wants to
+    on_context    a learner hears which context that was for, as it came
     reveal        the world shows losses, at once or days later
     on_feedback   the agent hears what they are for, if it wants to
     learn         the oracle is updated
@@ -25,7 +26,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import indices_of
 
-Hook = Literal["at_time", "on_draw", "on_feedback"]
+Hook = Literal["at_time", "on_context", "on_draw", "on_feedback"]
 Floats = NDArray[np.float64]
 
 
@@ -89,6 +90,9 @@ def play_round(
         drawn = (logged or played)._replace(**inside)
         known = entered.given.get("known")
         on_draw(drawn if known is None else knowing_round(drawn, known, entered.graph))
+    on_context = hook(agent, "on_context")
+    if on_context is not None:
+        on_context(context)
     return played
 
 

@@ -10,7 +10,9 @@ from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.tables import name_of
 from graphcb.decisions.together import Together
+from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
+from graphcb.problems.alarms import in_words
 
 
 class DecisionAnswer(msgspec.Struct):
@@ -95,11 +97,29 @@ class ChangeAnswer(msgspec.Struct):
     said: list[str]
 
 
+class AlarmAnswer(msgspec.Struct):
+    """An action whose losses, or a feature whose values, looked different.
+
+    From decision `since` on, which was made at `since_time`, in seconds since 1970, and known at
+    decision `raised`; `over` is null while it still does. `chance` bounds the probability that such
+    an alarm is ever raised while the world stands still.
+    """
+
+    kind: str
+    name: str
+    since: int
+    raised: int
+    over: int | None
+    chance: float
+    since_time: float | None
+    text: str
+
+
 class StatusAnswer(msgspec.Struct):
     """Counts and latencies since the start; times are in seconds.
 
     `role` is "alone", or "decider" or "trainer" where many deciders share a log; then `staleness`
-    is by how many seconds the model may be behind the log.
+    is by how many seconds the model may be behind the log. `alarms` has the latest first.
     """
 
     version: str
@@ -116,6 +136,7 @@ class StatusAnswer(msgspec.Struct):
     latency: dict[str, dict[str, float]]
     role: str
     staleness: float | None
+    alarms: list[AlarmAnswer]
 
 
 class ErrorDetail(msgspec.Struct):
@@ -189,6 +210,11 @@ def of_versions(versions: Versions) -> VersionsAnswer:
 def of_change(change: Change) -> ChangeAnswer:
     """A new version."""
     return ChangeAnswer(change.version.number, change.version.position, list(change.said))
+
+
+def of_alarms(alarms: list[Alarm]) -> list[AlarmAnswer]:
+    """Alarms as clients get them."""
+    return [AlarmAnswer(*alarm, text=in_words(alarm)) for alarm in alarms]
 
 
 def of_problem(problem: Problem) -> ProblemAnswer:

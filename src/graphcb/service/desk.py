@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.together import Together
+from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.guarded import played_by
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
@@ -60,6 +61,7 @@ class Desk:
         self.position, self.model_version = policy.n_events, policy.model_version
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
+        self._alarms: list[Alarm] = []  # as they were last seen
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
         self.n_withheld = 0  # defaults, in outages of feedback
         self.is_leaving = False  # others should be asked, as this one is about to stop
@@ -103,6 +105,13 @@ class Desk:
         if self._played_by[0] != number and not isinstance(self.policy, Decider):
             self._played_by = number, played_by(getattr(self.policy.agent, "agent", None))
         return self._played_by[1]
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The actions and features that have looked different, the latest first."""
+        if not self._busy:  # nobody waits for a transaction in order to see them
+            self._alarms = self.policy.alarms
+        return self._alarms
 
     @property
     def role(self) -> Role:

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 
 from graphcb.problems import Problem
+from graphcb.service.answers import of_alarms
 from graphcb.service.desk import Desk
 from graphcb.service.judged import Judge
 from graphcb.service.live_answers import (
@@ -64,6 +65,7 @@ def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
         feedback=_feedback(tally),
         rules=rules_of(problem, tally, units, rule),
         graph=_graph(problem),
+        alarms=of_alarms(desk.alarms),
         service=_service(desk, metrics),
     )
 

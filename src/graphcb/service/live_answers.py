@@ -2,6 +2,8 @@
 
 import msgspec
 
+from graphcb.service.answers import AlarmAnswer
+
 
 class ValueShown(msgspec.Struct):
     """A mean in the problem's units and its interval, which holds with 95 % at all times at once.
@@ -178,4 +180,5 @@ class LiveAnswer(msgspec.Struct):
     feedback: FeedbackShown
     rules: list[RuleAnswer]
     graph: GraphShown | None
+    alarms: list[AlarmAnswer]
     service: ServiceShown

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
-from graphcb.service.answers import StatusAnswer
+from graphcb.service.answers import StatusAnswer, of_alarms
 from graphcb.service.desk import Desk
 
 # Upper ends of the buckets of latencies, in seconds.
@@ -97,6 +97,7 @@ def status_of(desk: Desk, metrics: Metrics) -> StatusAnswer:
         latency=latency,
         role=desk.role,
         staleness=desk.staleness,
+        alarms=of_alarms(desk.alarms),
     )
 
 
@@ -142,6 +143,12 @@ class _Collector:
             ("graphcb_withheld_defaults", "Defaults withheld in outages.", desk.n_withheld),
         ):
             yield CounterMetricFamily(name, text, value=count)
+        alarms = GaugeMetricFamily(
+            "graphcb_alarm", "Since which decision it looks different.", labels=["kind", "name"]
+        )
+        for alarm in desk.alarms:
+            alarms.add_metric([alarm.kind, alarm.name], alarm.since if alarm.is_on else 0)
+        yield alarms
         for name, text, value in (
             ("graphcb_problem_version", "Version of the problem.", len(desk.versions)),
             ("graphcb_staleness_seconds", "How far the model may be behind.", desk.staleness),

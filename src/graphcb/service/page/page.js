@@ -251,6 +251,21 @@ function showRules(live) {
   at("rules").replaceChildren(...(lines.length ? lines : [element("li", "The problem has none.", "small")]));
 }
 
+function showAlarms(live) {
+  const lines = live.alarms.map((a) => {
+    const line = element("li");
+    const when = a.since_time === null ? "" : `since ${new Date(1000 * a.since_time).toLocaleString()}; `;
+    line.append(
+      element("b", a.name),
+      element("b", a.over === null ? "different" : "as before", a.over === null ? "bad" : "good"),
+      element("div", a.text),
+      element("div", `${when}in a world that stands still with a chance of at most ${number(a.chance, 1)}`, "small")
+    );
+    return line;
+  });
+  at("alarms").replaceChildren(...(lines.length ? lines : [element("li", "Nothing so far.", "small")]));
+}
+
 function showFeedback(live) {
   const f = live.feedback;
   const share = f.expected ? f.answered / f.expected : 0;
@@ -346,6 +361,7 @@ function show(live) {
   showActions(live);
   showExploration(live);
   showRules(live);
+  showAlarms(live);
   showFeedback(live);
   showGraph(live);
   showVersions(live);
