@@ -152,8 +152,9 @@ def main() -> None:
         name = "generated/swap" if quick else SHOWN
         draw(play(drifting[name], FIRST_SEED), name, given.picture)
         return
-    work = [(name, seed) for name in still for seed in range(FIRST_SEED, FIRST_SEED + given.seeds)]
-    work = [(still[name], name, seed) for name, seed in work if given.only in name]
+    seeds = range(FIRST_SEED, FIRST_SEED + given.seeds)
+    wanted = [name for name in still if given.only in name]
+    work = [(still[name], name, seed) for name in wanted for seed in seeds]
     changed = [(spec, name, FIRST_SEED) for name, spec in drifting.items() if given.only in name]
     found = Parallel(n_jobs=given.jobs)(
         delayed(play)(spec, seed) for spec, _, seed in (*work, *changed)

@@ -113,7 +113,9 @@ def test_who_listens_hears_what_is_compiled(place, fresh):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals there are others")
-def test_ctrl_c_in_a_kernel_stays_a_keyboard_interrupt():
+def test_ctrl_c_in_a_kernel_stays_a_keyboard_interrupt(request):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     send = ctypes.CDLL(None)["raise"]
     send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
 

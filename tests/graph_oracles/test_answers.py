@@ -60,10 +60,13 @@ def test_the_agent_shows_the_rates():
     for t in range(200):
         agent.act([1.0])
         agent.learn([1.0], 1, [0, 1] if t % 4 == 0 else [1], [0.5, 0.2][t % 4 > 0 :])
-    assert agent.explain([1.0]) == (
-        "information-directed: the smallest squared regret per unit of information; predicted "
-        "by Answers(inventory(n_actions=2)): an action reveals 0.874 of 2 on average; promised "
-        "feedback comes 58% of the time, least often (25%) from 1 about 0"
+    explained = agent.explain([1.0])
+    assert explained.startswith(
+        "information-directed: the smallest squared regret per unit of information; predicted by "
+    )
+    assert explained.endswith(
+        "; predicted by Answers(inventory(n_actions=2)): an action reveals 0.874 of 2 on average; "
+        "promised feedback comes 58% of the time, least often (25%) from 1 about 0"
     )
 
 

@@ -91,11 +91,12 @@ def _bids(row: LoggedDecision) -> dict[str, float]:
 _SEEDS = {"default_rng(0)": "default_rng({seed})", "seed=0": "seed={seed}"}
 # A log of a study need not survive a power cut.
 _QUICK = {"seed=0)": 'seed={seed}, durability="process-kill")'}
+_HERE = {'f"{tempfile.mkdtemp()}/payments.db"': '"payments.db"'}
 PROGRAMS = {
     "README, payments": Program(
         "README.md",
         "payments.db",
-        {"default_rng(0)": "default_rng({seed})", **_QUICK, "range(1000)": "range({n})"},
+        {"default_rng(0)": "default_rng({seed})", **_QUICK, **_HERE, "range(1000)": "range({n})"},
         _payments,
         "approve",
     ),
@@ -105,6 +106,7 @@ PROGRAMS = {
         {
             "default_rng(0)": "default_rng({seed})",
             **_QUICK,
+            **_HERE,
             "range(1000)": "range({n})",
             "range=(-50, 1)": "range=(-50, 1), explore=0.01",
         },
@@ -209,7 +211,9 @@ def source(program: Program) -> str:
     if program.page.endswith(".py"):
         return text
     blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    (writes,) = [block for block in blocks if f'Policy("{program.log}", ' in block]
+    (writes,) = [
+        block for block in blocks if re.search(rf'Policy\(f?"[^"]*{program.log}", ', block)
+    ]
     imports = "import numpy as np\nimport graphcb\nfrom graphcb import Policy\n"
     return f"{'' if 'import numpy' in writes else imports}{writes}"
 

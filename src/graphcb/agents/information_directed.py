@@ -105,8 +105,9 @@ class InformationDirected(Predicts):
         require_observable(as_graph(graph), "to learn from it")
         how = "information-directed: the smallest squared regret per unit of information"
         cost = "" if self.rules is None else f"; {self.rules.cost(graph, names)}"
-        known = isinstance(self.oracle, DefaultOracle) and self.oracle.blend is not None
-        members = f"; {self.oracle.explain()}" if known else ""
+        members = ""
+        if isinstance(self.oracle, DefaultOracle) and self.oracle.blend is not None:
+            members = f"; {self.oracle.explain()}"
         return f"{how}{cost}{self._cost_of_exploring(graph)}{members}"
 
     def check_loaded(self) -> None:

@@ -28,6 +28,7 @@ from graphcb.hashing import category_place, place_of, word_places
 from graphcb.loaded import Array, ByName, Count, Instance, Learned
 
 LONG = 4  # words; a shorter text is one category
+NEVER_NUMBERS = ("text", "action")  # words, and the name of an action, also if it is a numeral
 SHORT = 40  # characters; what is longer is unlikely to come again
 FEW_NUMBERS = 64  # each has its scale, whether or not a context has it;
 MANY_NUMBERS = 1024  # of up to so many, if a context has half of them
@@ -194,7 +195,7 @@ class NotedFeatures:
 
     def _holds_numerals(self, name: str, value: str) -> bool:
         """Whether a string of a feature is a number if it looks like one."""
-        if len(value) > SHORT or name == "text" or name in self.texts:
+        if len(value) > SHORT or name in NEVER_NUMBERS or name in self.texts:
             return False
         words = self.words.get(name, 0)
         return words == 0 or words <= ODD_SHARE * (words + self.numerals.get(name, 0))
@@ -202,6 +203,8 @@ class NotedFeatures:
     def _count_strings(self, row: Mapping[str, Any]) -> None:
         """Count for each feature how often its strings are numbers, and how often they are not."""
         for name, value in row.items():
+            if name in NEVER_NUMBERS:
+                continue
             if type(value) is str and len(value) <= SHORT and value not in MISSING:
                 counts = self.words if numeral(value) is None else self.numerals
                 counts[name] = counts.get(name, 0) + 1

@@ -283,7 +283,8 @@ def _prior_leverage(placed: Placed, members: Members, kind: int, r: int) -> floa
 def _changed(log_weights: Floats, present: Floats) -> Floats:
     """1 for members (kind, rate) that predict better than all that keep what they learned."""
     most = np.where(present[:, 0] > 0.0, log_weights[:, 0], -np.inf).max()
-    return present * (log_weights > most + CHANGED)
+    found: Floats = present * (log_weights > most + CHANGED)
+    return found
 
 
 @inner
@@ -306,7 +307,7 @@ def _fade(members: Members, changed: Floats, ages: Floats, columns: Columns) -> 
                 diagonal_fade(paired[r], b, keep)
             if changed[2, r]:
                 full_fade(waved[r], b, keep)
-            fades |= changed[:, r].any()
+            fades = fades or changed[:, r].max() > 0.0
     return fades
 
 

@@ -156,7 +156,7 @@ class Learner:
         if not self.informed:
             self.learn_round(self._played(context, played, among), actions, values)
             return
-        names = self._names(actions)
+        names = self._names(actions) if actions is None or len(actions) else ()
         values = self._checked(values, names)
         if self.problem.known is not None:
             actions, values = self._with_known(context, actions, names, values)
