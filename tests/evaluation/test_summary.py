@@ -152,3 +152,20 @@ def test_a_value_that_looks_like_a_code_for_missing_is_named(tmp_path):
     assert json.loads(json.dumps(found.to_dict()))["notes"] == [note]
     assert "notes" not in summary_of(fill(tmp_path / "b.db", 9, problem,
                                           losses=lambda t, a: {a: 0.5})).to_dict()  # fmt: skip
+
+
+def test_a_clock_that_was_ahead_is_noticed_and_said(tmp_path, monkeypatch):
+    now, day = [1.7e9], 86_400.0
+    monkeypatch.setattr("time.time", lambda: now[0])
+    with graphcb.Policy(tmp_path / "log.db", problem=Problem(["a", "b"]), seed=0) as policy:
+        for k in range(20):
+            now[0] = 1.7e9 + 60.0 * k + (3650.0 * day if k == 7 else 0.0) - 200.0 * (k > 9)
+            made = policy.decide({"x": 1.0})
+            policy.feedback(made.decision_id, {made.action: 0.5})
+    (note,) = summary_of(tmp_path / "log.db").notes
+    assert note.startswith("the clock went back once by 315,359,940 seconds, before event 17: it ")
+    with graphcb.Policy(tmp_path / "log.db") as policy:
+        now[0] -= 1000.0
+        policy.decide({"x": 1.0})
+    (note,) = summary_of(tmp_path / "log.db").notes
+    assert note.startswith("the clock went back 2 times, the furthest by 315,359,940 seconds")

@@ -18,6 +18,7 @@ from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.stillness import Alarm
 from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
+from graphcb.evaluation.clocks import ClockReadings
 from graphcb.evaluation.defaulting import own_alone
 from graphcb.evaluation.estimating import WITHOUT_RANGE, Estimating, Scale
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
@@ -67,7 +68,8 @@ class LogSummary:
     they are learned and the log cannot be replayed, there are no means. `n_by_default` decisions
     have the default after waiting, which counts in the means but not as feedback. Another program
     made `n_imported` of the decisions. `notes` say which features of contexts have a value that
-    looks like a code for missing. `alarms` say what looked different to the agent, and since when.
+    looks like a code for missing, and where the clock went back. `alarms` say what looked
+    different to the agent, and since when.
     """
 
     unit: str
@@ -156,13 +158,14 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
     n_windows = min(as_count("n_windows", n_windows), n)
     ends = [n * (k + 1) // n_windows for k in range(n_windows)]
     rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
-    encoder, every = Encoder(), max(1, n // LOOKED_AT)
+    encoder, every, clock = Encoder(), max(1, n // LOOKED_AT), ClockReadings()
     weighing = _Weighing(log, versions, replays=replays)
     estimating = _OwnMeans([one.problem for one in versions if one.number not in unlike])
     for end in ends:
         part = _Part()
         while position < end and (row := next(rows, None)) is not None:
             part.add(row)
+            clock.add(row)
             keeping.add(row)
             if problem is not None and position % every == 0:
                 encoder.learn(row.context)
@@ -208,7 +211,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         whole.warnings,
         whole.anytime,
         log.n_imported,
-        tuple(codes_in_words([encoder])),
+        (*codes_in_words([encoder]), *clock.in_words()),
         tuple(_alarms(log)),
     )
 
