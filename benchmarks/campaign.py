@@ -80,6 +80,7 @@ PARTS = (
     Part("lies", None, 1_000, 60),
     Part("disks", None, 1_000, 100),
     Part("promises", None, 2_000, 100),
+    Part("estimates", None, 1_000, 20),
 )
 
 

@@ -248,3 +248,11 @@ def believe_files() -> None:
         return thing
 
     replace(saving, _build=build)
+
+
+def trust_few() -> None:
+    """A normal interval is as wide as what was seen happens to vary: not at all."""
+    from graphcb.estimates import estimators
+    from graphcb.evaluation import Interval
+
+    replace(estimators, normal_around=lambda middle, *_: Interval(middle, middle))

@@ -27,7 +27,7 @@ def judge_world(settings: Settings, rng: np.random.Generator, looks: int, counts
     log = new_log(world, settings, n_decisions, rng)
 
     def look(n: int) -> list[Claim]:
-        return _claims(world, log, n, learns="policy" in settings)
+        return claims_of(world, log, n, learns="policy" in settings)
 
     counts.add(look(n_decisions))
     if looks:
@@ -35,7 +35,7 @@ def judge_world(settings: Settings, rng: np.random.Generator, looks: int, counts
     return n_decisions
 
 
-def _claims(world: World, log: Log, n: int, *, learns: bool) -> list[Claim]:
+def claims_of(world: World, log: Log, n: int, *, learns: bool) -> list[Claim]:
     """The truth of fixed policies is their mean over all contexts that could come.
 
     That of a policy which learns is the mean over the decisions of the log, with and without
