@@ -78,13 +78,14 @@ def test_it_finds_the_better_of_close_arms():
 
 def test_classes_that_swap_are_found_again():
     """The losses that follow a swap say that all actions are bad; some of that is forgotten."""
-    rng = np.random.default_rng(0)
+    rng, n = np.random.default_rng(1), 1000
     agent, graph, errors = InformationDirected(), graphs.bandit(2), []
-    for t, x in enumerate(rng.normal(size=(2400, 6))):
-        is_inside = np.linalg.norm(x) < 2.3
-        losses = np.array([is_inside, not is_inside], dtype=float)[:: -1 if t >= 1200 else 1]
+    for t in range(2 * n):
+        is_wide = rng.random() < 0.5
+        x = rng.normal(size=20) * (2.0 if is_wide else 1.0) + (0.0 if is_wide else 0.447)
+        losses = np.array([is_wide, not is_wide], dtype=float)[:: -1 if t >= n else 1]
         action = int(rng.random() < agent.act(x, graph)[1])
         agent.learn(x, [action], [losses[action]])
         errors.append(losses[action])
-    assert np.mean(errors[600:1200]) < 0.15
-    assert np.mean(errors[1800:]) < 0.15
+    assert np.mean(errors[500:n]) < 0.15
+    assert np.mean(errors[n + 500 :]) < 0.15  # 0.32 if actions that nobody plays stay as they were
