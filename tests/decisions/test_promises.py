@@ -63,7 +63,8 @@ def test_a_budget_with_other_costs_is_another_one(tmp_path):
         reveals="full-information",
         budgets=[Budget("reviews", {"b": 2.0}, 4, per="week", hard=True)],
     )
-    with Policy(tmp_path / "log.db", problem=spending(3), durability="process-kill") as policy:
+    kept = {"seed": 0, "durability": "process-kill"}
+    with Policy(tmp_path / "log.db", problem=spending(3), **kept) as policy:
         assert spend(policy) == 3
         assert "budget 'reviews' begins with nothing spent" in policy.change(other).said
         assert spend(policy) == 2
@@ -73,7 +74,7 @@ def test_a_budget_with_other_costs_is_another_one(tmp_path):
 
 def test_in_a_period_of_another_length_all_that_was_spent_counts(tmp_path):
     with Policy(
-        tmp_path / "log.db", problem=spending(3, per="second"), durability="process-kill"
+        tmp_path / "log.db", problem=spending(3, per="second"), seed=0, durability="process-kill"
     ) as policy:
         assert spend(policy) >= 3
         policy.change(spending(3))
@@ -82,7 +83,7 @@ def test_in_a_period_of_another_length_all_that_was_spent_counts(tmp_path):
 
 def test_a_rate_that_changes_gives_nothing_for_rounds_before(tmp_path):
     problem = spending(0.25, per="round")
-    with Policy(tmp_path / "log.db", problem=problem, durability="process-kill") as policy:
+    with Policy(tmp_path / "log.db", problem=problem, seed=0, durability="process-kill") as policy:
         spent = spend(policy, 40)
         assert spent <= 10
         policy.change(spending(1, per="round"))
@@ -100,7 +101,7 @@ def test_agents_without_a_problem_do_not_spend_twice_either(tmp_path):
             policy.feedback(one.decision_id, {0: 1.0, 1: 0.0})
         return sum(one.action == 1 for one in made)
 
-    with Policy(tmp_path / "log.db", agent(3), durability="process-kill") as policy:
+    with Policy(tmp_path / "log.db", agent(3), seed=0, durability="process-kill") as policy:
         play(policy)
         assert play(policy) <= 3
         policy.change(agent=agent(3))
@@ -115,7 +116,7 @@ def test_a_proof_is_not_used_twice(tmp_path):
         Problem(["a", "b"], reveals="full-information", baseline={"action": "a", "epsilon": e})
         for e in (0.5, 0.25)
     )
-    with Policy(tmp_path / "log.db", problem=first, durability="process-kill") as policy:
+    with Policy(tmp_path / "log.db", problem=first, seed=0, durability="process-kill") as policy:
         spend(policy, 30)
         assert policy.agent.agent.proven > 1.0
         policy.change(second)
@@ -202,7 +203,9 @@ def test_one_wrong_clock_stops_neither_defaults_nor_removal(tmp_path, years, mon
 
 
 def test_a_transaction_that_is_over_takes_nothing_more(tmp_path):
-    with Policy(tmp_path / "log.db", problem=spending(), durability="process-kill") as policy:
+    with Policy(
+        tmp_path / "log.db", problem=spending(), seed=0, durability="process-kill"
+    ) as policy:
         with policy.together() as together:
             made = together.decide({"x": 1.0})
         for call in (
@@ -217,7 +220,7 @@ def test_a_transaction_that_is_over_takes_nothing_more(tmp_path):
 
 def test_a_log_with_two_names_is_refused_and_one_that_was_deleted_is_noticed(tmp_path):
     file, other = tmp_path / "log.db", tmp_path / "other.db"
-    with Policy(file, problem=spending(), durability="process-kill") as policy:
+    with Policy(file, problem=spending(), seed=0, durability="process-kill") as policy:
         policy.decide({"x": 1.0})
         other.hardlink_to(file)
         for call in (lambda: Policy(other), lambda: policy.decide({"x": 1.0})):
