@@ -5,20 +5,14 @@ import contextlib
 import http.client
 import json
 import secrets
-import sys
-import tempfile
 import threading
 from email.message import Message
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from graphcb import Policy, Problem
 from graphcb.decisions import Version, Versions
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from faults.server import Server, why_not
 
 FRAUD = Problem(
     ["approve", "review"],
@@ -161,18 +155,6 @@ def _begin(stack, kind, folder, problem=FRAUD, log="log.db", **settings):
     running = kind(Service(policy, **settings))
     stack.callback(running.stop)
     return running
-
-
-@pytest.fixture(scope="module")
-def server():
-    """A PostgreSQL server of our own."""
-    if (reason := why_not()) is not None:
-        pytest.skip(reason)
-    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
-    with tempfile.TemporaryDirectory(prefix="graphcb-postgresql-") as folder:
-        running = Server(Path(folder))
-        yield running
-        running.stop()
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Many runs in parallel, returned as they finish: on one machine, or on a Ray cluster."""
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
@@ -40,8 +38,6 @@ def sweep(
 
 
 def _play_one(play: Callable[[Task], Result], number: int, setting: Task) -> tuple[int, Result]:
-    if multiprocessing.parent_process() is not None:  # Ctrl-C is for the one that started us
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return number, play(setting)
 
 
