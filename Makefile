@@ -29,7 +29,7 @@ help:
 	@echo "make docs   the documentation site, into site/index.html"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make bench-faults  kills, interrupts, damage, full disks: is anything lost or confused?"
-	@echo "make study-NAME  bakeoff, limits, unknown-graphs, auctions, coverage or obd, into results; OPTIONS=--quick needs no data"
+	@echo "make study-NAME  bakeoff, limits, unknown-graphs, auctions, coverage, obd or routing, into results; OPTIONS=--quick needs no data"
 	@echo "make clean  remove .venv, results and caches"
 
 $(READY): pyproject.toml constraints.txt

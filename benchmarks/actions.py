@@ -171,6 +171,7 @@ WORLDS: dict[str, Callable[[int, int], Iterator[Offer]]] = {
     "100 ideal points": functools.partial(curves, truth=ideal_point, offered=100),
     "40 ideal points, 10 offered": functools.partial(curves, truth=ideal_point, pool=40),
     "XOR of contexts": functools.partial(curves, truth=xor_of_contexts),
+    "XOR of items": functools.partial(curves, truth=xor_of_items),
     "items that live 100 rounds": functools.partial(items, life=100.0, own=0.3),
     "cold start": cold_start,
     "10 coins": coins,
@@ -300,29 +301,35 @@ def compare(names: list[str], contenders: list[str], seeds: int, n_rounds: int) 
     print_table(["problem", *contenders, "best"], rows())
 
 
-def explore(names: list[str], seeds: int, n_rounds: int) -> None:
+def explore(names: list[str], explorers: list[str], seeds: int, n_rounds: int) -> None:
     """Mean losses, and in brackets runs that lost more than half of what uniform play loses."""
 
     def rows() -> Iterator[list[str]]:
         for name in names:
-            cells, best = [], 0.0
+            cells, best, losses = [], 0.0, {}
             uniform = [average_loss(Uniform(), WORLDS[name](s, n_rounds), s) for s in range(seeds)]
-            for make in EXPLORERS.values():
+            for explorer in explorers:
+                make = EXPLORERS[explorer]
                 found = [average_loss(make(s), WORLDS[name](s, n_rounds), s) for s in range(seeds)]
                 lost = sum(
                     loss - least > 0.5 * (chance - least)
                     for (loss, least), (chance, _) in zip(found, uniform, strict=True)
                 )
-                cells.append(f"{statistics.mean(loss for loss, _ in found):.3f} ({lost})")
+                losses[explorer] = np.array([loss for loss, _ in found])
+                cells.append(f"{losses[explorer].mean():.3f} ({lost})")
                 best = statistics.mean(least for _, least in found)
             print(name, *cells, file=sys.stderr)
-            yield [name, *cells, f"{best:.3f}"]
+            apart = losses[explorers[0]] - losses[explorers[-1]]
+            error = apart.std() / max(seeds - 1, 1) ** 0.5
+            yield [name, *cells, f"{best:.3f}", f"{apart.mean():+.4f} ({error:.4f})"]
 
     print(
         f"Ways to explore with the same oracle, {n_rounds:,} rounds, {seeds} draws: average loss, "
-        "and how many runs lost more than half of what uniform play loses.\n"
+        "and how many runs lost more than half of what uniform play loses. *Apart* is the mean "
+        f"difference between {explorers[0]} and {explorers[-1]} over draws, with its standard "
+        "error.\n"
     )
-    print_table(["world", *EXPLORERS, "best"], rows())
+    print_table(["world", *explorers, "best", "apart"], rows())
 
 
 def cost(n_rounds: int) -> None:
@@ -365,12 +372,13 @@ def main() -> int:
     contenders = options.contenders or [
         c for c in CONTENDERS if installed("vowpalwabbit") or not c.startswith("VW")
     ]
+    seeds, draws = (1, 1) if options.quick else (options.seeds, options.draws)
     cost(100 if options.quick else 2000)
-    compare(
-        names, contenders, 1 if options.quick else options.seeds, 100 if options.quick else 3000
-    )
+    compare(names, contenders, seeds, 100 if options.quick else 3000)
     worlds = [n for n in WORLDS if not options.only or any(o in n for o in options.only)]
-    explore(worlds, 1 if options.quick else options.draws, 100 if options.quick else options.rounds)
+    explorers = [e for e in EXPLORERS if not options.contenders or e in options.contenders]
+    explorers.append(explorers.pop(explorers.index("greedy")))
+    explore(worlds, explorers, draws, 100 if options.quick else options.rounds)
     return 0
 
 

@@ -79,7 +79,7 @@ PARTS = (
     Part("damage", None, 6_000, 300),
     Part("lies", None, 1_000, 60),
     Part("disks", None, 1_000, 100),
-    Part("promises", None, 2_000, 100),
+    Part("promises", None, 2_000, 300),
     Part("estimates", None, 1_000, 20),
 )
 

@@ -1,6 +1,6 @@
 """Run one of our own studies; it writes, keeps and resumes runs as `graphcb reproduce` does.
 
-make study-bakeoff                      # or limits, unknown-graphs, auctions, coverage, obd
+make study-bakeoff      # or limits, unknown-graphs, auctions, coverage, obd, routing
 make study-limits OPTIONS="--quick"     # a small version on data that needs no download
 python benchmarks/study.py mine.toml    # a bake-off of your own
 """
@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from studies import obd
+from studies import obd, routing
 from studies.bakeoff import results as bakeoff
 from studies.bakeoff.study import read as read_bakeoff
 from studies.coverage import results as coverage
@@ -23,7 +23,7 @@ from graphcb.checks import as_one_of
 from graphcb.commands.panels import reproduce_panels
 from graphcb.commands.reproduce import add_run_options, as_asked, need_packages
 
-NAMES = ("bakeoff", "limits", "coverage", "obd", *unknown_graphs.NAMES)
+NAMES = ("bakeoff", "limits", "coverage", "obd", "routing", *unknown_graphs.NAMES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,6 +53,8 @@ def run(name: str, options: argparse.Namespace) -> None:
         run_study(read_coverage(), coverage.results, coverage.FIGURES, options)
     elif name == "obd":
         obd.run(options)
+    elif name == "routing":
+        routing.run(options)
     else:
         reproduce_panels([as_asked(unknown_graphs.read(name), options)], options)
 

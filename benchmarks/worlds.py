@@ -30,7 +30,8 @@ Floats = NDArray[np.float64]
 FIRST_SEED = 1000  # no setting was chosen on these
 ASKED = """\
 The default, and what is asked of it. *Lost* are runs with more than half of the worst regret. The
-reference is other exploration in this world, or the default in another world.
+reference is other exploration in this world, or the default in another world. *Apart* is the mean
+difference in regret from other exploration on the same seeds, with its standard error.
 """
 HELD = """\
 Exploration, the oracle held fixed: all learn with `DefaultOracle`. Mean regret, and the share of
@@ -150,7 +151,7 @@ def asked(
         if world.reference == WORST:
             there = Runs(ours.worst, ours.worst, ours.uniform)
         if there is None:
-            yield name, *own, "", "", "", "", ""
+            yield name, *own, "", "", "", "", "", ""
             continue
         if world.of_gain:
             ratio, limit = ours.gain / there.gain, f"gain, at least {world.most:.2f}"
@@ -160,8 +161,19 @@ def asked(
             met = ratio <= world.most
         if world.reference == BETA:
             met = met and ours.lost <= there.lost
-        cells = f"{there.regrets.mean():,.1f}", f"{ratio:.2f}", limit, "yes" if met else "**no**"
-        yield name, *own, world.reference, *cells
+        apart = paired(ours, there) if world.reference in EXPLORATIONS else ""
+        cells = f"{there.regrets.mean():,.1f}", apart, f"{ratio:.2f}", limit
+        yield name, *own, world.reference, *cells, "yes" if met else "**no**"
+
+
+def paired(ours: Runs, there: Runs) -> str:
+    """The mean difference in regret on the same seeds, and its standard error."""
+    apart = ours.regrets - there.regrets
+    return (
+        f"{apart.mean():+,.1f} ± {apart.std(ddof=1) / len(apart) ** 0.5:,.1f}"
+        if len(apart) > 1
+        else ""
+    )
 
 
 def main() -> None:
@@ -176,8 +188,8 @@ def main() -> None:
     worlds = {name: world for name, world in WORLDS.items() if given.only in name}
     found = play_all(worlds, given)
     print(ASKED)
-    head = "world", "regret", "worst run", "lost", "reference", "its regret", "ratio", "asked"
-    print_table((*head, "met"), asked(worlds, found))
+    head = "world", "regret", "worst run", "lost", "reference", "its regret", "apart"
+    print_table((*head, "ratio", "asked", "met"), asked(worlds, found))
     print(HELD + (f"Contenders without an ask: {given.others} seeds.\n" if given.others else ""))
     labels = [label for label in EXPLORATIONS if label != BETA]
     print_table(

@@ -36,7 +36,8 @@ def test_stock_levels(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     costs = load("stock_levels").main(tmp_path / "stock.png", n_seeds=1)
     assert costs["information-directed"] < 0.5 * costs["greedy"]
-    assert costs["information-directed"] < costs["ignores the graph"]
+    assert costs["information-directed"] < costs["epsilon-greedy, 5 %"]
+    assert costs["information-directed"] < 0.95 * costs["ignores the graph"]
     assert costs["information-directed"] < costs["always 35%"]
     assert (tmp_path / "stock.png").stat().st_size > 10_000
     out = capsys.readouterr().out
@@ -60,6 +61,7 @@ def test_llm_cascade(tmp_path, monkeypatch, capsys):
 def test_prices(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.setattr("sys.argv", [str(EXAMPLES / "prices.py")])
     costs = load("prices").main(tmp_path / "prices.png", n_seeds=1)
     assert costs["information-directed"] < 0.98 * costs["always 80"]
     assert costs["information-directed"] < 1.002 * costs["greedy"]
@@ -71,6 +73,7 @@ def test_prices(tmp_path, monkeypatch, capsys):
 def test_text_routing(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("GRAPHCB_DATA", raising=False)
     monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.setattr("sys.argv", [str(EXAMPLES / "text_routing.py")])
     costs = load("text_routing").main(tmp_path / "routing.png", n_seeds=1)
     assert costs["information-directed"] < 0.5 * costs["always desk"]
     assert costs["information-directed"] < 1.05 * costs["greedy"]

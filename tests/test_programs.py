@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,14 @@ def lines_of_code(name):
 )
 def test_a_program_has_fewer_than_40_lines(name):
     assert len(lines_of_code(name)) < 40
+
+
+def test_the_first_programs_have_fewer_than_40_lines_with_everything():
+    page = (PROGRAMS.parent / "first-programs.md").read_text(encoding="utf-8")
+    names = re.findall(r'--8<-- "programs/(\w+)\.py"', page)
+    assert len(names) >= 4
+    for name in names:
+        assert len((PROGRAMS / f"{name}.py").read_text(encoding="utf-8").splitlines()) < 40
 
 
 def test_fraud_review_with_a_matrix_of_costs(tmp_path):

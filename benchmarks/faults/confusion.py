@@ -24,16 +24,16 @@ from faults.places import place
 from faults.plan import GRAPHS, agent, context, losses, rows_of
 from faults.sabotage import How, arm
 from faults.session import cases, n_events
-from faults.tally import Finding, Row, Tell, in_children
+from faults.tally import Finding, Plant, Row, Tell, in_children
 from graphcb import DecisionLog, Policy
 from graphcb.decisions import LogError, replay
 from graphcb.decisions.verifying import back_up
 
 N_STEPS = 8  # of a writer that is stopped
 PLANTS = {
-    "a name used twice": plants.reuse_names,
-    "a second writer that is not noticed": plants.ignore_other_writers,
-    "a fork that is not noticed": plants.ignore_forks,
+    "a name used twice": Plant(plants.reuse_names, "backup restored"),
+    "a second writer that is not noticed": Plant(plants.ignore_other_writers, "lock file deleted"),
+    "a fork that is not noticed": Plant(plants.ignore_forks, "fork"),
 }
 
 
@@ -45,11 +45,11 @@ def run(backend: str, n: int, seed: int, plant: str | None = None) -> Iterator[R
     if backend == "SQLite":
         scenes["backup restored"] = restored_backup
         scenes["lock file deleted, or folder copied"] = lost_lock
-    change, enough = PLANTS[plant] if plant else None, max(2, n // len(scenes))
+    planted, enough = PLANTS[plant] if plant else None, max(2, n // len(scenes))
     with place(backend) as where:
         for name, scene in scenes.items():
             row, play = Row(f"{name}, {backend}"), partial(play_scene, scene, where)
-            yield in_children(row, cases(seed), play, enough=enough, plant=change)
+            yield in_children(row, cases(seed), play, enough=enough, plant=planted)
 
 
 def play_scene(scene: Callable[..., None], where: Any, seed: int, tell: Tell) -> None:
@@ -119,12 +119,17 @@ def restored_backup(location: str, rng: random.Random) -> None:
 
 
 def lost_lock(location: str, rng: random.Random) -> None:
-    """The lock of a writer is gone, and another comes; then both write, in turn."""
-    other = Other(partial(second_writer, location, rng.randrange(1, 4), rng.randrange(2)))
-    first, share = Policy(location, agent(), seed=1), rng.randrange(2)
+    """The lock of a writer is gone, and another comes; then both write, in turn.
+
+    Mostly one decides and the other brings feedback: only then does no key of a table collide.
+    """
+    share = rng.randrange(2)
+    second = 1 - share if rng.random() < 0.75 else share
+    other = Other(partial(second_writer, location, rng.randrange(1, 4), second))
+    first = Policy(location, agent(), seed=1)
     told = play(first, location, 4, rng, 0.0)
     files = Path(location).parent.glob(f"{Path(location).name}*")
-    if rng.random() < 0.5:
+    if rng.random() < 0.75:
         for file in files:
             if not file.name.endswith((".db", "-wal", "-shm")):
                 file.unlink()

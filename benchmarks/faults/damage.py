@@ -1,10 +1,11 @@
-"""Damaged files: bits flipped, pages zeroed or swapped, ends cut off, files and rows lost.
+"""Damaged files: bits flipped, pages zeroed or swapped, ends cut off, rows lost or changed.
 
 Whoever reads a damaged log, model or graph gets exactly what was in it, or an error of graphcb
 that names the file; also if the write-ahead log is damaged, as another file says how far the log
 went. Formats without a checksum (CSV, JSON, npy) must give a graph.
 """
 
+import math
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -17,20 +18,20 @@ from faults import plants
 from faults.places import folder
 from faults.session import cases
 from faults.specimens import Specimen, all_specimens
-from faults.tally import Finding, Row, Tell, in_children
+from faults.tally import Finding, Plant, Row, Tell, in_children
 from graphcb.decisions import LogError
 
 PAGE, SECTOR, MEMORY = 4096, 512, 1 << 30
 PLANTS = {
-    "a checksum that is not compared": plants.believe_rows,
-    "a zip file whose checksums are ignored": plants.believe_zips,
-    "gaps that nobody looks for": plants.ignore_gaps,
-    "an end that nobody looks for": plants.ignore_ends,
+    "a checksum that is not compared": Plant(plants.believe_rows, "damaged log"),
+    "a zip file whose checksums are ignored": Plant(plants.believe_zips, "damaged model"),
+    "gaps that nobody looks for": Plant(plants.ignore_gaps, "damaged log"),
+    "an end that nobody looks for": Plant(plants.ignore_ends, "damaged log"),
 }
 
 
 def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
-    change = PLANTS[plant] if plant else None
+    planted = PLANTS[plant] if plant else None
     with folder() as path:
         specimens = all_specimens(path)
         truth = {
@@ -42,7 +43,7 @@ def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
             row, enough = Row(f"damaged {kind}"), round(share * n)
             some = [one for one in specimens if one.name.startswith(kind)]
             play = partial(damage_and_read, path, some, truth)
-            yield in_children(row, cases(seed), play, enough=enough, plant=change, memory=MEMORY)
+            yield in_children(row, cases(seed), play, enough=enough, plant=planted, memory=MEMORY)
 
 
 def damage_and_read(
@@ -78,8 +79,8 @@ def restore(specimen: Specimen, home: Path, name: str) -> Path:
 
 def damage(specimen: Specimen, path: Path, rng: random.Random) -> str:
     """Damage one of the files, in words."""
-    if specimen.name == "log" and rng.random() < 0.15:
-        return lose_rows(path, rng)
+    if specimen.name == "log" and rng.random() < 0.5:
+        return rng.choice((lose_rows, change_value))(path, rng)
     end = rng.choice(sorted(specimen.files))
     file = path if len(specimen.files) == 1 else Path(f"{path}{end}")
     content = bytearray(file.read_bytes())
@@ -145,9 +146,10 @@ KINDS: dict[str, Callable[[bytearray, random.Random], str]] = {
 }
 
 
+EVENTS = ("graphcb_decisions", "graphcb_feedbacks")
 TABLES = (
-    "graphcb_decisions",
-    "graphcb_feedbacks",
+    *EVENTS,
+    "graphcb_contents",
     "graphcb_versions",
     "graphcb_graphs",
     "graphcb_checkpoints",
@@ -155,11 +157,47 @@ TABLES = (
 
 
 def lose_rows(path: Path, rng: random.Random) -> str:
-    """Delete some rows of a table, or the entries of an index, as a careless hand would."""
+    """Delete a row of a table, as a careless hand would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        table = rng.choice(TABLES)
-        (n,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
-        offset = rng.randrange(max(1, n))
-        where = f"rowid IN (SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET {offset})"
+        table, offset, where = draw_row(database, TABLES, rng)
         database.execute(f"DELETE FROM {table} WHERE {where}")
     return f"{table} lost its row number {offset}"
+
+
+def change_value(path: Path, rng: random.Random) -> str:
+    """Change a value of a row, mostly of an event: the database is whole, its checksum is not."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        table, offset, where = draw_row(database, TABLES + 2 * EVENTS, rng)
+        found = database.execute(f"SELECT * FROM {table} WHERE {where}")
+        names = [column[0] for column in found.description]
+        values = dict(zip(names, found.fetchone() or (), strict=False))
+        possible = [name for name in names[1:-1] if values.get(name)]  # no key and no checksum
+        if not possible:
+            return f"{table} is empty"
+        name = rng.choice(possible)
+        new = other_value(values[name], rng)
+        database.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (new,))
+    return f"{table} has another {name} in its row number {offset}"
+
+
+def draw_row(
+    database: sqlite3.Connection, tables: tuple[str, ...], rng: random.Random
+) -> tuple[str, int, str]:
+    """A table, the number of one of its rows, and the condition that finds it."""
+    table = rng.choice(tables)
+    (n,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    offset = rng.randrange(max(1, n))
+    rows = f"SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET {offset}"
+    return table, offset, f"rowid IN ({rows})"
+
+
+def other_value(value: Any, rng: random.Random) -> Any:
+    """A value of the same type, one bit or one letter away."""
+    if isinstance(value, bytes):
+        content = bytearray(value)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        return bytes(content)
+    if isinstance(value, str):
+        place = rng.randrange(len(value))
+        return f"{value[:place]}{'1' if value[place] == '0' else '0'}{value[place + 1 :]}"
+    return value ^ 1 if isinstance(value, int) else math.nextafter(value, math.inf)

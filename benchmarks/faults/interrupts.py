@@ -18,15 +18,15 @@ from typing import Any
 from faults import plants
 from faults.places import place
 from faults.session import Session, cases
-from faults.tally import Finding, Row, in_children
+from faults.tally import Finding, Plant, Row, in_children
 from graphcb.decisions import LogError
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
-    "a transaction left open": plants.carry_on,
-    "a lock that a half-opened policy keeps": plants.keep_storages,
-    "a receipt for what is not committed": plants.believe_memory,
-    "a dropped commit": plants.drop_commits,
+    "a transaction left open": Plant(plants.carry_on, "interrupted"),
+    "a lock that a half-opened policy keeps": Plant(plants.keep_storages, "interrupted"),
+    "a receipt for what is not committed": Plant(plants.believe_memory, "interrupted"),
+    "a dropped commit": Plant(plants.drop_commits, "interrupted"),
 }
 _LOOKS_AFTER = {
     number for name, number in dis.opmap.items() if name.startswith(("CALL", "JUMP_BACKWARD"))
@@ -38,10 +38,10 @@ class TimeLimitError(Exception):
 
 
 def run(backend: str, n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
-    change = PLANTS[plant] if plant else None
+    planted = PLANTS[plant] if plant else None
     with place(backend) as where:
         row, play = Row(f"interrupted, {backend}"), Session(where, Interrupter(), seed).play
-        yield in_children(row, cases(seed), play, enough=n, plant=change)
+        yield in_children(row, cases(seed), play, enough=n, plant=planted)
 
 
 class Interrupter:

@@ -34,31 +34,31 @@ from faults.plan import (
 )
 from faults.sabotage import How, arm
 from faults.session import cases
-from faults.tally import Finding, Row, Tell, in_children
+from faults.tally import Finding, Plant, Row, Tell, in_children
 from graphcb import DecisionLog, load, save
 from graphcb.saving import to_bytes
 
 N_CALLS = 30  # in the plan of one log, at most
 LONGEST_LIFE = 400  # in system calls
 PLANTS = {
-    "a dropped commit": plants.drop_commits,
-    "a commit after the receipt": plants.commit_late,
-    "feedback that is counted twice": plants.count_twice,
-    "a draw that cannot be repeated": plants.draw_at_random,
+    "a dropped commit": Plant(plants.drop_commits, "process killed"),
+    "a commit after the receipt": Plant(plants.commit_late, "process killed"),
+    "feedback that is counted twice": Plant(plants.count_twice, "process killed"),
+    "a draw that cannot be repeated": Plant(plants.draw_at_random, "process killed"),
 }
 
 
 def run(backend: str, n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
-    change = PLANTS[plant] if plant else None
+    planted = PLANTS[plant] if plant else None
     with place(backend) as where:
         location = where.new()
         reference = run_alone(location, plan(min(N_CALLS, max(8, n // 3)), seed))
         where.remove(location)
         row, play = Row(f"process killed, {backend}"), partial(kill_until_done, where, reference)
-        yield in_children(row, cases(seed), play, enough=n, plant=change)
+        yield in_children(row, cases(seed), play, enough=n, plant=planted)
         if isinstance(where, SQLitePlace):
             row, play = Row("process killed, graphcb.save"), partial(kill_while_saving, where.path)
-            yield in_children(row, cases(seed), play, enough=max(2, n // 10), plant=change)
+            yield in_children(row, cases(seed), play, enough=max(2, n // 10), plant=planted)
 
 
 def kill_until_done(where: Place, reference: Reference, seed: int, tell: Tell) -> None:

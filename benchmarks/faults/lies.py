@@ -22,27 +22,27 @@ from faults.places import folder
 from faults.plan import N_ACTIONS, context
 from faults.session import cases
 from faults.specimens import Specimen, graph_files, models
-from faults.tally import Finding, Row, Tell, in_children
+from faults.tally import Finding, Plant, Row, Tell, in_children
 from graphcb import graphs, load
 from graphcb.graphs.files import read_graph
 
 MEMORY = 1 << 30
 NUMBERS = (0, -1, 1, 2, 4, 7, 1000, 2**31, 2**40, 2**62, 2**70, 0.5, -1e300, float("nan"))
 OTHERS: tuple[Any, ...] = (None, "", "x", [], {}, True)
-PLANTS = {"sizes that are believed": plants.believe_files}
+PLANTS = {"sizes that are believed": Plant(plants.believe_files, "lying model")}
 
 
 def run(n: int, seed: int, plant: str | None = None) -> Iterator[Row]:
-    change = PLANTS[plant] if plant else None
+    planted = PLANTS[plant] if plant else None
     with folder() as path:
         graph_forms = [one for one in graph_files(path) if one.name.endswith(("npz)", "json)"))]
         for kind, specimens in {"model": models(path), "graph": graph_forms}.items():
             row, play = Row(f"lying {kind}"), partial(lie_and_use, path, specimens)
-            yield in_children(row, cases(seed), play, enough=n // 2, plant=change, memory=MEMORY)
+            yield in_children(row, cases(seed), play, enough=n // 2, plant=planted, memory=MEMORY)
         bombs = write_bombs(path, real=n >= 500)
         row, play = Row("file that unpacks to gigabytes"), partial(use_bomb, bombs)
         each = range(len(bombs))
-        yield in_children(row, each, play, enough=len(each), plant=change, memory=3 * MEMORY // 2)
+        yield in_children(row, each, play, enough=len(each), plant=planted, memory=3 * MEMORY // 2)
 
 
 def lie_and_use(home: Path, specimens: list[Specimen], seed: int, tell: Tell) -> None:

@@ -21,14 +21,14 @@ from faults.places import PostgreSQLPlace, folder
 from faults.proxy import Proxy
 from faults.server import Server
 from faults.session import Session, cases
-from faults.tally import Finding, Row, in_children
+from faults.tally import Finding, Plant, Row, in_children
 from graphcb.decisions import LogError
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
-    "a commit that is taken for granted": plants.swallow_errors,
-    "a connection that is not opened again": plants.keep_connection,
-    "a dropped commit": plants.drop_commits,
+    "a commit that is taken for granted": Plant(plants.swallow_errors, "disk full"),
+    "a connection that is not opened again": Plant(plants.keep_connection, "connection cut"),
+    "a dropped commit": Plant(plants.drop_commits, "connection cut"),
 }
 TABLES = (
     "graphcb_decisions",
@@ -67,8 +67,8 @@ def all_rows(server: Server, n: int, seed: int, plant: str | None) -> Iterator[R
     for name, share, build in shares:
         saboteur, row, enough = build(), Row(f"{name}, PostgreSQL"), max(2, round(share * n))
         play = Session(saboteur.place, saboteur, seed, n_calls=5 if enough < 30 else 24).play
-        change = PLANTS[plant] if plant else None
-        yield in_children(row, cases(seed), play, enough=enough, plant=change, patience=60.0)
+        planted = PLANTS[plant] if plant else None
+        yield in_children(row, cases(seed), play, enough=enough, plant=planted, patience=60.0)
         if isinstance(saboteur, Wire):
             saboteur.proxy.close()
 

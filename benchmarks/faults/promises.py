@@ -1,7 +1,8 @@
 """Budgets, baselines and defaults against adversarial schedules of everything that may happen.
 
 A stateful hypothesis machine draws decisions, losses that come late, in parts or never, defaults,
-restarts, changes, rollbacks and clocks that jump, and minimises whatever breaks a promise. Each
+restarts, changes, rollbacks, removals of old decisions that may stop half way, and clocks that
+jump, and minimises whatever breaks a promise. Each
 schedule is checked with what the machine alone knows: all losses, and the stamps of all decisions.
 """
 
@@ -26,13 +27,15 @@ from hypothesis.stateful import (
 from faults import plants
 from faults.places import folder
 from faults.tally import Finding, Row
-from graphcb import Budget, Policy, Problem
+from graphcb import Budget, DecisionLog, Policy, Problem
 from graphcb.decisions import verify
+from graphcb.decisions.pruning import Pruning
 
 NAMES, HOUR, EPSILON, WAITING = ("today", "new", "costly"), 3600.0, 0.5, 60.0
 DOUBTED = 2  # readings behind a clock that was ahead, until the account goes back
 # Of NAMES; the costly action is often worth it, the baseline seldom the worst.
-LOSSES = st.sampled_from(((1.0, 1.0, 0.0), (1.0, 0.25, 0.0), (0.0, 1.0, 1.0), (0.25, 0.0, 1.0)))
+PAYS = (1.0, 1.0, 0.0)
+LOSSES = st.sampled_from((PAYS, (1.0, 0.25, 0.0), (0.0, 1.0, 1.0), (0.25, 0.0, 1.0)))
 PLANTS = {"budgets that versions forget": plants.forget_spending}
 
 
@@ -115,10 +118,15 @@ class Schedule(RuleBasedStateMachine):
         if self.policy.n_events != n:
             raise Finding("lost", f"{n} events became {self.policy.n_events}")
 
-    @rule(most=st.integers(1, 3))
-    def change(self, most: int) -> None:
+    @rule(most=st.integers(1, 3), busy=st.booleans())
+    def change(self, most: int, busy: bool) -> None:
+        """Begin a version, in the middle of an hour in which the costly action pays."""
+        for _ in range(8 * busy):
+            self.decide(1, PAYS, 0.0, at_once=True)
         self.policy.change(problem(most, self.guarded))
         self.most.append(most)
+        for _ in range(8 * busy):
+            self.decide(1, PAYS, 0.0, at_once=True)
 
     @rule(data=st.data())
     def roll_back(self, data: Any) -> None:
@@ -126,10 +134,27 @@ class Schedule(RuleBasedStateMachine):
         try:
             self.policy.roll_back(number)
         except ValueError as problem:
-            if "must be" not in str(problem):
+            if not any(words in str(problem) for words in ("must be", "were removed")):
                 raise
             return
         self.most.append(self.most[number - 1])
+
+    @rule(age=st.sampled_from((-1.0, 30.0, 1800.0)), n=st.sampled_from((1, 4, 12, 1000)))
+    def prune(self, age: float, n: int) -> None:
+        """Remove old decisions, or stop half way, as a process that is killed does."""
+        pruning = Pruning(self.now - age)
+        for _ in range(n):
+            with self.policy.together() as together:
+                if together.prune_some(pruning, seconds=0.0):
+                    break
+        with DecisionLog(self.file) as log:
+            kept = {row.decision_id for row in log}
+        for name in self.open.keys() - kept:
+            try:
+                self.policy.feedback(name, self.open.pop(name))
+            except LookupError:
+                continue
+            raise Finding("confused", f"feedback for {name} was taken, which is removed")
 
     def teardown(self) -> None:
         try:
@@ -169,12 +194,16 @@ def play(n: int, number: int, *, minimises: bool = True) -> None:
 def run(n: int, number: int, plant: str | None = None) -> Iterator[Row]:
     if plant:
         PLANTS[plant]()
-    row, start = Row("schedule of draws, delays, defaults, versions, clocks"), time.monotonic()
+    row, start = (
+        Row("schedule of draws, delays, defaults, versions, removals, clocks"),
+        time.monotonic(),
+    )
     with folder() as Schedule.home:
         Schedule.n_played = 0
         try:
             play(n, number, minimises=plant is None)
         except Finding as finding:
+            row.n = Schedule.n_played - 1
             row.tell(finding.kind, str(finding))
         row.n = Schedule.n_played
     row.seconds = time.monotonic() - start

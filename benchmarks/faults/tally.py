@@ -19,11 +19,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 KINDS = ("lost", "confused", "stuck", "silent", "crashed")
 EXAMPLES = 5  # of each kind, to standard error
 NO_PLANT = 77  # the status of a child that could not apply a plant
+PLANTED = 4  # times as many faults for a plant, since those that cannot reveal it are not made
 
 
 class Finding(Exception):  # noqa: N818  # not an error of this program
@@ -55,6 +56,13 @@ class Row:
             print(f"{self.fault}, number {self.n}: {kind}: {text}", file=sys.stderr, flush=True)
 
 
+class Plant(NamedTuple):
+    """A fault to plant in graphcb, which the faults with `by` in their name must reveal."""
+
+    change: Callable[[], None]
+    by: str
+
+
 class Tell(Protocol):
     """One more fault was made; `kind` and `text` say what was wrong afterwards, if anything."""
 
@@ -67,15 +75,20 @@ def in_children(
     play: Callable[[Any, Tell], None],
     *,
     enough: int,
-    plant: Callable[[], None] | None = None,
+    plant: Plant | None = None,
     patience: float = 30.0,
     memory: int | None = None,
 ) -> Row:
     """Play cases in a forked child until `row` has enough faults; a child that dies is replaced.
 
     A child may be silent for `patience` seconds, and take `memory` bytes more than it has. With a
-    `plant`, which the child applies to itself first, one finding is enough.
+    `plant`, which the child applies to itself first, one finding is enough; a row that is not to
+    reveal it stays empty.
     """
+    if plant is not None:
+        if plant.by not in row.fault:
+            return row
+        enough *= PLANTED
     start, waiting = time.monotonic(), iter(cases)
     is_over = False
     while not is_over:
@@ -89,7 +102,7 @@ def _one_child(
     cases: Any,
     play: Callable[[Any, Tell], None],
     enough: int,
-    plant: Callable[[], None] | None,
+    plant: Plant | None,
     patience: float,
     memory: int | None,
 ) -> bool:
@@ -146,7 +159,7 @@ def _child(
     wanted: int,
     out: int,
     play: Callable[[Any, Tell], None],
-    plant: Callable[[], None] | None,
+    plant: Plant | None,
     memory: int | None,
 ) -> None:
     """Play the cases that come through a pipe, and answer each fault with a line."""
@@ -159,7 +172,7 @@ def _child(
             limit = _size_now() + memory
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         if plant is not None:
-            _apply(plant)
+            _apply(plant.change)
         for line in os.fdopen(wanted):
             try:
                 play(json.loads(line), tell)
@@ -173,9 +186,9 @@ def _child(
         os._exit(0)
 
 
-def _apply(plant: Callable[[], None]) -> None:
+def _apply(change: Callable[[], None]) -> None:
     try:
-        plant()
+        change()
     except BaseException:
         traceback.print_exc()
         os._exit(NO_PLANT)

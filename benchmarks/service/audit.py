@@ -1,5 +1,6 @@
 """What a log must hold after all: everything that was acknowledged, once, and nothing else."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -75,7 +76,7 @@ def _last_state(log: DecisionLog) -> Iterator[str]:
     state = replay(log)
     if log.storage.execute(_LEFT):
         yield "something is left in the inbox"
-    for row in read_checkpoints(log.storage)[:1]:
+    for row in itertools.islice(read_checkpoints(log.storage), 1):
         if row.position == state.position:
             if row.agent != to_bytes(state.agent):
                 yield "the agent of the trainer is not the one that the log leads to"

@@ -19,12 +19,14 @@ import sys
 import tempfile
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from crowd import Member, cpu_seconds, wait_until
 from faults.server import Server, why_not
+from running import write_bodies
 
 CONNECTIONS = 32
 _NAMES = ", ".join(f'"a{k}"' for k in range(10))
@@ -40,6 +42,7 @@ class Round(NamedTuple):
 
     per_second: float
     cpu: float  # microseconds of the processes that decide
+    server: float  # microseconds of PostgreSQL
     taken: float = 0.0  # events per second that the trainer took in during the load
     drained: float = 0.0  # and after it
     left: float = 0.0  # rows that it had not taken in at the end
@@ -79,12 +82,25 @@ def teach(port: int, count: int) -> None:
         post(port, f"/v1/decisions/{made['decision_id']}/feedback", {"losses": losses})
 
 
-def load(members: list[Member], seconds: int) -> Round:
+def server_seconds(server: Server) -> float:
+    """The processor time of all of PostgreSQL's processes."""
+    first = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+    total = 0.0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if first in (int(stat.parent.name), int(fields[1])):
+                total += cpu_seconds(int(stat.parent.name))
+    return total
+
+
+def load(members: list[Member], seconds: int, bodies: Path, server: Server) -> Round:
     """One wrk against each at the same time, with the same number of connections in all."""
     before = sum(cpu_seconds(one.process.pid) for one in members)
+    before_server = server_seconds(server)
     command = ["wrk", "-t1", f"-c{CONNECTIONS // len(members)}", f"-d{seconds}s"]
     command += ["-s", str(Path(__file__).parent / "decide.lua")]
-    environment = {**os.environ, "GRAPHCB_PATH": "/v1/decisions"}
+    environment = {**os.environ, "GRAPHCB_PATH": "/v1/decisions", "GRAPHCB_BODIES": str(bodies)}
     runs = [
         subprocess.Popen(
             [*command, f"http://127.0.0.1:{one.port}"],
@@ -101,14 +117,17 @@ def load(members: list[Member], seconds: int) -> Round:
         n_requests += int(counted[1])
         rate += float(per_second[1])
     used = sum(cpu_seconds(one.process.pid) for one in members) - before
-    return Round(rate, 1e6 * used / max(n_requests, 1))
+    per_request = 1e6 / max(n_requests, 1)
+    return Round(rate, per_request * used, per_request * (server_seconds(server) - before_server))
 
 
-def load_deciders(deciders: list[Member], database: Database, seconds: int) -> Round:
+def load_deciders(
+    deciders: list[Member], database: Database, seconds: int, bodies: Path, server: Server
+) -> Round:
     """The same, and how the trainer kept up."""
     wait_until(lambda: not database.ask(_INBOX), 120.0)
     began, events = time.monotonic(), database.ask(_EVENTS)
-    made = load(deciders, seconds)
+    made = load(deciders, seconds, bodies, server)
     during = time.monotonic() - began
     left, behind = database.ask(_INBOX), database.ask(_STALENESS)
     taken = (database.ask(_EVENTS) - events) / during
@@ -120,13 +139,15 @@ def load_deciders(deciders: list[Member], database: Database, seconds: int) -> R
 
 def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[str, Round]:
     """All in turn; medians."""
-    problem, url, alone = folder / "problem.toml", server.url("many"), server.url("alone")
+    problem, url, other = folder / "problem.toml", server.url("many"), server.url("alone")
     problem.write_text(PROBLEM)
+    bodies = folder / "bodies"
+    write_bodies(bodies)
     members = [Member("trainer", folder, [str(problem), "--learn-only", "--log", url])]
     try:
         deciding = ["--decide-only", "--log", url]
         members += [Member(f"decider {k}", folder, deciding) for k in range(4)]
-        members.append(Member("alone", folder, [str(problem), "--log", alone]))
+        members.append(Member("alone", folder, [str(problem), "--log", other]))
         if not wait_until(lambda: all(one.is_up for one in members), 120.0):
             raise RuntimeError("\n".join(one.said for one in members))
         deciders, single = members[1:5], members[5:]
@@ -135,10 +156,14 @@ def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[s
         for one in (*single, *deciders):  # then all kernels are there, too
             teach(one.port, 300 if one is single[0] else 75)
         for _ in range(n_rounds):
-            made.setdefault("one process that decides and learns", []).append(load(single, seconds))
+            made.setdefault("one process that decides and learns", []).append(
+                load(single, seconds, bodies, server)
+            )
             for some in (deciders[:1], deciders):
                 name = "one decider, a trainer" if len(some) == 1 else "four deciders, a trainer"
-                made.setdefault(name, []).append(load_deciders(some, database, seconds))
+                made.setdefault(name, []).append(
+                    load_deciders(some, database, seconds, bodies, server)
+                )
         database.close()
     finally:
         for member in members:
@@ -171,13 +196,16 @@ def main() -> None:
     print(
         "The trainer's events per second are those of the load, in which it takes turns with all "
         "others, and of the time after it. What was left at the end of the load is in rows, and in "
-        "seconds that the newest snapshot had missed.\n"
+        "seconds that the newest snapshot had missed. Processor times are per decision, of the "
+        "processes that decide, and of PostgreSQL with what the trainer asks of it.\n"
     )
-    print("| | decisions/s | share | CPU us each | trainer, events/s | after | left, rows | s |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| | decisions/s | share | us each | PostgreSQL | trainer, events/s | after | left | s |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name, row in rows.items():
         share = row.per_second / one.per_second
-        line = f"| {name} | {row.per_second:,.0f} | {share:.2f} | {row.cpu:.0f} | "
+        line = (
+            f"| {name} | {row.per_second:,.0f} | {share:.2f} | {row.cpu:.0f} | {row.server:.0f} | "
+        )
         if row.taken:
             line += f"{row.taken:,.0f} | {row.drained:,.0f} | {row.left:,.0f} | {row.behind:.1f} |"
         else:

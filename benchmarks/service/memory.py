@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paced import as_context, as_request, send
-from running import Service
+from paced import as_request, send
+from running import Service, as_body
 
 SHARES = (0.1, 0.2, 0.5, 1.0)
 STEP, BATCH = 10_000, 500  # decisions before their feedback is sent, at most, and in a request
@@ -29,9 +29,9 @@ LOOK = 1.0  # seconds from one look at the page to the next
 def decide(service: Service, count: int, rng: random.Random) -> Iterator[tuple[str, str]]:
     """Make decisions; the name and the action of each."""
     n_alone = count // 10
-    requests = [as_request("/v1/decisions", as_context(rng)) for _ in range(n_alone)]
+    requests = [as_request("/v1/decisions", as_body(rng)) for _ in range(n_alone)]
     for begin in range(n_alone, count, BATCH):
-        rounds = ",".join(as_context(rng) for _ in range(min(BATCH, count - begin)))
+        rounds = ",".join(as_body(rng) for _ in range(min(BATCH, count - begin)))
         requests.append(as_request("/v1/decisions", f'{{"decisions":[{rounds}]}}'))
     for sent in send(service.address, requests, [0.0] * len(requests)):
         answer = json.loads(sent.body)
@@ -68,7 +68,10 @@ def grow(service: Service, n_decisions: int, *, answers: bool) -> list[float]:
 
 def catch_up(service: Service) -> None:
     """Wait until the page, which reads the log a little at a time, remembers all it ever will."""
-    while (log := service.get("/v1/live")["log"])["seen_event"] < log["n_events"]:
+    while True:
+        log = service.get("/v1/live").get("log")  # there is none while its process starts
+        if log is not None and log["seen_event"] >= log["n_events"]:
+            return
         time.sleep(LOOK / 2)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from running import CONNECTIONS, N_FEATURES
+from running import CONNECTIONS, as_body
 
 
 class Sent(NamedTuple):
@@ -91,11 +91,6 @@ def as_request(path: str, body: str) -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
 
 
-def as_context(rng: random.Random) -> str:
-    values = ",".join(f'"f{i}":{rng.random():.6f}' for i in range(N_FEATURES))
-    return f'{{"context":{{{values}}}}}'
-
-
 def send(address: str, requests: Sequence[bytes], times: Sequence[float]) -> list[Sent]:
     """Send each request at its time; all times 0 is as fast as 32 connections go."""
     # A timeout of select() is in microseconds, that of epoll() in milliseconds.
@@ -141,7 +136,7 @@ def main() -> None:
     address, rate, seconds = sys.argv[1], float(sys.argv[2]), float((*sys.argv, "10")[3])
     rng, path = random.Random(0), urlsplit(address).path
     times = schedule(rate, seconds)
-    made = send(address, [as_request(path, as_context(rng)) for _ in times], times)
+    made = send(address, [as_request(path, as_body(rng)) for _ in times], times)
     for name, values in (("latency", [s.latency for s in made]), ("late", [s.late for s in made])):
         p50, p99 = (1000 * quantile(values, share) for share in (0.5, 0.99))
         print(f"{name}: p50 {p50:.2f} ms, p99 {p99:.2f} ms, most {1000 * max(values):.2f} ms")

@@ -58,6 +58,8 @@ def take(address: str, file: Path, *, every: bool) -> None:
             page.goto(address)
             page.wait_for_selector("#curve canvas")
             page.wait_for_timeout(4000.0)
+            while page.inner_text("#state") != "live":  # it still reads the log
+                page.wait_for_timeout(500.0)
             path = file.with_stem(file.stem + name)
             page.screenshot(path=path, full_page=bool(name))
         browser.close()

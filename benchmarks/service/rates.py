@@ -1,8 +1,9 @@
 """Durable decisions and feedback per second over HTTP, beside a service that answers a constant.
 
-    python benchmarks/service/rates.py [--quick] [--durability process-kill]
+    python benchmarks/service/rates.py [--quick] [--durability process-kill] [--kinds 10,own10]
 
 Needs `wrk` (a package of Debian): 32 connections on the loopback, ten actions, twenty features.
+With `--kinds`, decisions alone of other problems (running.py), each beside its own constant.
 The constant is answered by the same server in another process, which parses the same body
 (constant.py). All are measured in turn; a row has the medians of its rounds, and its shares are of
 the constant above it. Where other programs use the machine, the processor time of the server per
@@ -11,6 +12,7 @@ for answers (paced.py).
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -21,8 +23,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from paced import as_context, as_request, quantile, schedule, send
-from running import CONNECTIONS, N_FEATURES, Service
+from paced import as_request, quantile, schedule, send
+from running import CONNECTIONS, KINDS, Service, as_body, write_bodies
 
 HERE = Path(__file__).parent
 ROWS = (  # name, script, whether the answer is a constant
@@ -45,10 +47,11 @@ class Measured(NamedTuple):
 
 def load(service: Service, script: str, seconds: int, decisions: Path) -> Measured:
     """One round of wrk."""
-    path = PATHS[script]
+    path, bodies = PATHS[script], decisions.with_name("bodies")
     before = service.cpu_seconds()
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
-    environment = {**os.environ, "GRAPHCB_PATH": path, "GRAPHCB_DECISIONS": str(decisions)}
+    environment = {**os.environ, "GRAPHCB_PATH": path}
+    environment |= {"GRAPHCB_DECISIONS": str(decisions), "GRAPHCB_BODIES": str(bodies)}
     out = subprocess.run(
         [*command, "-s", str(HERE / script), service.address],
         capture_output=True, text=True, check=True, env=environment,
@@ -62,11 +65,10 @@ def load(service: Service, script: str, seconds: int, decisions: Path) -> Measur
     return Measured(rate, p50, p99, 1e6 * used / n_requests)
 
 
-def make_decisions(service: Service, count: int, path: Path) -> None:
+def make_decisions(service: Service, count: int, path: Path, kind: str = "10") -> None:
     """Decisions to give feedback for, made in batches."""
-    rounds = [
-        {"context": {f"f{j}": (i * j) % 7 / 7 for j in range(N_FEATURES)}} for i in range(500)
-    ]
+    rng = random.Random(1)
+    rounds = [json.loads(as_body(rng, kind)) for _ in range(min(count, 500))]
     with path.open("w") as file:
         for _ in range(0, count, len(rounds)):
             for made in service.post("/v1/decisions", {"decisions": rounds})["decisions"]:
@@ -82,7 +84,7 @@ def at_half(
     make_decisions(services[False], len(times["feedback"]), decisions)
     named = [line.split() for line in decisions.read_text().splitlines()]
     bodies = {
-        "decisions": [("", as_context(rng)) for _ in times["decisions"]],
+        "decisions": [("", as_body(rng)) for _ in times["decisions"]],
         "feedback": [(one, f'{{"losses":{{"{action}":0.5}}}}') for one, action in named],
     }
     for name, script, constant in ROWS:
@@ -94,6 +96,46 @@ def at_half(
         ends = [quantile(values, share) for values in (latencies, late) for share in (0.5, 0.99)]
         found[name] = (rates[kind], *ends)
     return found
+
+
+def compare(kind: str, n_rounds: int, seconds: int, durability: str) -> tuple[Measured, Measured]:
+    """Decisions on a kind of problem, beside a constant; medians."""
+    made: dict[bool, list[Measured]] = {False: [], True: []}
+    with tempfile.TemporaryDirectory() as folder:
+        decisions = Path(folder) / "decisions"
+        write_bodies(decisions.with_name("bodies"), kind)
+        options = ("--seed", "1", "--durability", durability)
+        services = {False: Service(Path(folder), *options, kind=kind)}
+        services[True] = Service(Path(folder), constant=True, kind=kind)
+        try:
+            for begin in range(0, 500, 20):  # a model that has learned something
+                make_decisions(services[False], 20, decisions, kind)
+                for line in decisions.read_text().splitlines()[:20]:
+                    name, action = line.split()
+                    path = f"/v1/decisions/{name}/feedback"
+                    services[False].post(path, {"losses": {action: begin % 97 / 97}})
+            for turn in range(n_rounds + 1):
+                for constant, one in services.items():
+                    measured = load(one, "decide.lua", seconds, decisions)
+                    if turn:  # the first one loads all kernels
+                        made[constant].append(measured)
+        finally:
+            for one in services.values():
+                one.stop()
+    return median(made[False]), median(made[True])
+
+
+def print_kinds(kinds: list[str], n_rounds: int, seconds: int, durability: str) -> None:
+    print("| | per second | constant | share | CPU us | constant | share |")
+    print("|---|---|---|---|---|---|---|")
+    for kind in kinds:
+        row, beside = compare(kind, n_rounds, seconds, durability)
+        print(
+            f"| {kind} | {row.per_second:,.0f} | {beside.per_second:,.0f} "
+            f"| {row.per_second / beside.per_second:.2f} | {row.cpu:.0f} | {beside.cpu:.0f} "
+            f"| {beside.cpu / row.cpu:.2f} |",
+            flush=True,
+        )
 
 
 def _found(pattern: str, text: str) -> str:
@@ -118,14 +160,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--durability", default="power-loss")
+    parser.add_argument("--kinds", help=f"some of {', '.join(KINDS)}, with commas")
     given = parser.parse_args()
     if shutil.which("wrk") is None:
         print("`wrk` is not installed, so that nothing was measured.")
         return
     n_rounds, seconds = (1, 1) if given.quick else (5, 3)
+    if given.kinds:
+        print_kinds(given.kinds.split(","), n_rounds, seconds, given.durability)
+        return
     made: dict[str, list[Measured]] = {}
     with tempfile.TemporaryDirectory() as folder:
         decisions = Path(folder) / "decisions"
+        write_bodies(decisions.with_name("bodies"))
         service = Service(Path(folder), "--seed", "1", "--durability", given.durability)
         services = {False: service, True: Service(Path(folder), constant=True)}
         try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -10,16 +11,44 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-N_ACTIONS, N_FEATURES, CONNECTIONS = 10, 20, 32
+N_FEATURES, CONNECTIONS = 20, 32
+KINDS = ("10", "100", "1000", "limits", "own10", "own50")  # numbers of actions, or more
 
 
-def write_problem(folder: Path) -> Path:
-    """The problem of all these benchmarks: ten actions, twenty numbers, nothing else said."""
+def write_problem(folder: Path, kind: str = "10", rest: str = "") -> Path:
+    """The problem of all these benchmarks: ten actions, twenty numbers, nothing else said.
+
+    Or a hundred or a thousand actions; ten with two limits and a budget ("limits"); or ten that
+    come with each round, with features of their own ("own10"). `rest` follows in the file.
+    """
     path = folder / "problem.toml"
-    names = ", ".join(f'"a{i}"' for i in range(N_ACTIONS))
+    names = ", ".join(f'"a{i}"' for i in range(int(kind) if kind.isdigit() else 10))
+    actions = '"each round"' if kind.startswith("own") else f"[{names}]"
     features = "".join(f'f{i} = "number"\n' for i in range(N_FEATURES))
-    path.write_text(f"[problem]\nactions = [{names}]\n\n[features]\n{features}")
+    text = f"[problem]\nactions = {actions}\n\n[features]\n{features}"
+    if kind == "limits":
+        text += "\n[limits]\nfloors = { a0 = 0.05 }\ncaps = { a2 = 0.5 }\n"
+        text += "\n[budgets.calls]\ncosts = { a1 = 1 }\nat_most = 0.3\n"
+    path.write_text(f"{text}\n{rest}")
     return path
+
+
+def as_body(rng: random.Random, kind: str = "10") -> str:
+    """A request for a decision."""
+    values = ",".join(f'"f{i}":{rng.random():.6f}' for i in range(N_FEATURES))
+    if not kind.startswith("own"):
+        return f'{{"context":{{{values}}}}}'
+    actions = ",".join(
+        f'"i{rng.randrange(100)}{place}":{{"price":{rng.random():.4f},"topic":"t{rng.randrange(5)}"}}'
+        for place in range(int(kind[3:]))
+    )
+    return f'{{"context":{{{values}}},"actions":{{{actions}}}}}'
+
+
+def write_bodies(path: Path, kind: str = "10") -> None:
+    """The bodies of the requests that wrk sends."""
+    rng = random.Random(7)
+    path.write_text("".join(f"{as_body(rng, kind)}\n" for _ in range(256)))
 
 
 class Service:
@@ -28,11 +57,18 @@ class Service:
     `constant` is one that answers a constant, as `constant.py` says.
     """
 
-    def __init__(self, folder: Path, *options: str, constant: bool = False) -> None:
-        problem = str(write_problem(folder))
-        command = ["-m", "graphcb", "serve", problem, "--port", "0", *options]
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        constant: bool = False,
+        kind: str = "10",
+        problem: Path | None = None,
+    ) -> None:
+        file = str(problem or write_problem(folder, kind))
+        command = ["-m", "graphcb", "serve", file, "--port", "0", *options]
         if constant:
-            command = [str(Path(__file__).with_name("constant.py")), problem]
+            command = [str(Path(__file__).with_name("constant.py")), file]
         self.process = subprocess.Popen(
             [sys.executable, *command], stdout=subprocess.PIPE, text=True
         )

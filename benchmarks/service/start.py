@@ -30,7 +30,7 @@ import numpy as np
 from running import N_FEATURES, Service, write_problem
 
 from graphcb import Policy, Problem
-from graphcb.commands.serve import CHECKPOINT_EVERY
+from graphcb.commands.opening import CHECKPOINT_EVERY
 from graphcb.decisions.storage import open_storage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -48,9 +48,11 @@ def coins(rng: np.random.Generator, means: Floats, contexts: Floats) -> Drawn:
     return Drawn(contexts, means, (rng.random(means.shape) < means).astype(np.float64))
 
 
-def arms(n_actions: int, gap: float, rng: np.random.Generator, n: int) -> Drawn:
+def arms(
+    n_actions: int, gap: float, rng: np.random.Generator, n: int, *, usual: float = 0.5
+) -> Drawn:
     """No context: all are alike but one, which is better."""
-    means = np.full((n, n_actions), 0.5)
+    means = np.full((n, n_actions), usual)
     means[:, rng.integers(n_actions)] -= gap
     return coins(rng, means, np.ones((n, 1)))
 
@@ -111,6 +113,9 @@ CYCLE = np.roll(np.eye(4), 1, axis=1)
 TWENTY = "rewards of 4, range to 20"
 WORLDS: Mapping[str, World] = {
     "two arms, 0.02 apart": bandit(2, 20_000, partial(arms, 2, 0.02), BETA, n_seeds=20),
+    "two arms, 0.90 and 0.92": bandit(
+        2, 20_000, partial(arms, 2, 0.02, usual=0.92), BETA, n_seeds=20
+    ),
     "five arms, 0.1 apart": bandit(5, 10_000, partial(arms, 5, 0.1), BETA, n_seeds=20),
     "fifty arms, 0.1 apart": bandit(50, 10_000, partial(arms, 50, 0.1), BETA, n_seeds=20),
     "late by 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, delay=1000),

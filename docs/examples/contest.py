@@ -1,5 +1,6 @@
 """The contest of an example: the default agent beside greedy and itself without the graph."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,9 +79,9 @@ def final(curves: Curves) -> dict[str, float]:
 def draw(curves: Curves, title: str, figure: Path | None) -> None:
     """Save the picture, if there is a name for it."""
     if figure is not None:
-        means = {name: curve.mean(axis=0) for name, curve in curves.items()}
-        n = next(iter(means.values())).size
-        save(draw_progress(range(1, n + 1), means, title), figure)
+        n = next(iter(curves.values())).shape[1]
+        scripts = [Path(__file__), Path(sys.argv[0])]
+        save(draw_progress(range(1, n + 1), curves, title), figure, scripts=scripts)
         print(f"figure: {figure}")
 
 

@@ -96,8 +96,8 @@ def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, float]:
         error = apart.std() / np.sqrt(n_seeds)
         print(f"information-directed against {name}: {apart.mean():+.1%} +- {error:.1%}")
     if figure is not None:
-        means = {name: curve.mean(axis=0) for name, curve in curves.items()}
-        save(draw_progress(range(1, n + 1), means, f"Which model answers? ({source})"), figure)
+        drawn = draw_progress(range(1, n + 1), curves, f"Which model answers? ({source})")
+        save(drawn, figure, scripts=[Path(__file__)])
         print(f"figure: {figure}")
     return {name: float(costs.mean()) for name, costs in final.items()}
 

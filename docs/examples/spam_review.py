@@ -63,7 +63,7 @@ def loans() -> tuple[str, np.ndarray, np.ndarray]:
 
 
 def compare(source: str, contexts: Any, losses: np.ndarray, n_seeds: int) -> dict[str, np.ndarray]:
-    """The mean loss so far of each contender, averaged over orders; prints a table."""
+    """The mean loss so far of each contender (n_seeds, n); prints a table."""
     print(f"{len(losses):,} {source}, {n_seeds} orders; {InformationDirected().explain(GRAPH)}")
     environment = KnownLosses(contexts, losses, GRAPH)
     contenders = {
@@ -88,17 +88,18 @@ def compare(source: str, contexts: Any, losses: np.ndarray, n_seeds: int) -> dic
         apart = (final["information-directed"] - theirs) / theirs.mean()
         error = apart.std() / np.sqrt(n_seeds)
         print(f"information-directed against {name}: {apart.mean():+.1%} +- {error:.1%}")
-    return {name: curve.mean(axis=0) for name, curve in curves.items()}
+    return curves
 
 
 def main(figure: Path | None = None, n_seeds: int = 10) -> dict[str, dict[str, float]]:
     costs = {}
     for source, contexts, losses in (messages(), loans()):
         curves = compare(source, contexts, losses, n_seeds)
-        costs[source] = {name: float(curve[-1]) for name, curve in curves.items()}
+        costs[source] = {name: float(curve[:, -1].mean()) for name, curve in curves.items()}
         if figure is not None:
             path = figure.with_stem(f"{figure.stem}-{source.split()[1]}")
-            save(draw_progress(range(1, len(losses) + 1), curves, f"Apple tasting: {source}"), path)
+            drawn = draw_progress(range(1, len(losses) + 1), curves, f"Apple tasting: {source}")
+            save(drawn, path, scripts=[Path(__file__)])
             print(f"figure: {path}")
     return costs
 

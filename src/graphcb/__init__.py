@@ -18,7 +18,7 @@ from graphcb.agents import (
     Uniform,
 )
 from graphcb.contexts import Encoder
-from graphcb.decisions import Decision, DecisionLog, Policy
+from graphcb.decisions import Decision, DecisionLog, Inbox, Policy
 from graphcb.exploration import (
     Automatic,
     Doubling,
@@ -71,6 +71,7 @@ __all__ = [
     "FromGraphs",
     "FromTheory",
     "Greedy",
+    "Inbox",
     "InformationDirected",
     "Learner",
     "Limits",

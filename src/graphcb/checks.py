@@ -61,7 +61,7 @@ def did_you_mean(value: Any, known: Collection[str]) -> str:
     return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
-def as_action(action: Any, n_actions: int, *, name: str = "action") -> int:
+def as_action(action: Any, n_actions: int, *, name: str = "action", of: str = "graph") -> int:
     """An index of an action; negative indices are refused rather than wrapped."""
     try:
         index = operator.index(action)
@@ -70,7 +70,7 @@ def as_action(action: Any, n_actions: int, *, name: str = "action") -> int:
     if not 0 <= index < n_actions:
         raise IndexError(
             f"`{name}` must be between 0 and {n_actions - 1} "
-            f"(the graph has {n_actions} actions, counted from 0), got {index}"
+            f"(the {of} has {n_actions} actions, counted from 0), got {index}"
         )
     return index
 
@@ -236,7 +236,7 @@ def check_in_range(
     name: str, values: NDArray[np.float64], range_name: str, bounds: tuple[float, float]
 ) -> None:
     """Refuse a value outside the range that was given as `range_name`."""
-    wrong = _first_outside(values, *bounds)
+    wrong = first_outside(values, *bounds)
     if wrong >= 0:
         raise ValueError(
             f"`{name}` must lie in {range_name} {bounds}, got {values[wrong]} at index {wrong}; "
@@ -245,7 +245,7 @@ def check_in_range(
 
 
 @compiled
-def _first_outside(values: NDArray[np.float64], low: float, high: float) -> int:
+def first_outside(values: NDArray[np.float64], low: float, high: float) -> int:
     """Index of the first value outside the range, or NaN, or -1."""
     for i in range(values.size):
         if not (values[i] >= low and values[i] <= high):

@@ -3,16 +3,17 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from graphcb import __version__
-from graphcb.commands import compile as compile_command
-from graphcb.commands import evaluate, inspect, log, predict, problem, replay, reproduce, run, serve
-from graphcb.commands.closing import stop_printing
 from graphcb.commands.examples import add_examples
+from graphcb.commands.options import join_ranges
+from graphcb.commands.outputs import stop_printing
 from graphcb.commands.packages import install
-from graphcb.commands.ranges import join_ranges
 
+COMMANDS = ("problem", "inspect", "reproduce", "run", "predict", "replay", "log", "evaluate",
+            "serve", "serve-keys", "compile")  # fmt: skip
 CLOSED_PIPE = 141  # what a shell reports for a program that a closed pipe has ended
 
 
@@ -25,8 +26,9 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `graphcb` command; returns the exit code."""
-    options = _parser().parse_args(join_ranges(sys.argv[1:] if arguments is None else arguments))
+    words = join_ranges(sys.argv[1:] if arguments is None else arguments)
     try:
+        options = _parser(*words[:1]).parse_args(words)
         code = int(options.command(options) or 0)
     except BrokenPipeError:  # in the middle of the work
         stop_printing()
@@ -48,22 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: str = "") -> argparse.ArgumentParser:
+    """The parser of the command that is named first, or of all: others are not even imported."""
     parser = _Parser(prog="graphcb", description="Contextual bandits with feedback graphs.")
     parser.add_argument("--version", action="version", version=f"graphcb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (
-        problem,
-        inspect,
-        reproduce,
-        run,
-        predict,
-        replay,
-        log,
-        evaluate,
-        serve,
-        compile_command,
-    ):
-        command.add_to(commands)
+    for name in [first] if first in COMMANDS else COMMANDS:
+        import_module(f"graphcb.commands.{name.replace('-', '_')}").add_to(commands)
     add_examples(parser)
     return parser

@@ -3,12 +3,15 @@
 from inspect import Parameter, signature
 from typing import Any
 
+COMMENT = "  # "  # begins what is no part of a call
+
 
 def describe(thing: Any, **settings: Any) -> str:
     """A `__repr__` from the constructor's signature; settings at their default are left out.
 
     Each parameter is read from the attribute of the same name, or from `settings` where the
-    object keeps it under another name. What was learned is not shown.
+    object keeps it under another name. What was learned is not shown, nor what a parameter says
+    of it in a comment.
 
     >>> class Step:
     ...     def __init__(self, size, *, decay="constant"):
@@ -32,6 +35,8 @@ def describe(thing: Any, **settings: Any) -> str:
 
 def _as_typed(value: Any) -> str:
     """Functions by their name, also inside a list; anything else as it shows itself."""
+    if isinstance(value, str):
+        return repr(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_as_typed, value))}]"
-    return str(value.__name__) if hasattr(value, "__name__") else repr(value)
+    return str(value.__name__) if hasattr(value, "__name__") else repr(value).partition(COMMENT)[0]

@@ -45,15 +45,6 @@ def category_place(value: str, n_places: int, *, prefix: str = "") -> int:
     return place_of(prefix + value.lower(), n_places)
 
 
-def is_one_word(text: str) -> bool:
-    """Whether a text is a single word or sign.
-
-    >>> is_one_word(" DE "), is_one_word("New York"), is_one_word("10-20")
-    (True, False, False)
-    """
-    return _WORDS.fullmatch(text.strip()) is not None
-
-
 def hash_words(texts: Iterable[str], n_features: int) -> Any:
     """Texts as a CSR array (n, n_features): rows of norm 1, with a constant in the last column.
 

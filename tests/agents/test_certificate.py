@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import graphcb
-from graphcb import Doubling, SquareCBG, SquareRoot, draw, graphs
+from graphcb import Doubling, Limits, SquareCBG, SquareRoot, draw, graphs
 from graphcb.agents import Certificate
 from graphcb.environments import LinearLosses
+from graphcb.environments.drawn import on_sphere
 from graphcb.experiments.loop import streams
 from graphcb.experiments.trace import trace
 from graphcb.oracles import LinearOGD, OnlineRidge
@@ -167,3 +168,79 @@ def test_a_regression_regret_that_is_no_number_is_refused():
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="`regression_regret` must be finite and not negative"):
             Certificate().regret(wrong)
+
+
+def play_limited(limits, best_allowed, n_rounds, seed=0):
+    """The certificate, regret against what the limits allow, squared errors and plain DECs."""
+    graph = GRAPHS["random"]
+    environment = LinearLosses(graph, n_rounds=n_rounds)
+    world, draws = streams(seed)
+    agent = SquareCBG(OnlineRidge(6, 5), gamma=SquareRoot(4.0, 3.0), certify=True, limits=limits)
+    regret = error = plain = 0.0
+    for round in environment.rounds(world):
+        means = round.hidden[0]
+        p = agent.act(round.context, graph)
+        predicted = agent.oracle.predict(round.context, np.arange(6))
+        regret += p @ means - best_allowed(means)
+        error += squared_error(predicted, means, graph, p)
+        plain += graphcb.dec(p, predicted, graph, agent.gamma)
+        seen = environment.reveal(round, draw(p, draws), draws)
+        agent.learn(round.context, seen.actions, seen.losses)
+    return agent.certificate, regret, error, plain
+
+
+def with_floors(means):
+    return 0.05 * means.sum() + 0.7 * means.min()
+
+
+def with_caps(means):
+    return 0.6 * np.sort(means)[0] + 0.4 * np.sort(means)[1]
+
+
+@pytest.mark.parametrize(
+    ("limits", "best_allowed"),
+    [(Limits(floors=0.05), with_floors), (Limits(caps=0.6), with_caps)],
+    ids=["floors", "caps"],
+)
+def test_within_limits_it_bounds_regret_against_what_they_allow(limits, best_allowed):
+    certificate, regret, error, plain = play_limited(limits, best_allowed, 400)
+    assert regret <= certificate.regret(error)
+    assert certificate.exploration < 0.6 * plain
+
+
+def test_with_floors_the_certificate_grows_as_the_root_and_the_plain_dec_in_a_straight_line():
+    early, _, _, plain_early = play_limited(Limits(floors=0.05), with_floors, 500)
+    late, _, _, plain_late = play_limited(Limits(floors=0.05), with_floors, 2000)
+    assert late.exploration < 2.6 * early.exploration
+    assert plain_late > 3.5 * plain_early
+
+
+def play_drifting(oracle, n_rounds=3000, seed=0):
+    """Certified play on losses that are linear in every round, by slopes that turn around."""
+    rng, graph = np.random.default_rng(seed), GRAPHS["cops"]
+    first, second = rng.normal(size=(2, 6, 2))
+    agent = SquareCBG(oracle, gamma=SquareRoot(2.0, 1.0), certify=True)
+    regret = error = 0.0
+    for t in range(n_rounds):
+        turned = 2.0 * np.pi * t / 1000.0
+        slopes = np.cos(turned) * first + np.sin(turned) * second
+        x = np.append(on_sphere(rng, 1, 2)[0], 1.0)
+        means = 0.5 + slopes @ x[:2] / 8.0
+        p = agent.act(x, graph)
+        predicted = agent.oracle.predict(x, np.arange(6))
+        regret += p @ means - means.min()
+        error += squared_error(predicted, means, graph, p)
+        a = draw(p, rng)
+        (seen,) = np.nonzero(graph.matrix[a])
+        agent.learn(x, seen, means[seen] + 0.05 * rng.normal(size=seen.size))
+    return agent.certificate, regret, error
+
+
+def test_it_holds_in_a_world_that_changes_and_forgetting_makes_it_small():
+    """The proof takes one round at a time: regret and regression regret may both be dynamic."""
+    keeps, kept_regret, kept_error = play_drifting(OnlineRidge(6, 3))
+    assert kept_regret <= keeps.regret(kept_error)
+    forgets, regret, error = play_drifting(LinearOGD(6, 3, learning_rate=0.2))
+    assert regret <= forgets.regret(error)
+    assert error < 0.2 * kept_error
+    assert forgets.regret(error) < 0.5 * keeps.regret(kept_error)

@@ -19,7 +19,9 @@ def gain_of(round, action, losses):
     """What the round gained, by the formula in words: the baseline and the agent drawn together."""
     share = round.rest[action] / round.total if round.total > 0.0 else 0.0
     return (
-        round.given[action] + round.own[action] * losses[action] + share * (round.compared @ losses)
+        round.certain[action]
+        + round.own[action] * losses[action]
+        + share * (round.compared @ losses)
     )
 
 
@@ -115,7 +117,7 @@ def test_the_gain_is_expected_to_be_that_of_the_two_distributions(drawn):
     expected = sum(
         chance * gain_of(round, action, losses) for chance, action, _ in outcomes(*drawn)
     )
-    direct = round.given @ round.played + (round.own * round.played + round.compared) @ losses
+    direct = round.certain @ round.played + (round.own * round.played + round.compared) @ losses
     assert expected == pytest.approx(direct)
 
 

@@ -37,6 +37,23 @@ def test_without_arguments_it_makes_its_oracle_and_lets_it_grow():
     assert repr(agent) == "InformationDirected()"
 
 
+def test_an_action_in_doubt_is_played_until_the_doubt_is_gone():
+    agent, rng = InformationDirected(DefaultOracle(2)), np.random.default_rng(0)
+    losses = [(0, float(x < 0.90)) for x in rng.random(2000)]
+    losses += [(1, float(x < 0.94)) for x in rng.random(300)]
+    for i in rng.permutation(len(losses)):
+        action, loss = losses[i]
+        agent.learn([1.0], [action], [loss])
+    assert agent.act([1.0], graphs.bandit(2))[0] > 0.98
+    for loss in (0, 1, 0, 0, 1, 0, 0, 1, 0, 0):  # good news, by chance
+        agent.learn([1.0], [0], [float(loss)])
+    assert agent.oracle.forecast([1.0]).deviations[0] > 0.1
+    assert agent.act([1.0], graphs.bandit(2))[0] >= 0.5 - 1e-12
+    for loss in rng.random(40) < 0.9:
+        agent.learn([1.0], [0], [float(loss)])
+    assert agent.act([1.0], graphs.bandit(2))[0] > 0.98
+
+
 def test_a_refused_round_changes_nothing():
     agent = InformationDirected()
     before = to_bytes(agent)

@@ -212,7 +212,7 @@ def test_a_schedule_goes_on_where_something_cannot_be_learned():
         p = agent.act([1.0], graphs.bandit(3))
         agent.learn([1.0], [0], [0.5])
         assert p[2] == 0.0
-    assert agent.certificate.exploration == np.inf
+    assert agent.certificate.exploration < 1.0  # nor is it regretted
     assert agent.gamma < 1e4
 
 

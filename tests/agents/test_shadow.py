@@ -5,7 +5,7 @@ import pytest
 
 from graphcb import Greedy, InformationDirected, Limits, Shadow, Uniform, graphs, oracles
 from graphcb.agents import gamma_of, hook
-from graphcb.saving import to_bytes
+from graphcb.saving import from_bytes, to_bytes
 
 
 def test_the_baseline_is_played_whatever_the_agent_learns():
@@ -55,3 +55,29 @@ def test_bad_input_is_refused_and_changes_nothing():
     ):
         agent.act([1.0], graphs.bandit(1))
     assert to_bytes(agent) == before
+
+
+def test_the_first_action_of_each_round_is_a_baseline():
+    agent = Shadow(Uniform(), "first of each round")
+    for actions in (["a", "b"], ["b", "a"], ["c"]):
+        graph = graphs.full_information(len(actions))
+        played = agent.act([1.0], graph, actions)
+        np.testing.assert_array_equal(played, np.eye(1, len(actions))[0])
+    assert agent.n_rounds == 3
+
+
+def test_matches_are_rounds_in_which_the_agent_would_have_played_the_same():
+    graph = graphs.full_information(2)
+    agent = Shadow(Greedy(oracles.OnlineRidge(2, 1)), 0)
+    agent.learn([1.0], [0, 1], [0.0, 1.0])  # the agent prefers the baseline, then the other
+    agent.act([1.0], graph)
+    assert (agent.n_matches, agent.n_rounds) == (1, 1)
+    for _ in range(9):
+        agent.learn([1.0], [0, 1], [1.0, 0.0])
+    agent.act([1.0], graph)
+    assert (agent.n_matches, agent.n_rounds) == (1, 2)
+    again = from_bytes(to_bytes(agent), where="test")
+    assert (again.n_matches, again.n_rounds) == (1, 2)
+    again.n_matches = -1
+    with pytest.raises(ValueError, match="n_matches"):
+        from_bytes(to_bytes(again), where="test")

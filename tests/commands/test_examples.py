@@ -7,7 +7,7 @@ import pytest
 from graphcb.cli import _parser, main
 from graphcb.commands.compile import _bar
 from graphcb.commands.examples import EXAMPLES, commands_in
-from graphcb.commands.ranges import join_ranges
+from graphcb.commands.options import join_ranges
 
 
 def pages(parser):

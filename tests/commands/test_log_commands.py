@@ -189,3 +189,15 @@ def test_export_to_a_folder(log, tmp_path, capsys):
         assert main(["log", "export", str(log), "--folder", str(tmp_path / "out")]) == 0
         assert text in capsys.readouterr().out
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
+
+
+def test_explain_says_why(log, capsys):
+    with graphcb.DecisionLog(log) as read:
+        name = [row.decision_id for row in read][-1]
+    assert main(["log", "explain", str(log), name]) == 0
+    assert "predicted loss" in capsys.readouterr().out
+    assert main(["log", "explain", str(log), name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["action"] for one in found["actions"]] == ["approve", "review"]
+    assert main(["log", "explain", str(log), "nothing"]) != 0
+    assert "must be one that `decide` returned" in capsys.readouterr().err

@@ -93,7 +93,7 @@ def test_the_features_of_json_lines(ask, tmp_path):
     other = '{"label": "b", "context": {"age": 32, "home": {"city": "Oslo"}, "note": "call me"}}'
     (tmp_path / "data.jsonl").write_text(f"{row}\n{other}\n")
     assert ask("\na,b\n\n\n\n", "--data", "data.jsonl")[0] == 0
-    features = {"age": "number", "home.city": "category", "note": "text?"}
+    features = {"age": "number", "home.city": "category", "note": "category?"}
     assert Problem.read("problem.toml").features == features
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.cli import main
-from graphcb.commands.serve import _say_what_is_lost
+from graphcb.commands.opening import say_what_is_lost
 from graphcb.decisions import verify
 from graphcb.problems.wording import lost_without_explore
 from graphcb.service.keys import Keys
@@ -139,7 +139,7 @@ def test_on_sigterm_it_is_first_not_ready_and_still_answers(problem):
 def test_what_is_lost_without_explore_is_said_once(explore, tmp_path, capsys):
     problem = Problem(["approve", "review"], explore=explore)
     with Policy(tmp_path / "log.db", problem=problem) as policy:
-        _say_what_is_lost(policy)
+        say_what_is_lost(policy)
     said = capsys.readouterr().out
     assert said == ("" if explore else f"graphcb: {lost_without_explore(problem)}\n")
 

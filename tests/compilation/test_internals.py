@@ -128,3 +128,26 @@ def test_ctrl_c_in_a_kernel_stays_a_keyboard_interrupt(request):
     work(0)
     with pytest.raises(KeyboardInterrupt):
         work(int(signal.SIGINT))
+
+
+@numba.njit
+def _half_of_all(arrays):
+    (one, two), number = internals.borrowed(arrays)
+    total = number
+    for array in (one, two):
+        array[:] = 0.5 * array
+        total += array[1:].sum()
+    return total
+
+
+def test_borrowed_arrays_are_the_callers_own_and_are_not_leaked():
+    one, two = np.array([2.0, 4.0, 6.0]), np.array([8.0, 10.0])
+    found = _half_of_all(((one, two), 1.0))
+    before = sys.getrefcount(one)
+    assert found == 11.0
+    assert (one.tolist(), two.tolist()) == ([1.0, 2.0, 3.0], [4.0, 5.0])
+    for _ in range(100):
+        _half_of_all(((one, two), 1.0))
+    after = sys.getrefcount(one)
+    assert after == before
+    assert internals.borrowed(one) is one

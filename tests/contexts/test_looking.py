@@ -5,10 +5,12 @@ import pytest
 
 from graphcb.contexts import Encoder, look, look_at
 
+NOTE = "please call me back"
+
 
 def test_kinds_of_dicts():
     rows = [
-        {"age": 31, "city": "Rome", "note": "call me", "user": {"new": True}, "tags": ["a"]},
+        {"age": 31, "city": "Rome", "note": NOTE, "user": {"new": True}, "tags": ["a"]},
         {"age": "44", "city": " Oslo", "note": "", "user": {"new": None}, "tags": []},
     ]
     kinds = look(rows)
@@ -27,7 +29,7 @@ def test_kinds_of_dicts():
 
 @pytest.mark.parametrize(
     ("n_odd", "kind", "odd"),
-    [(0, "number", ()), (10, "number", tuple(range(10))), (11, "text", ())],
+    [(0, "number", ()), (10, "number", tuple(range(10))), (11, "category", ())],
 )
 def test_a_tenth_of_odd_values_leaves_a_number_a_number(n_odd, kind, odd):
     values = ["12 kB"] * n_odd + ["1.5"] * (100 - n_odd) + [None, "n/a", "NaN"]
@@ -47,3 +49,16 @@ def test_an_array_is_a_column_of_numbers():
     )
     assert look_at([]).declared == "number"
     assert look_at(["inf", "1"]).kind == "number"  # to be refused by name, not to become a word
+
+
+def test_a_first_look_and_rows_as_they_come_agree_on_what_a_text_is():
+    rows = [
+        {"city": "New York", "band": "10-20", "note": NOTE},
+        {"city": "Oslo", "band": "20-30", "note": "hi there"},
+    ]
+    declared, noted = Encoder(look(rows)), Encoder()
+    for row in rows:
+        noted.learn(row)
+        found = noted.encode(row)
+        assert set(found.indices) == set(declared.encode(row).indices)
+    assert {name: kind.removesuffix("?") for name, kind in declared.kinds.items()} == noted.kinds

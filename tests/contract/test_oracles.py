@@ -102,7 +102,7 @@ class TestOracle:
         train(oracle, kind, 3)
         names = {**vars(graphcb.oracles), "crossed": crossed}
         again = eval(repr(oracle), names)
-        assert repr(again) == repr(build()) == repr(oracle)
+        assert repr(again) == repr(build()) == repr(oracle).partition("  # ")[0]
         np.testing.assert_array_equal(train(again, kind, 10), train(build(), kind, 10))
 
     def test_predicts_before_it_has_learned(self, build, kind):

@@ -56,7 +56,7 @@ def test_words_become_numbers_and_numbers_stay(folder):
             "demand\n1\n2\n",
             "line 3: must be a day of the bakery and its demand, got",
         ),
-        (",".join(NAMES) + f"\n{DAY},7\n", "demand\n1\n", "line 2: must be a day"),
+        (",".join(NAMES) + f"\n{DAY},7\n", "demand\n1\n", "must have date, .* got 14 in row 1"),
         (",".join(NAMES) + f"\n{DAY}\n{DAY}\n", "demand\n1\n", r"line 3: .* and None"),
         (",".join(NAMES) + f"\n{DAY}\n", "demand\n1\n2\n", r"line 3: .* got None and"),
         ("", "demand\n", "must be a gzipped CSV with a header"),

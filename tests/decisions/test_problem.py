@@ -19,6 +19,7 @@ from graphcb import (
 )
 from graphcb.agents import Played
 from graphcb.decisions import replay
+from graphcb.rounds import tell_if_nothing_comes
 from graphcb.saving import to_bytes
 
 FRAUD = Problem(
@@ -76,7 +77,9 @@ def test_it_decides_as_a_learner_does(tmp_path):
             decision = policy.decide(context(n))
             p = learner.act(context(n))
             np.testing.assert_array_equal(decision.probabilities, p)
-            learner.on_draw(Played(context(n), FRAUD.graph, None, p, decision.action_index))
+            played = Played(context(n), FRAUD.graph, None, p, decision.action_index)
+            learner.on_draw(played)
+            tell_if_nothing_comes(learner, played)
             seen = {"approve": 1.0, "review": -1.0} if decision.action == "review" else {}
             policy.feedback(decision.decision_id, seen)
             learner.learn(context(n), list(seen), list(seen.values()))

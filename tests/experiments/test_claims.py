@@ -29,7 +29,23 @@ def power(name, exponent):
 
 
 half, two_thirds, linear = power("half", 0.5), power("2/3", 2 / 3), power("1", 1.0)
-a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
+a, b, c = line("a", 0.20), line("b", 0.23, finals=(-0.012, 0.002, 0.01)), line("c", 0.30)
+near = line("d", 0.19, finals=(-0.02, 0.0, 0.02))
+one_seed = a._replace(line="one", finals=a.finals[:1])
+# Differences of -0.028, -0.032 and -0.03, and of 0.02, 0.01 and 0: t = 4.303 and 1.061 of 2.
+BELOW = (
+    "0.2000 against 0.2300: -0.0300 (-0.0350 to -0.0250), 3 seeds; 0.0062 would be noticed in 80 %"
+)
+ABOVE = (
+    "0.2300 against 0.2000: +0.0300 (+0.0250 to +0.0350), 3 seeds; 0.0062 would be noticed in 80 %"
+)
+NEAR = (
+    "0.2000 against 0.1900: +0.0100 (-0.0148 to +0.0348), 3 seeds; 0.0310 would be noticed in 80 %"
+)
+NEAR_BACK = NEAR.replace(
+    "0.2000 against 0.1900: +0.0100 (-0.0148 to +0.0348)",
+    "0.1900 against 0.2000: -0.0100 (-0.0348 to +0.0148)",
+)
 
 
 @pytest.mark.parametrize(
@@ -40,48 +56,12 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
         ("increasing", (a, b, c), {}, True, "steps +0.0300, +0.0700"),
         ("increasing", (a, c, b), {}, False, "steps +0.1000, -0.0700"),
         ("increasing", (a, line("a2", 0.20)), {}, False, "steps +0.0000"),
-        (
-            "level",
-            (a, line("d", 0.191, finals=(-0.01, 0.01, 0.01))),
-            {},
-            True,
-            "0.2000 against 0.1910, deviation 0.0100; lower with 1 of 3 seeds",
-        ),
-        (
-            "level",
-            (a, b),
-            {},
-            False,
-            "0.2000 against 0.2300, deviation 0.0100; lower with 3 of 3 seeds",
-        ),
-        (
-            "level",
-            (b, a),
-            {},
-            False,
-            "0.2300 against 0.2000, deviation 0.0100; lower with 0 of 3 seeds",
-        ),
-        (
-            "no worse",
-            (a, b),
-            {},
-            True,
-            "0.2000 against 0.2300, deviation 0.0100; lower with 3 of 3 seeds",
-        ),
-        (
-            "no worse",
-            (a, line("d", 0.191, finals=(-0.01, 0.01, 0.01))),
-            {},
-            True,
-            "0.2000 against 0.1910, deviation 0.0100; lower with 1 of 3 seeds",
-        ),
-        (
-            "no worse",
-            (b, a),
-            {},
-            False,
-            "0.2300 against 0.2000, deviation 0.0100; lower with 0 of 3 seeds",
-        ),
+        ("level", (a, near), {}, True, NEAR),
+        ("level", (a, b), {}, False, BELOW),
+        ("level", (b, a), {}, False, ABOVE),
+        ("no worse", (a, b), {}, True, BELOW),
+        ("no worse", (a, near), {}, True, NEAR),
+        ("no worse", (b, a), {}, False, ABOVE),
         ("consistently below", (a, b), {}, True, "at 4 of 4 rounds, with 3 of 3 seeds"),
         ("consistently below", (a, a), {}, False, "at 0 of 4 rounds, with 0 of 3 seeds"),
         (
@@ -98,9 +78,16 @@ a, b, c = line("a", 0.20), line("b", 0.23), line("c", 0.30)
             False,
             "at 2 of 4 rounds, with 3 of 3 seeds",
         ),
-        ("apart", (a, b), {}, True, "by 0.0300, deviations 0.0100, 0.0100"),
-        ("apart", (a, line("b", 0.23, 0.04)), {}, False, "by 0.0300, deviations 0.0100, 0.0400"),
-        ("apart", (b, a), {}, False, "by -0.0300, deviations 0.0100, 0.0100"),
+        ("apart", (a, b), {}, True, BELOW),
+        ("apart", (near, a), {}, False, NEAR_BACK),
+        ("apart", (b, a), {}, False, ABOVE),
+        (
+            "apart",
+            (one_seed, one_seed._replace(line="other one", mean=0.23)),
+            {},
+            False,
+            "0.2000 against 0.2300, one seed",
+        ),
         ("gap removed", (a, b, c), {"more_than": 0.5}, True, "70% of the gap"),
         ("gap removed", (a, b, c), {"more_than": 0.8}, False, "70% of the gap"),
         ("lower early", (a, b), {"rounds": 1000}, True, "0.3000 against 0.3300"),

@@ -4,7 +4,7 @@ import pytest
 from graphcb import SquareCBG, graphs
 from graphcb.environments import KnownLosses
 from graphcb.experiments import run
-from graphcb.experiments.progressive import ExampleRounds, Player, Points, Tally
+from graphcb.experiments.progressive import ExampleRounds, Player, Tally
 from graphcb.oracles import LogisticOGD
 from graphcb.streams import Examples
 
@@ -87,15 +87,3 @@ def test_since_last():
     tally = Tally(2)
     assert tally.since_last(2, 3.0) == 1.5
     assert tally.since_last(4, 4.0) == 0.5
-
-
-def test_points_stay_few_and_even_however_the_rows_come():
-    one, other = Points(), Points()
-    counts = np.arange(1, 5001)
-    one.add(counts, counts[:, None] / 7.0)
-    for piece in np.array_split(counts, 13):
-        other.add(piece, piece[:, None] / 7.0)
-    assert one.rounds == other.rounds
-    assert 256 <= len(one.rounds) <= 512
-    assert set(np.diff(one.rounds)) == {one.rounds[0]}
-    assert [float(v[0]) for v in one.values] == [r / 7.0 for r in one.rounds]

@@ -6,7 +6,7 @@ import pytest
 from graphcb.experiments.curves import Curve, Setting, summarise
 from graphcb.experiments.experiment import read
 from graphcb.experiments.lines import Grid
-from graphcb.experiments.spread import Repeats, spreads
+from graphcb.experiments.spread import repeats, spreads
 
 
 def runs(order, draws, n=40, agent="a"):
@@ -46,13 +46,11 @@ def test_repeats_share_the_runs_of_the_panel_and_greedy_depends_on_the_order_alo
         n_rounds=60,
     )
     curves = [panel.play(setting) for setting in panel.settings()]
-    repeats = Repeats(panel, summarise(curves))
-    settings = repeats.settings()
+    settings = repeats(panel, summarise(curves))
     assert len(settings) == len(set(settings)) == 9 * 4  # no constant action
     own = {repr(panel.identity(setting)) for setting in panel.settings()}
-    shared = [setting for setting in settings if repr(repeats.identity(setting)) in own]
+    shared = [setting for setting in settings if repr(panel.identity(setting)) in own]
     assert {setting.draw_seed for setting in shared} == {None}
     assert len(shared) == 9 * 2
-    assert {repeats.n_rounds_of(setting) for setting in settings} == {60}
-    found = spreads([repeats.play(setting) for setting in settings])
+    found = spreads([panel.play(setting) for setting in settings])
     assert found["greedy", "bandit"].draws == 0.0 < found["SquareCB.G", "bandit"].draws

@@ -4,9 +4,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
+from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
-    BLIND,
-    RARE,
     WRITTEN_OUT,
     Memory,
     _choose,
@@ -57,7 +56,9 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
         def ratio(p, regrets=regrets, information=information):
             return (p @ regrets) ** 2 / (p @ information)
 
-        least = ratio(_choose(f, regrets, information, information, np.zeros(n), best, 1e-12))
+        least = ratio(
+            _choose(f, regrets, information, information, np.zeros(n), best, 1e-12, np.zeros(n))
+        )
         for a in np.flatnonzero(information >= information[best]):
             for q in np.linspace(0.0, 1.0, 51):
                 p = np.zeros(n)
@@ -108,6 +109,15 @@ def test_where_contexts_are_diverse_it_pays_for_fewer_looks():
         for memory in (Memory(), Memory(parameters=20.0))
     )
     assert 0.0 <= shared[1] < 0.1 * alone[1]
+
+
+def test_an_action_that_was_hardly_seen_is_looked_at_however_many_parameters_others_share():
+    memory, deviations = Memory(looks=200.0, parameters=20.0), np.array([0.02, 0.2])
+    for seen, least, most in ((2.0, 0.1, 1.0), (400.0, 0.0, 0.02)):
+        counts = np.array([400.0, seen])
+        parts = (np.array([0.4, 0.5]), deviations, np.full(2, 0.05), counts, 1.0)
+        p, _ = information_directed(*parts, graph=graphs.bandit(2), round_number=800, memory=memory)
+        assert least <= p[1] <= most
 
 
 def test_an_action_that_hides_its_own_loss_is_looked_at_for_ever():

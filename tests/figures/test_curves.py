@@ -2,7 +2,8 @@ import numpy as np
 from PIL import Image, ImageColor
 
 from graphcb.experiments.curves import Summary
-from graphcb.figures.curves import COLOURS, draw_panels, draw_progress, save
+from graphcb.figures.curves import draw_panels, draw_progress, save
+from graphcb.figures.lines import COLOURS
 
 
 def summary(agent, line, level):
@@ -40,17 +41,16 @@ def test_one_labelled_line_and_band_a_summary(tmp_path):
 
 def test_a_png_has_few_colours_and_the_lines_keep_theirs(tmp_path):
     summaries = [summary(agent, "K = 3", 0.1 * place) for place, agent in enumerate(COLOURS)]
-    figure = draw_panels([("a title", summaries)])
-    save(figure, tmp_path / "few.png")
-    figure.savefig(tmp_path / "all.png", dpi=160)
+    save(draw_panels([("a title", summaries)]), tmp_path / "few.png")
+    draw_panels([("a title", summaries)]).savefig(tmp_path / "all.png", dpi=160)
     assert (tmp_path / "few.png").stat().st_size < 0.5 * (tmp_path / "all.png").stat().st_size
     assert b"Software\0graphcb" in (tmp_path / "few.png").read_bytes()
     few, every = (
         np.asarray(Image.open(tmp_path / name).convert("RGB")).astype(int)
         for name in ("few.png", "all.png")
     )
-    for colours in COLOURS.values():
-        drawn = (every == np.array(ImageColor.getrgb(colours[0]))).all(axis=2)
+    for colour in COLOURS.values():
+        drawn = (every == np.array(ImageColor.getrgb(colour))).all(axis=2)
         assert drawn.any()
         assert np.abs(few - every)[drawn].max() <= 8
 
@@ -75,13 +75,20 @@ def test_one_line_a_learner_named_with_its_last_loss(tmp_path):
     falling = 1.0 / np.arange(1, 101)
     figure = draw_progress(rounds, {"learner": falling, "constant": np.full(100, 0.25)}, "mail")
     (axes,) = figure.axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "learner: 0.0100",
-        "constant: 0.2500",
-    ]
+    assert {text.get_text() for text in axes.texts} == {"learner: 0.0100", "constant: 0.2500"}
+    assert axes.get_ylim()[0] == 0.0
     assert axes.get_ylim()[1] < 0.6  # the first rounds do not flatten the rest
     save(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_several_runs_are_a_mean_with_a_band():
+    runs = np.array([[0.5, 0.4, 0.3], [0.5, 0.2, 0.1]])
+    (axes,) = draw_progress([1, 2, 3], {"learner": runs, "constant": runs[0]}, "mail").axes
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.5, 0.3, 0.2])
+    (band,) = axes.collections  # a single run has none
+    ys = band.get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose((ys.min(), ys.max()), (0.1, 0.5))
 
 
 def test_a_flat_curve_has_room_around_it():

@@ -12,6 +12,10 @@ def summary(agent, line, power, total=100.0):
     return Summary(agent, line, 0.0, 1.0, 3, mean[-1], 0.0, (), rounds, mean, zeros, mean[-1:])
 
 
+def names(axes):
+    return {text.get_text() for text in axes.texts}
+
+
 def test_growth_has_one_part_a_graph_with_slopes_and_guides(tmp_path):
     summaries = [
         summary(agent, line, power)
@@ -25,6 +29,7 @@ def test_growth_has_one_part_a_graph_with_slopes_and_guides(tmp_path):
         assert [label.get_text() for label in axes.get_xticklabels()] == ["62", "250", "1,000"]
         labels = [line.get_label() for line in axes.lines]
         assert labels == ["SquareCB.G, TwoThirds: 0.67", "greedy: 1.00", "1/2", "2/3"]
+        assert names(axes) == {*labels[:2], "slope 1/2", "slope 2/3"}
         for line, power in zip(axes.lines, (2 / 3, 1.0, 1 / 2, 2 / 3), strict=True):
             steps = np.diff(np.log(line.get_ydata())) / np.diff(np.log(line.get_xdata()))
             np.testing.assert_allclose(steps, power)
@@ -40,10 +45,10 @@ def test_misspecification_is_drawn_against_epsilon_t_root_alpha():
     ]
     scales = {"bandit, epsilon = 0.0": ("bandit", 0.0), "bandit, epsilon = 0.1": ("bandit", 300.0)}
     (axes,) = draw_misspecification("a title", summaries, scales).axes
+    assert axes.get_title() == "bandit"
+    assert axes.get_ylabel() == "regret after T = 1,000 rounds"
     first, second, equal = axes.lines
-    assert [line.get_label() for line in (first, second)] == [
-        "SquareCB.G, bandit",
-        "information-directed, bandit",
-    ]
+    assert [line.get_label() for line in (first, second)] == ["SquareCB.G", "information-directed"]
+    assert names(axes) == {"SquareCB.G: 50\n= information-directed: 50", "epsilon T sqrt(alpha)"}
     np.testing.assert_allclose(first.get_xydata(), [[0.0, 0.0], [300.0, 50.0]])
     np.testing.assert_allclose(equal.get_xydata(), [[0.0, 0.0], [300.0, 300.0]])

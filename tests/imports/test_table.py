@@ -231,7 +231,7 @@ def test_an_imported_table_is_a_log(tmp_path):
     assert report.format == "csv"
     assert (report.n_decisions, report.n_without_outcome) == (3, 1)
     assert not report.all_probabilities
-    features = {"age": "number?", "city": "text"}
+    features = {"age": "number?", "city": "category"}
     assert report.problem == Problem(
         ["milk", "tea"], feedback="rewards", range=(0, 1), features=features
     )

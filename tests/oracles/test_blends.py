@@ -5,7 +5,7 @@ import pytest
 
 from graphcb.contexts import EncodedRow, Encoder
 from graphcb.oracles import DefaultOracle
-from graphcb.oracles.blend_kernels import PRODUCTS_UP_TO
+from graphcb.oracles.blend_rows import PRODUCTS_UP_TO
 from graphcb.oracles.blends import FULL_UP_TO, n_pairs
 from graphcb.saving import from_bytes, to_bytes
 
@@ -27,7 +27,7 @@ def played(oracle, encoder, contexts):
         row = encoder.encode(context)
         errors.append((oracle.predict(row, actions)[0] - losses[0]) ** 2)
         oracle.update(row, actions, losses)
-        encoder.count(context)
+        encoder.learn(context)
     return np.array(errors)
 
 
@@ -56,8 +56,8 @@ def test_dicts_tables_and_arrays_lead_to_the_same_learner():
             np.testing.assert_allclose(answer, answers[0], rtol=1e-9)
         for oracle, x in zip(oracles, contexts, strict=True):
             oracle.update(x, [0], [loss])
-        noted.count(context)
-        declared.count(context)
+        noted.learn(context)
+        declared.learn(context)
 
 
 def test_features_may_come_later_and_nothing_learned_is_lost():
@@ -67,7 +67,7 @@ def test_features_may_come_later_and_nothing_learned_is_lost():
     before, weights = oracle.predict(row), oracle.blend.log_weights.copy()
     late = {"x": 1.0, "y": 1.0, "place": "Rome", "z": 5.0, "word": "new"}
     oracle.update(encoder.encode(late), [1], [0.5])
-    encoder.count(late)
+    encoder.learn(late)
     assert oracle.blend.n_numbers == 3
     assert oracle.blend.paired[0].n_features == oracle.blend.first_product + n_pairs(3)
     oracle.blend.log_weights = weights  # which the loss of action 1 has changed

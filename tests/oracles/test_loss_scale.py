@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphcb import Learner, Problem
 from graphcb.oracles import DefaultOracle
 from graphcb.oracles.loss_scale import LossScale
 from graphcb.saving import from_bytes, to_bytes
@@ -70,10 +71,10 @@ def test_the_range_shrinks_to_what_was_seen_with_a_margin_inside_the_bounds():
     assert not scale.count(np.zeros(15, int), np.linspace(0.0, 8.0, 15))
     assert scale.count(np.zeros(1, int), np.array([4.0]))
     assert scale.fitted() == (0.0, 10.0)
-    assert LossScale(1, (0.0, 128.0)).fitted() is None  # nothing seen
-    wide = LossScale(1, (0.0, 128.0))
+    assert LossScale(1, (0.0, 64.0)).fitted() is None  # nothing seen
+    wide = LossScale(1, (0.0, 64.0))
     wide.count(np.zeros(16, int), np.linspace(0.0, 8.0, 16))
-    assert wide.fitted() is None  # a sixteenth is enough
+    assert wide.fitted() is None  # an eighth is enough
 
 
 def test_one_loss_again_and_again_is_no_scale():
@@ -104,7 +105,7 @@ def test_where_the_range_grows_few_losses_do_not_rule_out_large_ones():
 
 
 def test_the_range_grows_to_hold_a_loss_and_keeps_what_was_learned():
-    oracle = trained(None)
+    oracle = trained(None, n=400)
     weights = np.random.default_rng(0).normal(size=(3, 3))
     low, span = oracle.scale.low, oracle.scale.span
     oracle.update(np.zeros(3), [1], [low + 3.0 * span])
@@ -113,7 +114,7 @@ def test_the_range_grows_to_hold_a_loss_and_keeps_what_was_learned():
     x = np.array([1.0, -1.0, 0.5])
     near = pytest.approx((x @ weights)[[0, 2]], abs=1.0)
     assert oracle.predict(x)[[0, 2]] == near
-    before, after = trained(None).forecast(np.zeros(3)), oracle.forecast(np.zeros(3))
+    before, after = trained(None, n=400).forecast(np.zeros(3)), oracle.forecast(np.zeros(3))
     wider = after.deviations[[0, 2]] / before.deviations[[0, 2]]
     assert (wider > 0.9).all()
     assert (wider < 2.0).all()  # members may disagree now
@@ -193,3 +194,51 @@ def test_a_file_with_another_scale_is_refused(change, text):
     content = to_bytes(oracle)
     with pytest.raises(ValueError, match=text):
         from_bytes(content, where="test")
+
+
+def test_a_range_that_is_found_has_the_first_loss_in_its_middle():
+    """Actions that were not seen yet look like the first one, whatever its sign."""
+    assert LossScale(2, None).around(np.array([-999.0])) == (-1998.0, 0.0)
+    assert LossScale(2, None).around(np.array([500.0])) == (0.0, 1000.0)
+    assert LossScale(2, None).around(np.array([0.5])) is None
+    assert LossScale(2, (0.0, 1000.0)).around(np.array([500.0])) is None
+
+
+def test_a_range_that_was_guessed_shrinks_sooner_than_a_declared_one():
+    losses = np.linspace(300.0, 600.0, 16)
+    guessed, declared = LossScale(1, None), LossScale(1, (0.0, 1000.0))
+    guessed.move(guessed.around(np.array([500.0])))
+    for scale in (guessed, declared):
+        assert scale.count(np.zeros(16, int), losses)
+    assert guessed.fitted() == (225.0, 675.0)
+    assert declared.fitted() is None
+
+
+def test_a_few_losses_at_one_end_of_a_smaller_range_say_what_a_few_coins_say():
+    scale = LossScale(2, (0.0, 1000.0))
+    scale.count(np.array([0, 0, 0, 1]), np.array([1.0, 1.0, 1.0, 0.0]))
+    carry = scale.move((0.0, 1.0))
+    shares = 1.0 / (1.0 + np.exp(-carry.shifts))
+    np.testing.assert_allclose(shares, [3.5 / 4.0, 0.5 / 2.0], atol=1e-4)
+
+
+@pytest.mark.parametrize("declared", [(0.0, 1000.0), (-999.0, 1.0)])
+def test_coins_in_a_range_a_thousand_times_as_wide_are_learned_as_well(declared):
+    """Rewards 0 and 1: the share of the possible gain is that with a range of 0 to 1."""
+
+    def gain(value_range, seed):
+        rng = np.random.default_rng(seed)
+        weights, names = 0.5 * rng.normal(size=(4, 5)), ["a", "b", "c", "d"]
+        learner = Learner(Problem(names, feedback="rewards", range=value_range))
+        got = best = even = 0.0
+        for _ in range(800):
+            x = rng.normal(size=5)
+            means = 1.0 / (1.0 + np.exp(-2.0 * weights @ x))
+            context = {f"x{i}": float(v) for i, v in enumerate(x)}
+            played = rng.choice(4, p=learner.act(context))
+            learner.learn(context, [names[played]], [float(rng.random() < means[played])])
+            got, best, even = got + means[played], best + means.max(), even + means.mean()
+        return (got - even) / (best - even)
+
+    wide = np.mean([gain(declared, seed) for seed in (11, 12)])
+    assert wide > 0.9 * np.mean([gain((0.0, 1.0), seed) for seed in (11, 12)])

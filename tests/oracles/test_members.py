@@ -28,9 +28,10 @@ def test_the_heaviest_member_comes_first():
     oracle.blend.log_weights[:] = -20.0
     oracle.blend.log_weights[2, 1] = 0.0
     oracle.blend.log_weights[0, 0] = -1.0
-    assert oracle.explain() == (
-        "predicted by 73 % waved (keeps 0.998 per loss), 27 % straight (keeps all)"
-    )
+    who = "73 % waved (keeps 0.998 per loss), 27 % straight (keeps all)"
+    assert oracle.explain() == f"predicted by {who}"
+    assert repr(oracle) == f"DefaultOracle(2)  # {who}"
+    assert repr(InformationDirected(oracle)) == "InformationDirected(DefaultOracle(2))"
 
 
 @pytest.mark.parametrize(

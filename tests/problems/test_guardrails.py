@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from graphcb import FileError, Limits, Problem
+from graphcb import FileError, Learner, Limits, Problem
 from graphcb.agents import Budget
 from graphcb.exploration import InfeasibleLimits
+from graphcb.problems.wording import guardrails_in_words
 from graphcb.saving import from_bytes, to_bytes
 
 ACTIONS = ["approve", "call", "review"]
@@ -312,3 +314,38 @@ def test_content_of_a_file_is_checked():
     object.__setattr__(one, "budgets", (Budget("reviews", {"nobody": 1.0}, 1.0),))
     with pytest.raises(ValueError, match=r"must name actions, got 'nobody', which is not one"):
         from_bytes(to_bytes(one), where="a file")
+
+
+def test_the_first_action_of_each_round_may_be_the_baseline():
+    rule = {"action": "first of each round", "mode": "shadow"}
+    for actions in (["a", "b"], "each round"):
+        problem = Problem(actions, baseline=rule)
+        assert problem.baseline.is_first
+        assert Problem.from_toml(problem.to_toml()) == problem
+        learner = Learner(problem)
+        offered = ["b", "a"] if actions != "each round" else {"x": {"p": 1.0}, "y": {"p": 2.0}}
+        graph = problem.graph_for(problem.names_of(offered), None)
+        np.testing.assert_array_equal(learner.act({"u": 1.0}, graph, offered), [1.0, 0.0])
+    with pytest.raises(ValueError, match="the floor of 'b' is"):
+        Problem(["a", "b"], baseline=rule, limits={"floors": {"b": 0.1}})
+    hard = {"calls": {"costs": {"a": 1}, "at_most": 0.5, "hard": True}}
+    with pytest.raises(ValueError, match="the budget 'calls' is hard"):
+        Problem(["a", "b"], baseline=rule, budgets=hard)
+
+
+def test_rewards_that_add_up_need_a_time_to_wait():
+    table = {"waiting": 60.0, "reward": 0.0, "reward_aggregation": "sum"}
+    problem = Problem(["a"], feedback="rewards", defaults=table)
+    assert problem.defaults.adds_up
+    assert Problem.from_toml(problem.to_toml()) == problem
+    (said,) = guardrails_in_words(problem)
+    assert said.says.endswith("rewards from clients of Personalizer add up until then")
+    plain = Problem(["a"], feedback="rewards", defaults={**table, "reward_aggregation": "earliest"})
+    assert not plain.defaults.adds_up
+    assert "reward_aggregation" not in plain.to_toml()
+    with pytest.raises(ValueError, match="must stand beside waiting and reward"):
+        Problem(["a"], feedback="rewards", defaults={"keep_days": 1, "reward_aggregation": "sum"})
+    with pytest.raises(ValueError, match="must stand beside waiting and reward"):
+        Problem(["a"], defaults={"waiting": 60, "loss": 1, "reward_aggregation": "sum"})
+    with pytest.raises(ValueError, match=r"`defaults.reward_aggregation` must be one of"):
+        Problem(["a"], feedback="rewards", defaults={**table, "reward_aggregation": "mean"})

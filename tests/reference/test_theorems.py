@@ -139,6 +139,10 @@ def shares_seen(matrix, p):
     return (p / (matrix.T @ p)).sum()
 
 
+def lemma_e_1(n_actions, alpha, least):
+    return 4.0 * alpha * np.log(4.0 * n_actions / (alpha * least))
+
+
 def test_lemma_e_1_the_independence_number_bounds_the_shares_up_to_a_logarithm():
     rng = np.random.default_rng(0)
     for n_actions in range(2, 12):
@@ -146,8 +150,18 @@ def test_lemma_e_1_the_independence_number_bounds_the_shares_up_to_a_logarithm()
             graph = graphs.random_self_aware(n_actions, rng.random(), rng)
             alpha = graph.independence_number()
             p = rng.dirichlet(np.full(n_actions, 0.1)) * (1.0 - n_actions * least) + least
-            bound = 4.0 * alpha * np.log(4.0 * n_actions / (alpha * least))
-            assert shares_seen(graph.matrix, p) <= bound
+            assert shares_seen(graph.matrix, p) <= lemma_e_1(n_actions, alpha, least)
+
+
+@pytest.mark.parametrize("alpha", [1, 2, 4])
+def test_lemma_e_1_is_reached_up_to_a_constant_by_total_orders(alpha):
+    """p_i ~ r^i on an order has the share 1 - r everywhere: a constant below 0.8 would not do."""
+    n, ratio = 600, 0.9
+    graph = np.kron(np.eye(alpha), graphs.inventory(n).matrix)
+    p = np.tile(ratio ** np.arange(n), alpha)
+    p /= p.sum()
+    shares, bound = shares_seen(graph, p), lemma_e_1(alpha * n, alpha, p.min())
+    assert 0.2 * bound <= shares <= bound
 
 
 def test_lemma_e_2_is_about_acyclic_subgraphs_and_a_total_order_is_one():

@@ -51,7 +51,11 @@ class InProcess(Client):
     """A service without a socket, on an event loop of its own: quick to start and to stop."""
 
     def __init__(self, service):
+        from graphcb.service.watcher import Viewer
+
         self.service = service
+        if hasattr(service, "watcher"):  # one of many problems has its own
+            service.watcher.start = Viewer  # which needs no time to start
         self._loop, self._events = asyncio.new_event_loop(), asyncio.Queue()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
@@ -152,7 +156,8 @@ def _begin(stack, kind, folder, problem=FRAUD, log="log.db", **settings):
     from graphcb.service.app import Service
 
     policy = Policy(folder / log, problem=problem, seed=0, durability="process-kill")
-    running = kind(Service(policy, **settings))
+    service = Service(policy, **settings)
+    running = kind(service)
     stack.callback(running.stop)
     return running
 

@@ -209,11 +209,11 @@ def test_an_outage_of_feedback_is_said_once_and_counted(caplog):
         def fill_in(self, now):
             return self._n_filled, True
 
-    desk = SimpleNamespace(n_withheld=0)
+    desk = SimpleNamespace(n_defaults=0, n_withheld=0)
     filling = _Filling(desk)
     for one in ((3, 0), (0, 5), (0, 7), (0, 0), (4, 0)):
         assert filling(Withholding(*one))
-    assert desk.n_withheld == 12
+    assert (desk.n_defaults, desk.n_withheld) == (7, 12)
     said = [record.message for record in caplog.records]
     assert [text.split(",")[0].split(":")[0] for text in said] == [
         "hardly any feedback comes",
@@ -279,3 +279,38 @@ def test_a_large_graph_of_ones_own_is_refused(start):
     status, answer = ask(3, rounds=2)
     text = "the squared actions of all graphs together must be at most 16, got 18"
     assert (status, answer["error"]["message"]) == (413, text)
+
+
+def test_a_graph_of_a_rounds_own_needs_a_scope_where_the_problem_has_one(start, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    secrets = {name: keys.add(name, name.split()) for name in ("decide", "decide graphs", "admin")}
+    service = start(keys=keys)
+    alone = {**ASK, "reveals": {"own": True}}
+
+    def ask(name, content, service=service):
+        headers = {"Authorization": f"Bearer {secrets[name]}"}
+        return service.call("POST", "/v1/decisions", content, headers)
+
+    for content in (alone, {"decisions": [ASK, alone]}):
+        status, refused = ask("decide", content)
+        assert status == 403
+        text = "the key must have the scope 'graphs' for this request"
+        assert refused["error"]["message"] == text
+        assert [ask(name, content)[0] for name in ("decide graphs", "admin")] == [200, 200]
+    assert ask("decide", ASK)[0] == 200
+    assert service.service.desk.n_decisions == 2 * (1 + 2) + 1
+    each = start(Problem("each round", reveals={"each_round": True}), log="each.db", keys=keys)
+    own = {"actions": ["a", "b"], "reveals": {"own": True}}
+    assert ask("decide", own, each)[0] == 200
+
+
+@pytest.mark.parametrize("size", [40, 60])
+def test_rounds_with_large_graphs_do_not_hold_up_the_event_loop(start, monkeypatch, size):
+    service = start(Problem("each round", reveals={"each_round": True}))
+    asked, ask = [], service.service.desk.ask
+    note = lambda job, **more: asked.append(more.get("is_long", False)) or ask(job, **more)  # noqa: E731
+    monkeypatch.setattr(service.service.desk, "ask", note)
+    one = {"actions": [f"a{k}" for k in range(size)], "reveals": {"own": True}}
+    for content in (one, {"decisions": [one]}):
+        assert service.call("POST", "/v1/decisions", content)[0] == 200
+    assert asked == [size > 50] * 2

@@ -16,6 +16,7 @@ from graphcb.decisions import replay, verify
 from graphcb.saving import to_bytes
 from graphcb.service.admission import RequestLimits
 from graphcb.service.app import Service
+from graphcb.service.routes import EXPLAINING
 
 from .conftest import FRAUD, ITEMS
 
@@ -43,6 +44,28 @@ def test_a_decision_and_its_feedback(start):
     assert logged["context"] == context(1)
     assert logged["feedback"] == {made["action"]: 5.0}
     assert logged["probabilities"] == made["probabilities"]
+
+
+def test_why_a_decision_was_made(start, monkeypatch):
+    service = start()
+    for n in range(12):
+        made = service.call("POST", "/v1/decisions", {"context": context(n)})[1]
+        path = f"/v1/decisions/{made['decision_id']}"
+        service.call("POST", f"{path}/feedback", {"rewards": {made["action"]: 5.0}})
+    status, found = service.call("GET", f"{path}/explanation")
+    assert (status, found["action"]) == (200, made["action"])
+    assert found["reason"].startswith(f"played '{made['action']}'")
+    assert [one["action"] for one in found["actions"]] == ["approve", "review"]
+    assert {one["feature"] for one in found["actions"][0]["contributions"]} >= {"amount", "country"}
+    assert found["text"].lower().startswith("played")
+    status, refused = service.call("GET", f"/v1/decisions/{made['decision_id'][:-1]}x/explanation")
+    assert status == 404
+    monkeypatch.setattr("graphcb.service.routes.REPLAYED", 3)
+    status, refused = service.call("GET", f"{path}/explanation")
+    assert (status, "at most 3 are replayed here" in refused["error"]["message"]) == (400, True)
+    with EXPLAINING:
+        status, refused = service.call("GET", f"{path}/explanation")
+    assert (status, refused["error"]["code"]) == (503, "unavailable")
 
 
 def test_what_was_answered_is_what_a_policy_would_have_decided(start, tmp_path):

@@ -82,7 +82,7 @@ def test_the_page_is_alive(demo, browser, tmp_path, scheme, width):
         watched.page.wait_for_timeout(100.0)
     watched.wait("document.getElementById('policy').textContent.startsWith('0.')")
     assert watched.text("name") == "demo: spam review"
-    assert watched.text("state") == "live"
+    watched.wait("document.getElementById('state').textContent === 'live'")  # it has caught up
     assert watched.text("policy-title") == "Mean loss"
     assert watched.text("baseline-title") == "Gain on the baseline, review"
     assert [row.split("\t")[0] for row in watched.text("actions").splitlines()[-3:]] == [
@@ -133,6 +133,40 @@ def test_versions_and_what_the_numbers_are_about(demo, browser):
     watched.page.close()
 
 
+def test_the_curve_of_an_old_version_is_not_drawn(demo, browser):
+    watched = Watched(browser, demo.address)
+    watched.wait("document.querySelectorAll('#curve canvas').length > 0")
+    axis = watched.page.evaluate(
+        "[...document.querySelectorAll('#curve .dygraph-axis-label-x')].map(x => x.textContent)"
+    )
+    assert any(re.fullmatch(r"\d\d:\d\d(:\d\d)?", label) for label in axis)  # a time of day
+    hidden = Problem(["deliver", "block", "review"], reveals="unknown")
+    other = Problem(["deliver", "block", "review"], range=(0.0, 9.0))  # of which nothing is settled
+    for problem in (hidden, other):
+        assert demo.call("POST", "/v1/problem", {"toml": problem.to_toml()})[0] == 200
+    watched.wait("document.getElementById('since').textContent.startsWith('Since version 3,')")
+    watched.wait("document.getElementById('policy').textContent === 'not known'")
+    assert watched.page.evaluate("document.querySelectorAll('#curve canvas').length") == 0
+    watched.page.close()
+
+
+def test_a_gain_by_exploring_is_not_a_negative_cost(serve, browser):
+    watched = Watched(browser, serve().address)
+    watched.wait("document.getElementById('state').textContent === 'live'")
+    for low, mean, high, said in (
+        (-0.3, -0.2, -0.1, ["gain per decision", "0.200 loss", "interval of the gain",
+                            "+0.100\xa0to\xa0+0.300"]),
+        (-0.1, 0.1, 0.3, ["cost per decision", "0.100 loss", "interval of the cost",
+                          "\u2212" "0.100\xa0to\xa0+0.300: may be none"]),
+    ):  # fmt: skip
+        found = watched.page.evaluate(
+            "(c) => { scale = 3; return cost(c, '', 'loss').flat(); }",
+            {"lower": low, "mean": mean, "upper": high},
+        )
+        assert found == said
+    watched.page.close()
+
+
 def test_without_the_chart_library_there_are_words(demo, browser, monkeypatch):
     monkeypatch.setattr(pages, "find_spec", lambda name: None)  # as if it were not installed
     watched = Watched(browser, demo.address)
@@ -142,7 +176,7 @@ def test_without_the_chart_library_there_are_words(demo, browser, monkeypatch):
         assert watched.page.get_attribute(f"#{chart}", "role") is None  # not a picture
     assert watched.page.is_visible("#curve-table")
     assert watched.page.is_visible("#explored-table")
-    assert watched.text("state") == "live"
+    watched.wait("document.getElementById('state').textContent === 'live'")  # it has caught up
     assert (watched.said, watched.failed) == ([], [])
     watched.page.close()
 
@@ -245,4 +279,17 @@ def test_the_page_says_when_the_service_is_gone(serve, browser):
     watched.wait("document.getElementById('state').textContent === 'the service does not answer'")
     watched.page.unroute("**/v1/live")
     watched.wait("document.getElementById('state').textContent === 'live'")
+    watched.page.close()
+
+
+def test_a_decision_is_explained_on_the_page(serve, browser):
+    service = serve(FRAUD)
+    for n in range(5):
+        made = service.call("POST", "/v1/decisions", {"context": {"amount": 10.0 * n}})[1]
+    watched = Watched(browser, service.address)
+    watched.wait("!document.getElementById('main').hidden")
+    for name, expected in ((made["decision_id"], "predicted reward"), ("nothing", "must be one")):
+        watched.page.fill("#why-id", name)
+        watched.page.click("#why button")
+        watched.wait(f"document.getElementById('why-text').textContent.includes('{expected}')")
     watched.page.close()

@@ -149,7 +149,8 @@ def test_the_command_continues_with_the_last_version_for_an_earlier_file(
         policy.change(NEXT)
     served = []
     monkeypatch.setattr(
-        "graphcb.service.server.new_server", lambda service: served.append(service.desk.problem)
+        "graphcb.service.server.new_server",
+        lambda service, tls: served.append(service.desk.problem),
     )
     monkeypatch.setattr("graphcb.service.server.run", lambda *_: None)
     assert main(["serve", str(tmp_path / "problem.toml"), "--port", "0"]) == 0
@@ -178,3 +179,28 @@ def test_from_a_shadow_to_deciding_with_what_was_learned(start, tmp_path, capsys
     log = str(tmp_path / "log.db")
     assert main(["evaluate", log, "--policy", "shadow", "--version", "1"]) == 0
     assert "gain on what was played: 0." in capsys.readouterr().out
+
+
+def test_a_person_is_forgotten(start, tmp_path):
+    service = start()
+    for who in ("eve", "adam", 7):
+        body = {"context": {"amount": 30.0, "country": f"mark of {who}"}, "subject": who}
+        assert service.call("POST", "/v1/decisions", body)[0] == 200
+    batch = {"decisions": [{**CONTEXT, "subject": "eve"}, CONTEXT]}
+    hers = service.call("POST", "/v1/decisions", batch)[1]["decisions"][0]
+    status, text = service.call("POST", "/v1/decisions", {**batch, "subject": "eve"})
+    assert status == 400
+    assert "`decisions` must stand alone" in text["error"]["message"]
+    status, receipt = service.call("POST", "/v1/forget", {"subject": "eve", "unlearn": True})
+    assert (status, receipt["n_decisions"], receipt["unlearned"]) == (200, 2, True)
+    assert receipt["left"] == ""
+    assert service.call("GET", f"/v1/decisions/{hers['decision_id']}")[0] == 404
+    assert service.call("POST", "/v1/forget", {"subject": ""})[0] == 400
+    found = [path.name for path in tmp_path.glob("log.db*") if b"mark of eve" in path.read_bytes()]
+    assert found == []
+    decide(service)
+    service.stop()
+    assert verify(tmp_path / "log.db") == []
+    with DecisionLog(tmp_path / "log.db") as log:
+        assert len(log.receipts) == 1
+        assert len(list(log)) == 4

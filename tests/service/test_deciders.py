@@ -54,6 +54,7 @@ def test_one_learns_what_others_decide(location):
         assert (shown["role"], shown["staleness"] < 60) == ("decider", True)
         assert trainer.call("GET", "/v1/status")[1]["role"] == "trainer"
         assert "graphcb_staleness_seconds" in deciders[0].ask("GET", "/metrics")[2].decode()
+        until(lambda: trainer.call("GET", "/v1/live")[0] == 200)  # its process starts
         assert trainer.call("GET", "/v1/live")[1]["log"]["n_decisions"] >= 20
 
         status, refused = trainer.call("POST", "/v1/decisions", ASK)

@@ -74,7 +74,8 @@ def requests(problem, names):
         body = st.just(b"")
         if route.takes is not None:
             operation = document["paths"][route.path][route.method.lower()]
-            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            (content,) = operation["requestBody"]["content"].values()
+            schema = content["schema"]
             drawn = bodies(schema, document["components"]["schemas"]).map(_as_bytes)
             body = st.one_of(drawn, drawn, drawn, st.binary(max_size=30))
         method = st.sampled_from([route.method] * 9 + ["PUT"])

@@ -164,7 +164,7 @@ def test_curves_stay_short_and_evenly_spaced():
     assert len(counts) <= MOST_POINTS
     assert set(np.diff(counts)) == {judge.curve.every}
     assert judge.curve.every == 80
-    assert judge.curve.values[-1][0][0] == pytest.approx(1.0)
+    assert judge.curve.values[-1].means[0] == pytest.approx(1.0)
 
 
 def test_many_actions_are_not_judged_one_by_one():

@@ -34,7 +34,7 @@ def test_scopes(path):
     keys = Keys(path)
     shop = keys.find(keys.add("shop", ["decide"]))
     boss = keys.find(keys.add("boss", ["admin"]))
-    assert [shop.allows(scope) for scope in module.SCOPES] == [True, False, False, False]
+    assert [shop.allows(scope) for scope in module.SCOPES] == [True, False, False, False, False]
     assert all(boss.allows(scope) for scope in module.SCOPES)
 
 

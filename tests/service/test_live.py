@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from graphcb import Problem
+from graphcb.compilation import watch as compiling
 from graphcb.evaluation.settling import Settled
 from graphcb.graphs import full_information
 from graphcb.service import pages
@@ -69,7 +70,8 @@ def test_a_new_service_says_that_nothing_is_known(start):
 
 def test_what_was_decided_is_shown(start):
     service = start(GUARDED)
-    service.service.watch._pause = 0.0
+    service.service.watcher.pause = 0.0
+    before = time.time()
     played = decide(service, 40)
     service.call("POST", "/v1/decisions", {"context": 5})
     shown = live(service)
@@ -81,6 +83,13 @@ def test_what_was_decided_is_shown(start):
     assert shares == {name: pytest.approx(played.count(name) / 40) for name in REWARDS}
     assert {name: one[-1] for name, one in shown.windows.shares.items()}.keys() == REWARDS.keys()
     assert shown.windows.decisions == [20, 40]
+    assert shown.windows.colours == {"approve": 0, "review": 1}
+    for times in (shown.windows.times, shown.estimates.curve.times):
+        assert before <= times[0] <= times[-1] <= shown.now
+    assert (shown.hour.n_decisions, shown.hour.n_settled) == (40, 40)
+    assert shown.hour.mean == pytest.approx(shown.estimates.policy.mean)
+    assert shown.exploration.hour == pytest.approx(shown.exploration.share)
+    assert [one.hour for one in shown.actions] == [one.share for one in shown.actions]
     assert shown.estimates.best.name == "approve"
     assert shown.estimates.best.mean == pytest.approx(6.0)  # every decision shows it
     assert shown.estimates.baseline is None
@@ -95,6 +104,44 @@ def test_what_was_decided_is_shown(start):
     decisions, feedback = shown.service.requests
     assert (decisions.path, decisions.requests, decisions.refused) == ("/v1/decisions", 41, 1)
     assert (feedback.requests, feedback.failed) == (40, 0)
+
+
+def test_the_last_hour_is_not_all_time(start):
+    service = start(GUARDED)
+    service.service.watcher.pause = 0.0
+    decide(service, 20)
+    watch = live(service) and service.service.watcher._worker.watch
+    for minutes in (watch.tally.minutes, watch.tally.judge._minutes):
+        minutes._values = {minute - 61: value for minute, value in minutes._values.items()}
+    shown = live(service)
+    assert (shown.log.n_decisions, shown.log.n_settled) == (20, 20)
+    assert (shown.hour.n_decisions, shown.hour.n_settled, shown.hour.mean) == (0, 0, None)
+    assert shown.exploration.hour is None
+    assert [one.hour for one in shown.actions] == [None, None]
+    decide(service, 1)
+    shown = live(service)
+    assert (shown.hour.n_decisions, shown.hour.n_settled) == (1, 1)
+    assert shown.hour.mean in (REWARDS["approve"], REWARDS["review"])
+
+
+def test_it_says_when_machine_code_is_compiled(start, monkeypatch):
+    service = start(GUARDED)
+    service.service.watcher.pause = 0.0
+    assert live(service).service.is_compiling is False
+    monkeypatch.setattr(compiling, "_names", ["graphcb.kernel"])
+    assert live(service).service.is_compiling is True
+
+
+def test_the_page_is_told_when_its_numbers_take_long(start, monkeypatch):
+    service = start(GUARDED)
+
+    async def takes_long(describe):
+        return None
+
+    monkeypatch.setattr(service.service.watcher, "look", takes_long)
+    status, headers, body = service.ask("GET", "/v1/live")
+    assert (status, headers["retry-after"]) == (202, "1")
+    assert b"machine code may have to be compiled" in body
 
 
 def test_rules_are_shown_with_how_they_stand(start):
@@ -119,7 +166,7 @@ def test_the_baseline_is_a_rule_and_a_line(start):
     shown = live(service)
     (rule,) = shown.rules
     assert rule.says.startswith("b is always played; what the learner")
-    assert (rule.stands, rule.held) == ("left in 0.0% of the decisions", True)
+    assert (rule.stands, rule.held) == ("the baseline decided all", True)
     assert (shown.estimates.baseline.name, shown.estimates.baseline.mean) == ("b", 0.5)
     assert shown.estimates.gain_on_baseline.mean == 0.0
     assert shown.estimates.curve.baseline == [0.5, 0.5]
@@ -158,7 +205,7 @@ def test_actions_that_come_with_each_round(start):
 
 def test_versions_are_shown_with_what_was_seen_of_them(start):
     service = start(GUARDED)
-    service.service.watch._pause = 0.0
+    service.service.watcher.pause = 0.0
     decide(service, 30)
     (only_one,) = live(service).versions.last
     assert (only_one.number, only_one.note, only_one.n_decisions) == (1, "", 30)
@@ -191,7 +238,7 @@ def test_versions_are_shown_with_what_was_seen_of_them(start):
 def test_the_answer_is_about_the_version_that_was_counted(start):
     """The desk may be a version ahead of what was read."""
     service = start(GUARDED)
-    service.service.watch._pause = 1000.0
+    service.service.watcher.pause = 1000.0
     decide(service, 5)
     assert live(service).log.n_decisions == 5
     calls = Problem(["review", "call"], range=(0.0, 1.0), name="with calls")
@@ -204,7 +251,7 @@ def test_the_answer_is_about_the_version_that_was_counted(start):
 def test_defaults_are_shown_apart_from_feedback(start):
     clicks = Problem(["a", "b"], feedback="rewards", defaults={"waiting": 0.01, "reward": 0.0})
     service = start(clicks, tend_every=0.02)
-    service.service.watch._pause = 0.0
+    service.service.watcher.pause = 0.0
     made = [service.call("POST", "/v1/decisions", {"context": {"x": 1.0}})[1] for _ in range(5)]
     end = time.monotonic() + 30.0
     while live(service).feedback.by_default < 5:

@@ -1,5 +1,10 @@
 """Azure Personalizer's two published Python clients, unmodified, against a running service."""
 
+import asyncio
+import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("msgspec", reason="needs the extra `serve`")
@@ -8,9 +13,10 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import DecisionLog, Problem
 from graphcb.decisions import verify
+from graphcb.service import tending
 from graphcb.service.keys import Keys
 
-from .conftest import FRAUD, ITEMS
+from .conftest import FRAUD, ITEMS, InProcess
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -133,7 +139,7 @@ def test_errors_of_the_old_client(old_client):
         ErrorResponseException, match="at least one that is not excluded"
     ) as refused:
         old_client.rank(RankRequest(actions=[]))
-    assert refused.value.error.error.code == "bad_request"
+    assert refused.value.error.error.code == "BadRequest"
     with pytest.raises(HttpOperationError, match="Not Found"):
         old_client.events.reward("nobody", 1.0)
     with pytest.raises(HttpOperationError, match="Not Found"):
@@ -180,7 +186,7 @@ def test_slots_are_decisions_of_their_own(service, new_client):
 def test_errors_of_the_new_client(service, new_client):
     from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
-    with pytest.raises(ResourceNotFoundError, match="`decision_id` must be one that"):
+    with pytest.raises(ResourceNotFoundError, match="event 'nobody' is not known, or was removed"):
         new_client.reward("nobody", {"value": 1.0})
     with pytest.raises(HttpResponseError, match="`slots` must be at least one, with distinct ids"):
         new_client.rank_multi_slot(as_json(slots=[*SLOTS, *SLOTS]))
@@ -225,3 +231,205 @@ def test_a_subscription_key_is_a_key(start, tmp_path):
     header = {"Ocp-Apim-Subscription-Key": secret}
     assert service.call("POST", "/personalizer/v1.0/rank", as_json(), header)[0] == 201
     assert service.call("POST", "/personalizer/v1.0/rank", as_json())[0] == 401
+
+
+def rank(service, headers=None, **more):
+    return service.call("POST", "/personalizer/v1.0/rank", as_json(**more), headers)
+
+
+def reward(service, event, value, headers=None):
+    path = f"/personalizer/v1.0/events/{event}/reward"
+    return service.call("POST", path, {"value": value}, headers)
+
+
+def test_an_event_belongs_to_the_key_that_ranked_it(start, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    shop, worker, other = (
+        {"Ocp-Apim-Subscription-Key": keys.add(name, ["decide", "feedback", "read"])}
+        for name in ("shop/web", "shop/worker", "other")
+    )
+    service = start(ITEMS, keys=keys)
+    assert rank(service, shop, eventId="cart")[1]["eventId"] == "cart"
+    status, answer = reward(service, "cart", 1.0, other)
+    assert (status, answer["error"]["code"]) == (404, "ResourceNotFound")
+    assert answer["error"]["message"] == "event 'cart' is not known, or was removed"
+    assert rank(service, other, eventId="cart")[0] == 201  # another one of the same name
+    assert service.call("GET", "/v1/status", headers=shop)[1]["n_decisions"] == 2
+    assert reward(service, "cart", 0.5, worker)[0] == 204
+    assert reward(service, "cart", 0.25, other)[0] == 204
+    assert rewards(service) == [[0.5], [0.25]]
+
+
+def test_an_event_is_ranked_again_with_actions_that_have_its_own(start):
+    service = start(ITEMS)
+    chosen = rank(service, eventId="once")[1]["rewardActionId"]
+    assert rank(service, eventId="once")[1]["rewardActionId"] == chosen
+    for more in (
+        {"actions": [{"id": "tea", "features": [{"price": 1}]}]},
+        {"excludedActions": [chosen]},
+    ):
+        status, answer = service.call(
+            "POST", "/personalizer/rank", {**as_json(eventId="once"), **more}
+        )
+        assert (status, answer["error"]["code"]) == (400, "BadRequest")
+        assert answer["error"]["message"] == (
+            f"event 'once' was ranked before and got {chosen!r}, which is not among the actions of "
+            "this request; use another eventId"
+        )
+    status, answer = service.call(
+        "POST", "/personalizer/multislot/rank", as_json(slots=SLOTS, eventId="once")
+    )
+    assert (status, answer["error"]["message"]) == (
+        400, "event 'once' was ranked without slot 'top'; use another eventId",
+    )  # fmt: skip
+
+
+def test_codes_and_words_are_those_of_personalizer(start):
+    service = start(FRAUD)
+    asked = {"actions": [{"id": "approve"}, {"id": "review"}], "eventId": "x"}
+    assert service.call("POST", "/personalizer/rank", asked)[0] == 201
+    status, answer = reward(service, "x", 1e3)
+    assert (status, answer["error"]["code"]) == (400, "BadRequest")
+    assert answer["error"]["message"] == "`value` must be between -50 and 20, got 1000"
+    for method, path, status, code in (
+        ("POST", "/personalizer/v1.0/events/nobody/activate", 404, "ResourceNotFound"),
+        ("GET", "/personalizer/v1.0/nothing", 404, "ResourceNotFound"),
+        ("GET", "/personalizer/v1.0/rank", 405, "BadRequest"),
+        ("POST", "/v1/decisions/nobody/feedback", 415, "unsupported_media_type"),
+    ):
+        found = service.call(method, path)
+        assert (found[0], found[1]["error"]["code"]) == (status, code)
+        assert "decision_id" not in found[1]["error"]["message"]
+
+
+ADDING = {"waiting": 0.5, "reward": 0.0, "reward_aggregation": "sum"}
+
+
+def until(condition):
+    end = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def n_feedbacks(service):
+    return service.call("GET", "/v1/status")[1]["n_feedbacks"]
+
+
+def test_rewards_add_up_while_an_event_waits(start):
+    slow = Problem("each round", feedback="rewards", range=(0.0, 1.0),
+                   defaults={**ADDING, "waiting": 1000.0})  # fmt: skip
+    service = start(slow, tend_every=0.02)
+    named = rank(service, eventId="named")[1]["eventId"]
+    unnamed = rank(service)[1]["eventId"]
+    for event, value in ((named, 0.25), (unnamed, 0.5), (named, 0.5)):
+        assert reward(service, event, value)[0] == 204
+    status, answer = reward(service, named, 0.5)
+    assert (status, answer["error"]["message"]) == (
+        400, "the rewards of event 'named' must add up to a number between 0 and 1, got 1.25",
+    )  # fmt: skip
+    assert n_feedbacks(service) == 0
+    fast = dataclasses.replace(slow, defaults={**ADDING, "waiting": 0.01})
+    assert service.call("POST", "/v1/problem", {"toml": fast.to_toml()})[0] == 200
+    until(lambda: n_feedbacks(service) == 2)
+    assert reward(service, named, 0.1)[0] == 204  # too late: accepted and ignored
+    assert rewards(service) == [[0.75], [0.5]]
+
+
+def test_a_sum_waits_for_the_activation_too(start):
+    problem = Problem("each round", feedback="rewards", range=(0.0, 1.0),
+                      defaults={**ADDING, "waiting": 0.05})  # fmt: skip
+    service = start(problem, tend_every=0.02)
+    rank(service, eventId="later", deferActivation=True)
+    reward(service, "later", 0.25)
+    until(lambda: n_feedbacks(service) == 1)  # the default
+    service.call("POST", "/personalizer/events/later/activate")
+    assert rewards(service) == [[0.25]]  # which takes its place
+
+
+APPRENTICE = Problem(
+    "each round", feedback="rewards", baseline={"action": "first of each round", "mode": "shadow"}
+)
+
+
+def test_an_apprentice_plays_the_first_action_of_each_request(start):
+    service = start(APPRENTICE)
+    service.service.watcher.pause = 0.0
+    for n in range(30):
+        asked = as_json()
+        if n % 2:
+            asked["actions"].reverse()
+        first = asked["actions"][0]["id"]
+        answer = service.call("POST", "/personalizer/rank", asked)[1]
+        assert answer["rewardActionId"] == first
+        assert answer["ranking"][0] == {"id": first, "probability": 1.0}
+        reward(service, answer["eventId"], 1.0 if first == "cake" else 0.0)
+    shown = service.call("GET", "/v1/live")[1]
+    assert 0.4 < shown["match_rate"] < 1.0  # half of the time it is cake, which it prefers
+    (rule,) = shown["rules"]
+    assert rule["says"].startswith("the first action of each round is always played")
+    assert (rule["stands"], rule["held"]) == ("the baseline decided all", True)
+    assert "graphcb_match_rate 0." in service.ask("GET", "/metrics")[2].decode()
+    rewards(service)
+
+
+def test_an_apprentice_plays_the_baseline_of_each_slot(start):
+    service = start(APPRENTICE)
+    slots = [{"id": "top", "baselineAction": "cake"}, {"id": "side", "baselineAction": "pasta"}]
+    path = "/personalizer/multislot/rank"
+    answer = service.call("POST", path, as_json(slots=slots))[1]
+    assert [one["rewardActionId"] for one in answer["slots"]] == ["cake", "pasta"]
+    for wrong in ("cake", "soup", None):
+        slots[1]["baselineAction"] = wrong
+        status, answer = service.call("POST", path, as_json(slots=slots))
+        assert (status, answer["error"]["message"]) == (
+            400, "`baselineAction` of slot 'side' must be an action that is not excluded and not "
+            f"in another slot, got {wrong!r}",
+        )  # fmt: skip
+    assert service.call("GET", "/v1/status")[1]["n_decisions"] == 2
+
+
+def test_names_of_events_end_with_their_decisions(start, monkeypatch):
+    monkeypatch.setattr(tending, "PRUNE_EVERY", 0.02)
+    problem = Problem("each round", feedback="rewards", defaults={"keep_days": 1e-6})
+    service = start(problem, tend_every=0.02)
+    desk = service.service.desk
+    rank(service, eventId="old")
+
+    def names():
+        return asyncio.run_coroutine_threadsafe(_names(desk), service._loop).result(60.0)
+
+    until(lambda: names() == [])
+    status, answer = reward(service, "old", 1.0)
+    assert (status, answer["error"]["code"]) == (404, "ResourceNotFound")
+
+
+async def _names(desk):
+    sql = "SELECT event FROM graphcb_named_events"
+    return await desk.ask(lambda together: together.storage.execute(sql))
+
+
+@pytest.mark.slow
+def test_two_ranks_of_one_name_at_once_on_two_deciders(location):
+    """Both get the same decision, and no other request fails because of them."""
+    from graphcb.decisions import Decider, Trainer
+    from graphcb.service.app import Service
+
+    trainer = InProcess(Service(Trainer(location, problem=ITEMS, seed=0)))
+    deciders = [InProcess(Service(Decider(location))) for _ in range(2)]
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            asked = [(n, decider) for n in range(60) for decider in deciders for _ in range(2)]
+            found = list(pool.map(lambda one: rank(one[1], eventId=f"event {one[0]}"), asked))
+            answers = list(pool.map(lambda one: reward(one[1], f"event%20{one[0]}", 1.0), asked))
+        assert {status for status, _ in found} == {201}
+        assert {status for status, _ in answers} == {204}
+        for n in range(60):
+            same = [answer for (m, _), (_, answer) in zip(asked, found, strict=True) if m == n]
+            assert len({one["rewardActionId"] for one in same}) == 1
+        status = lambda: trainer.call("GET", "/v1/status")[1]  # noqa: E731
+        until(lambda: status()["n_feedbacks"] == 60)
+        assert status()["n_decisions"] == 60
+    finally:
+        for one in (*deciders, trainer):
+            one.stop()

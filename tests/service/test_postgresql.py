@@ -30,7 +30,9 @@ def test_decisions_feedback_and_events_are_in_a_server(location):
             service.call("POST", f"{path}/feedback", {"rewards": {made["action"]: 1.0}})[0] == 200
         )
         assert service.call("GET", path)[1]["feedback"] == {made["action"]: 1.0}
-        shown = service.call("GET", "/v1/live")[1]["log"]
+        while (live := service.call("GET", "/v1/live"))[0] != 200:
+            assert live[0] == 202  # the process that counts for the page starts
+        shown = live[1]["log"]
         assert (shown["n_decisions"], shown["n_settled"], shown["seen_event"]) == (1, 1, 2)
         actions = [{"id": "tea", "features": []}, {"id": "cake", "features": [{"price": 3}]}]
         rank = {"actions": actions, "eventId": "first", "deferActivation": True}

@@ -81,3 +81,67 @@ def test_beyond_this_machine_keys_are_needed():
         check_address(host, has_keys=True)
         with pytest.raises(ValueError, match="`--host` must be an address of this machine"):
             check_address(host, has_keys=False)
+
+
+def test_https_with_a_certificate(tmp_path):
+    import ssl
+    import threading
+    import urllib.request
+
+    from graphcb.service.server import address_of, listen, read_tls, run
+
+    async def app(scope, receive, send):
+        if scope["type"] == "lifespan":
+            for event in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{event}.complete"})
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": scope["scheme"].encode()})
+
+    cert, key = _certificate(tmp_path)
+    tls = read_tls(cert, key)
+    with contextlib.closing(listen("127.0.0.1", 0)) as socket:
+        server = new_server(app, tls)
+        thread = threading.Thread(target=run, args=(server, socket))
+        thread.start()
+        try:
+            address = address_of(socket, tls)
+            assert address.startswith("https://127.0.0.1:")
+            context = ssl.create_default_context(cafile=cert)
+            with urllib.request.urlopen(address, timeout=60, context=context) as answer:
+                assert answer.read() == b"https"
+        finally:
+            server.should_exit = True
+            thread.join(60)
+
+
+def _certificate(folder):
+    """A certificate for 127.0.0.1 that signs itself."""
+    import shutil
+    import subprocess
+
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext"
+    names = ["subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert]
+    subprocess.run([*command.split(), *names], check=True, capture_output=True)
+    return cert, key
+
+
+def test_a_certificate_needs_its_key(tmp_path):
+    from graphcb.service.server import read_tls
+
+    assert read_tls(None, None) is None
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    with pytest.raises(ValueError, match="`--tls-key` must be given too"):
+        read_tls(cert, None)
+    with pytest.raises(ValueError, match="`--tls-cert` must be given too"):
+        read_tls(None, key)
+    with pytest.raises(ValueError, match="must be a certificate and its private key, without"):
+        read_tls(cert, key)
+    cert.write_text("no certificate")
+    key.write_text("no key")
+    with pytest.raises(ValueError, match="must be a certificate and its private key, without"):
+        read_tls(cert, key)

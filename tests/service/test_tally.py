@@ -184,3 +184,21 @@ def test_without_a_range_estimates_end_with_the_first_value_beyond_0_to_1(tmp_pa
     assert (tally.has_estimates, tally.is_unbounded, tally.n_answered) == (False, True, 31)
     assert tally.result().policy is None
     assert _missing(tally).startswith("This problem says no range, and not all values lie between")
+
+
+def test_colours_stay_with_their_actions():
+    tally = tallies.LiveTally(only(Problem("each round")))
+    first = tally.colours_for([f"item {n}" for n in range(8)])
+    assert sorted(first.values()) == list(range(8))
+    again = tally.colours_for(["new", *(f"item {n}" for n in range(7, 0, -1))])
+    assert {name: again[name] for name in first if name in again} == {
+        name: first[name] for name in first if name != "item 0"
+    }
+    assert again["new"] == first["item 0"]
+
+
+def test_colours_of_fixed_actions_are_in_their_order_and_outlive_a_version():
+    before = tallies.LiveTally(only(Problem(["a", "b", "c"])))
+    assert before.colours_for(["c", "a"]) == {"c": 2, "a": 0}
+    after = tallies.LiveTally(only(Problem(["c", "d"])), before=before)
+    assert after.colours_for(["c", "d"]) == {"c": 2, "d": 3}

@@ -38,7 +38,7 @@ def test_rewards_are_losses_the_other_way_round(tmp_path):
     assert targets.rewards
     assert (targets.value_range, targets.loss_range) == ((-3.0, 5.0), (0.0, 8.0))
     assert examples.losses.tolist() == [[3, 8], [1, 0]]
-    assert targets.as_values(examples.losses).tolist() == [[2, -3], [4, 5]]
+    assert targets.as_losses(examples.losses).tolist() == [[2, -3], [4, 5]]
     reading, examples = read(source, rewards=("p", "q"), loss_range=(-10.0, 10.0))
     assert examples.losses.tolist() == [[8, 13], [6, 5]]
     text = r"line 3: the reward of 'q' must be between -3 and 4, got 5.0; give the whole range"

@@ -53,7 +53,7 @@ def test_losses_in_an_object_of_their_own(tmp_path, option):
     reading, examples, _ = read(write(tmp_path, *rows), **{option: ("money",)})
     assert reading.targets.actions == ("stay", "go")
     assert list(reading.encoder.kinds) == ["x"]
-    values = reading.targets.as_values(examples.losses)
+    values = reading.targets.as_losses(examples.losses)  # which turns losses back, too
     assert values.tolist() == [[3, -1], [0.5, 4]]
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from studies.small_worlds import WORLDS, with_sentinel
+from studies.small_worlds import BETA, WORLDS, with_sentinel
 from worlds import EXPLORATIONS, OURS, Runs, asked, play
 
 
@@ -61,6 +61,10 @@ def test_what_is_asked_is_met_or_not():
     worlds = {name: WORLDS[name] for name in ("plain", "features as exp(2x)")}
     found = {("plain", OURS): even, ("features as exp(2x)", OURS): poor}
     first, second = asked(worlds, found)
-    assert first == ("plain", "20.0", "30.0", "0%", "", "", "", "", "")
-    start = "features as exp(2x)", "60.0", "60.0", "100%", "plain", "20.0"
+    assert first == ("plain", "20.0", "30.0", "0%", "", "", "", "", "", "")
+    start = "features as exp(2x)", "60.0", "60.0", "100%", "plain", "20.0", ""
     assert second == (*start, "3.00", "at most 2.00", "**no**")
+    name = "two arms, 0.02 apart"
+    found = {(name, OURS): even, (name, BETA): even._replace(regrets=np.array([13.0, 31.0]))}
+    (third,) = asked({name: WORLDS[name]}, found)
+    assert third[4:] == (BETA, "22.0", "-2.0 ± 1.0", "0.91", "at most 1.00", "yes")

@@ -81,7 +81,7 @@ def test_workers_know_the_problems_and_agents_of_a_study(folder, capsys):
     [
         (
             ["nothing"],
-            "`STUDY` must be one of bakeoff, limits, coverage, obd, unknown-graphs, auctions",
+            "`STUDY` must be one of bakeoff, limits, coverage, obd, routing, unknown-graphs",
         ),
         (["bakeoff", "--wide"], "`--wide` must not be given with bakeoff"),
         (["limits", "--quick", "--seeds", "0"], "`--seeds` must be at least 1, got 0"),

@@ -38,6 +38,8 @@ NOT_A_PROBABILITY = "must be the probability of what was played, above 0 and at 
         ("p", [0.5, 0.5, 0.0, 0.5], {}, f"row 3, column 'p': {NOT_A_PROBABILITY} 0"),
         ("p", [0.5, 1.5, 0.5, 0.5], {}, f"row 2, column 'p': {NOT_A_PROBABILITY} 1.5"),
         ("p", [0.5, 0.5, 0.5, None], {}, f"row 4, column 'p': {NOT_A_PROBABILITY} nothing"),
+        ("p", [0.5, 0.5, 1e-300, 0.5], {}, "row 3, column 'p': must be at least 1e-150 for what "
+         "was played, got 1e-300: nothing so unlikely ever is"),
         ("p", ["x"] * 4, {}, "row 1, column 'p': must be a number, got 'x'"),
         ("click", ["1", "0", "yes", "0"], {}, "row 3, column 'click': must be a number, got 'yes'"),
         ("click", [[1], [0], [1], [0]], {}, "row 1, column 'click': must be a number, got a value "
@@ -62,6 +64,8 @@ NOT_A_PROBABILITY = "must be the probability of what was played, above 0 and at 
          "row 4, column 'ps': must be a list, got nothing"),
         ("ps", [[0.5, 0.5], [1.0, 0.0]] * 2, {"probability": "ps", "actions": ["a", "b"]},
          "row 2, column 'ps': must be above 0 for 'b', which was played, got 0"),
+        ("ps", [[0.5, 0.5], [1.0, 1e-300]] * 2, {"probability": "ps", "actions": ["a", "b"]},
+         "row 2, column 'ps': must be at least 1e-150 for what was played, got 1e-300"),
         ("set", [["a", "b"], ["a"], ["a"], ["b"]], {"action_set": "set"},
          "row 2, column 'item': must be one of the actions in set, got 'b'"),
         ("set", [["a", "b"], [], ["a"], ["b"]], {"action_set": "set"},

@@ -10,7 +10,6 @@ from graphcb.experiments import experiment, lines, problems
 from graphcb.experiments.lines import Kind, Line
 from graphcb.experiments.problems import ExperimentProblem
 from graphcb.exploration import Method
-from graphcb.figures import curves, regret
 from graphcb.graph_oracles import GraphOracle
 from graphcb.oracles import Oracle
 from studies.results import SETTINGS
@@ -99,23 +98,5 @@ lines.KINDS.update(
         ),
         "SquareCB.UG, a guess": Kind(_learned(lambda it: Guess(it.guess)), "c", 1.0),
         "information-directed, log loss": Kind(_default, "none", has_oracle=False),
-    }
-)
-curves.COLOURS.update(
-    {
-        "SquareCB.G, told": ("#08519c", "#3182bd", "#6baed6"),
-        "SquareCB.UG, log loss": ("#a50f15", "#de2d26", "#fb6a4a"),
-        "SquareCB.UG, squared loss": ("#dd1c77", "#df65b0", "#d4b9da"),
-        "SquareCB.UG, a guess": ("#8c6d31", "#bd9e39", "#e7ba52"),
-        "information-directed, log loss": ("#0099c6", "#41b6c4", "#a1dab4"),
-    }
-)
-regret.COLOURS.update(
-    {
-        "SquareCB.G, told": "#08519c",
-        "SquareCB.UG, log loss": "#a50f15",
-        "SquareCB.UG, squared loss": "#df65b0",
-        "SquareCB.UG, a guess": "#bd9e39",
-        "information-directed, log loss": "#31a354",
     }
 )

@@ -18,6 +18,7 @@ from graphcb.loaded import check_counts
 from graphcb.rounds import Agent, act_on, gamma_of, hook
 
 Floats = NDArray[np.float64]
+FIRST = "first of each round"  # a baseline: the first of the actions that a round offers
 
 
 def as_inner(agent: Any) -> Any:
@@ -61,6 +62,8 @@ def baseline_probabilities(
         rules = {} if names is None or not hasattr(baseline, "rules") else {"names": names}
         twin = copy.copy(baseline)
         return as_probabilities(act_on(twin, context, graph, actions, **rules), n_actions)
+    if baseline == FIRST:
+        return np.asarray(np.eye(1, n_actions)[0])
     called = names_of(n_actions, actions, names)
     if baseline not in called:
         raise ValueError(
@@ -117,7 +120,7 @@ def check_budgets(budgets: Sequence[Budget], baseline: Any, name: str = "baselin
     """Refuse a baseline that budgets could not pay for in every round."""
     start = f"`{name}` must be one that can always be played, got {baseline!r}, but"
     for budget in budgets:
-        if hasattr(baseline, "act"):
+        if hasattr(baseline, "act") or baseline == FIRST:
             if budget.hard:
                 raise ValueError(
                     f"{start} the budget {budget.name!r} is hard, and what a rule will play is not "

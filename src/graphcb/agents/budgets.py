@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents.names import speaks_of
-from graphcb.checks import as_numbers, listed
+from graphcb.checks import as_numbers, did_you_mean, listed
 from graphcb.contexts.values import as_given
 
 Floats = NDArray[np.float64]
@@ -157,11 +157,8 @@ class Budget:
         """Refuse costs of actions that are not among `known`."""
         for action in self.costs if isinstance(self.costs, Mapping) else ():
             if action not in known:
-                from difflib import get_close_matches
-
                 texts = [one for one in known if isinstance(one, str)]
-                close = get_close_matches(str(action), texts, n=1)
-                meant = f"; did you mean {close[0]!r}?" if close else f"; there are {listed(known)}"
+                meant = did_you_mean(action, texts) or f"; there are {listed(known)}"
                 raise ValueError(
                     f"`costs` of budget {self.name!r} must name actions, got {action!r}, which "
                     f"is not one{meant}"

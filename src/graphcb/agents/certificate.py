@@ -10,14 +10,17 @@ from graphcb.loaded import Count, Learned, Number
 class Certificate:
     """What regret is at most, in expectation, if the oracle can represent the losses.
 
-    The proof of the paper's Theorem 3.1 bounds the regret of any run, whatever its graphs:
+    The proof of the paper's Theorem 3.1 bounds the regret of any run, whatever its graphs, against
+    the best action of each round, or the best policy within limits (`exploration.allowed`):
 
         regret <= sum of DEC_t + (gamma / 4) * regression regret
 
     `exploration` is the first sum, at the probabilities that were played, and `gamma` the largest
     so far (with a schedule that starts the oracle again, the sum of the largest of each epoch). The
     regression regret is how much more squared loss the oracle has on what was revealed than the
-    true expected losses have; only a bound or an estimate of it can be given, to `regret`.
+    true expected losses have; only a bound or an estimate of it can be given, to `regret`. The
+    proof takes one round at a time, so the true losses may change: then it is the regression regret
+    against those of each round, which an oracle that forgets keeps small.
 
     >>> from graphcb import SquareCBG, graphs, oracles
     >>> agent = SquareCBG(oracles.OnlineRidge(3, 1), gamma=20.0, certify=True)

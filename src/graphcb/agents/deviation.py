@@ -65,23 +65,23 @@ class Deviation:
         self.rest = 1.0 - kept  # k
         self.total = float((played - overlap).sum())
         if loss is None:
-            self.given = np.zeros(played.size)
+            self.certain = np.zeros(played.size)
             self.own = epsilon - (1.0 + epsilon) * self.rest
             self.compared = (1.0 + epsilon) * (baseline - overlap)
         else:
-            self.given = (epsilon + self.rest) * loss
+            self.certain = (epsilon + self.rest) * loss
             self.own = -self.rest
             self.compared = np.zeros(played.size)
 
     @property
     def risk(self) -> float:
         """What the round may lose at most, whatever is drawn."""
-        worst = self.given + np.minimum(self.own, 0.0)
+        worst = self.certain + np.minimum(self.own, 0.0)
         return -float(worst[self.played > 0.0].min())
 
     def worst(self, action: int) -> float:
         """The least that the round can gain once `action` is drawn."""
-        return float(self.given[action] + min(self.own[action], 0.0))
+        return float(self.certain[action] + min(self.own[action], 0.0))
 
     @cached_property
     def reveal(self) -> Floats:
@@ -109,11 +109,11 @@ class Deviation:
         own = self.own[action] * known[action] if action in known else min(self.own[action], 0.0)
         share = self.rest[action] / self.total if self.total > 0.0 else 0.0
         compared = share * sum(self.compared[index] * loss for index, loss in known.items())
-        least = float(self.given[action] + own + compared)
+        least = float(self.certain[action] + own + compared)
         if self.total <= 0.0 or not self.needed.any():
             return Proof(least, np.full(BETS.size, least))
         is_hidden = bool((self.compared[self.needed] > 0.0).any())
-        sure = float(self.given[action]) + (0.0 if self.silent[action] else float(own))
+        sure = float(self.certain[action]) + (0.0 if self.silent[action] else float(own))
         sure += 0.0 if is_hidden else float(compared)
         weights = np.where(self.silent, self.played * self.own, 0.0)
         if is_hidden:

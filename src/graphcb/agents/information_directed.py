@@ -17,6 +17,9 @@ from graphcb.oracles import DefaultOracle, Forecast, ForecastingOracle, Oracle
 from graphcb.oracles.rows import read_columns
 from graphcb.rounds import Played
 
+ALL_ROUNDS = 1000  # the first rounds of other copies, in each of which this one acts too
+RENEWED = 16  # of which it acts in one from then on
+
 
 class InformationDirected(Predicts):
     """Forecast, explore where being wrong is plausible and costs, learn what is seen.
@@ -59,6 +62,26 @@ class InformationDirected(Predicts):
     def on_draw(self) -> Callable[[Played], None]:
         """The hook `on_draw`: what was drawn is in flight, and paid for where it costs."""
         return self._on_draw
+
+    def passed(self, played: Played) -> bool:
+        """Go on after a round that another copy of this agent has decided; False if it must act.
+
+        What exploration remembers is a mean over rounds, for which one in `RENEWED` is enough after
+        the first ones.
+        """
+        size = getattr(self.oracle, "n_actions", None)
+        is_due = self.n_rounds < ALL_ROUNDS or self.n_rounds % RENEWED == 0
+        if is_due or self.oracle is None or self._spending is not None:
+            return False
+        if size is not None:
+            looks = played.graph.row(played.action)
+            columns = read_columns(played.actions, looks.size)
+            if columns.max(initial=0) >= size:
+                return False
+            before = faded(NONE if self.waiting is None else self.waiting, size)
+            self.waiting, self.before_round = added(before, columns, looks), None
+        self.n_rounds += 1
+        return True
 
     def learn(self, context: Any, actions: Any, losses: Any) -> None:
         """Pass what was revealed to the oracle; it is not in flight any more."""

@@ -12,13 +12,15 @@ from graphcb.agents.baselines import (
     check_limits,
 )
 from graphcb.graphs import FeedbackGraph
+from graphcb.loaded import check_counts
 from graphcb.rounds import Played, hook
 
 
 class Shadow(BesideBaseline):
     """Plays a baseline, and lets an agent learn from what that reveals.
 
-    `baseline` as in `Conservative`. What the agent would have played is not kept: it follows,
+    `baseline` as in `Conservative`. `n_matches` of `n_rounds` are rounds in which the agent would
+    most likely have played the same. What the agent would have played is not kept: it follows,
     bit for bit, from a replay of the log. `evaluation.shadow(log)` makes a target of it, and
     `graphcb evaluate LOG --policy shadow` says what it would have gained.
 
@@ -27,6 +29,13 @@ class Shadow(BesideBaseline):
     >>> agent.act([1.0], graphs.full_information(2), names=["approve", "review"])
     array([1., 0.])
     """
+
+    n_matches = 0  # of an agent in a file that is older than this count, too
+
+    def check_loaded(self) -> None:
+        """Raise an error unless the attributes fit together, as those of a file may not."""
+        super().check_loaded()
+        check_counts(self, n_matches=0)
 
     @property
     def on_draw(self) -> Callable[[Played], None] | None:
@@ -48,6 +57,7 @@ class Shadow(BesideBaseline):
         names = rules.get("names")
         baseline = baseline_probabilities(self.baseline, context, graph, actions, names)
         check_limits(self.agent, baseline, graph, actions, names)
-        self.agent.act(context, graph, actions, **rules)
+        own = self.agent.act(context, graph, actions, **rules)
         self.n_rounds += 1
+        self.n_matches += int(np.argmax(own) == np.argmax(baseline))
         return baseline

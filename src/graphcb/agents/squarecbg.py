@@ -24,6 +24,7 @@ from graphcb.exploration import (
     dec,
     solve_dec,
 )
+from graphcb.exploration.allowed import allowed_dec
 from graphcb.exploration.choice import choose_form, explain
 from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.loaded import check_counts, check_kind
@@ -52,9 +53,8 @@ class SquareCBG(Scheduled):
     With `limits`, all probabilities obey them: the same program is minimised over what they
     allow. They call an action what the round calls it: by the `names` that `act` is given, else
     by `actions`, else by its index. Closed forms know no limits, so method="closed-form" is
-    refused with them. Regret is then against the best action, also where the limits keep it from
-    being played; and if nothing that they allow reveals an action, the DEC and the certificate
-    are inf.
+    refused with them. The certificate is then of regret against the best policy that obeys them,
+    and inf once something that they allow is never revealed.
 
     With `budgets`, what actions cost is added to their predicted losses, at prices that are
     learned and keep to the budgets (`agents.pacing`); regret and certificate are then of losses
@@ -171,10 +171,7 @@ class SquareCBG(Scheduled):
         gamma = as_gamma(_gamma_of(schedule, self.n_rounds + 1, graph))
         probabilities, value = self._explore(opened, gamma)
         if self.certificate is not None:
-            worst = value
-            if self.explore:
-                played = self._seeing_more(probabilities, opened)
-                worst = dec(played, opened.losses, graph, gamma)
+            worst = self._worst(probabilities, value, opened, gamma)
             self.certificate = self.certificate.after(worst, gamma, restarts=self._restarts)
         self.epoch = schedule.epoch
         if opened.box is not None and value == math.inf:  # limits keep something from being seen
@@ -182,6 +179,15 @@ class SquareCBG(Scheduled):
         _note(schedule, graph, value)
         self.schedule, self.gamma = schedule, gamma
         return probabilities
+
+    def _worst(self, chosen: Floats, value: float, opened: OpenRound, gamma: float) -> float:
+        """The DEC of what is played, against every action or what the limits allow."""
+        if not self.explore and opened.box is None:
+            return value
+        played = self._seeing_more(chosen, opened) if self.explore else chosen
+        if opened.box is None:
+            return dec(played, opened.losses, opened.graph, gamma)
+        return allowed_dec(played, opened.losses, opened.graph, gamma, opened.box)
 
     def _explore(self, opened: OpenRound, gamma: float) -> tuple[Floats, float]:
         """Probabilities, and their DEC if the schedule or the certificate needs it."""

@@ -14,9 +14,41 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from graphcb import compilation
-from graphcb.commands.command import Commands
+import numpy as np
+from scipy.sparse import csr_array
+
+from graphcb import (
+    Encoder,
+    EpsilonGreedy,
+    FeedbackGraph,
+    Greedy,
+    InformationDirected,
+    Limits,
+    OnPredictedGraph,
+    SquareCB,
+    SquareCBG,
+    compilation,
+    dec,
+    graph_oracles,
+    graphs,
+    oracles,
+    solve_dec,
+    solve_dec_batch,
+)
+from graphcb.commands import predict as predict_command
+from graphcb.commands import run as run_command
+from graphcb.commands.options import Commands
+from graphcb.commands.packages import missing
 from graphcb.compilation import cache, watch
+from graphcb.contexts.watched_features import WatchedFeatures
+from graphcb.environments import KnownLosses, OffLinear, RandomSelfAware, SyntheticInventory
+from graphcb.estimates.moments import Moments
+from graphcb.experiments import run
+from graphcb.experiments.trace import trace
+from graphcb.exploration import closed_form_for, closed_form_probabilities
+from graphcb.exploration.information_directed import WRITTEN_OUT
+from graphcb.graphs.runs import RunStructure
+from graphcb.tables import evaluate_table
 
 
 def add_to(commands: Commands) -> None:
@@ -31,8 +63,6 @@ def add_to(commands: Commands) -> None:
 
 
 def _compile(_: argparse.Namespace) -> None:
-    from graphcb.experiments import trace  # noqa: F401 - every kernel is known once this is
-
     names: list[str] = []
     start = time.perf_counter()
     with _bar(len(compilation.ENTRY_POINTS) + len(compilation.INNER)) as show:
@@ -71,13 +101,6 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
 
 
 def _solve() -> None:
-    import numpy as np
-    from scipy.sparse import csr_array
-
-    from graphcb import FeedbackGraph, Limits, dec, graphs, solve_dec, solve_dec_batch
-    from graphcb.exploration import closed_form_for, closed_form_probabilities
-    from graphcb.graphs.runs import RunStructure
-
     losses = np.array([0.1, 0.2, 0.3])
     matrix = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.5, 0.0, 1.0]])
     names = "bandit full_information cops_and_robbers inventory posted_price apple_tasting"
@@ -109,22 +132,6 @@ def _solve() -> None:
 
 
 def _learn_and_play() -> None:
-    import numpy as np
-    from scipy.sparse import csr_array
-
-    from graphcb import Encoder, InformationDirected, Limits, SquareCB, SquareCBG, graphs, oracles
-    from graphcb.agents import EpsilonGreedy, Greedy
-    from graphcb.contexts.watched_features import WatchedFeatures
-    from graphcb.environments import (
-        KnownLosses,
-        OffLinear,
-        RandomSelfAware,
-        SyntheticInventory,
-    )
-    from graphcb.experiments import run
-    from graphcb.experiments.trace import trace
-    from graphcb.exploration.information_directed import WRITTEN_OUT
-
     context, actions, losses = np.ones(3), np.array([1, 0]), np.array([0.5, 0.25])
     kinds = (oracles.LogisticOGD, oracles.LinearOGD, oracles.LinearAdaGrad, oracles.OnlineRidge)
     newsvendor = oracles.NewsvendorOGD(3, learning_rate=0.5)
@@ -162,6 +169,9 @@ def _learn_and_play() -> None:
             oracle.update(encoder.encode({"x": 10.0**number}), actions, losses)
             encoder.learn({"x": 10.0**number})
     encoder.encode_columns(np.ones((2, 1)), [])
+    listing = Encoder()
+    listing.learn({"x": np.ones(16)})
+    listing.encode({"x": np.ones(16)})
 
     def table(graph: object, sparse: bool) -> KnownLosses:
         rows = np.eye(4, 3) + 0.1
@@ -195,12 +205,6 @@ def _learn_and_play() -> None:
 
 
 def _predict_graphs() -> None:
-    import numpy as np
-
-    from graphcb import InformationDirected, OnPredictedGraph, SquareCBG, graph_oracles, graphs
-    from graphcb.environments import KnownLosses
-    from graphcb.experiments import run
-
     row, columns, prices = np.ones(3), np.array([1, 0]), graphs.posted_price(3)
     world = KnownLosses(np.eye(4, 3) + 0.1, np.eye(4, 3), prices, n_rounds=4)
     edges = graph_oracles.LogisticEdges(3, 3)
@@ -217,12 +221,10 @@ def _predict_graphs() -> None:
 
 
 def _read() -> None:
-    from graphcb.commands import predict, run
-
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers()
-    run.add_to(commands)
-    predict.add_to(commands)
+    run_command.add_to(commands)
+    predict_command.add_to(commands)
     actions = '{"context": {"x": 1}, "actions": {"a": {"z": 1}, "b": {"w": "v"}}, "label": "a"}\n'
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
         model = str(Path(folder, "model.npz"))
@@ -241,19 +243,10 @@ def _read() -> None:
 
 
 def _judge() -> None:
-    import numpy as np
-
-    from graphcb.commands.packages import missing
-    from graphcb.estimates.moments import Moments
-    from graphcb.estimates.smoothing import Smoothing
-
     weights = np.ones((2, 3))
     Moments(2).add(weights, 0.5 * weights)
-    Smoothing(2, (0.0, 1.0)).add(weights, 0.5 * weights)
     if missing("pyarrow") or missing("sklearn"):
         return
-    from graphcb.tables import evaluate_table
-
     n = 60
     table = {
         "item": ["a", "b", "c"] * (n // 3),

@@ -1,21 +1,22 @@
 """`graphcb evaluate`: the loss of a policy, estimated from the decision log of another."""
 
 import argparse
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from graphcb.commands.command import Commands
 from graphcb.commands.evaluate_table import (
     add_table_options,
     evaluate_a_table,
     looks_like_a_table,
     refuse_table_options,
 )
+from graphcb.commands.options import Commands, add_options, loss_range
 from graphcb.commands.outputs import log_files
-from graphcb.commands.ranges import add_loss_range
 from graphcb.commands.shown import (
+    CONFIDENCE,
+    OUTPUT,
     ShownEstimate,
-    add_output_options,
     as_json,
     check_options,
     chosen,
@@ -25,15 +26,32 @@ from graphcb.commands.shown import (
     show_table,
     write_outputs,
 )
+from graphcb.decisions import DecisionLog, Versions
+from graphcb.evaluation import (
+    Evaluation,
+    Target,
+    candidate,
+    evaluate,
+    logged,
+    shadow,
+    weighing_graphs,
+)
+from graphcb.evaluation.estimating import WITHOUT_RANGE
+from graphcb.evaluation.targets import read_target
+from graphcb.oracles import Oracle
+from graphcb.problems import Learner, Problem, Recorded
+from graphcb.saving import from_bytes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from graphcb.decisions import DecisionLog, Versions
-    from graphcb.evaluation import Evaluation, Target
-    from graphcb.oracles import Oracle
-    from graphcb.problems import Problem, Recorded
-
+LOG = {"LOG": "a file, postgresql://user@host/database, or a table of decisions (see below)"}
+OPTIONS = {
+    "--after EVENT=0": "use later decisions only: those that a model was not trained on",
+    "--version N": "use the decisions of one version of the log only",
+    **loss_range("that of the log's problem, else 0,1 if all lie there"),
+    **CONFIDENCE,
+    "--guess": "where the log cannot tell, show what the oracle makes of it: a guess, without an "
+    "interval",
+    **OUTPUT,
+}
 USUAL = ("with the graph", "doubly robust", "plain")  # shown if nothing is said
 
 
@@ -43,11 +61,7 @@ def add_to(commands: Commands) -> None:
         "evaluate",
         help="estimate a policy's loss or reward from a log or a table before deploying it",
     )
-    parser.add_argument(
-        "log",
-        metavar="LOG",
-        help="a file, postgresql://user@host/database, or a table of decisions (see below)",
-    )
+    add_options(parser, LOG)
     parser.add_argument(
         "--policy",
         required=True,
@@ -60,31 +74,7 @@ def add_to(commands: Commands) -> None:
         "this log, compared with what was played). Give it several times to compare the others "
         "with the first",
     )
-    parser.add_argument(
-        "--after",
-        type=int,
-        default=0,
-        metavar="EVENT",
-        help="use later decisions only: those that a model was not trained on",
-    )
-    parser.add_argument(
-        "--version", type=int, metavar="N", help="use the decisions of one version of the log only"
-    )
-    add_loss_range(parser, default="that of the log's problem, else 0,1 if all lie there")
-    parser.add_argument(
-        "--confidence",
-        type=float,
-        default=0.95,
-        metavar="SHARE",
-        help="how often the intervals are right (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--guess",
-        action="store_true",
-        help="where the log cannot tell, show what the oracle makes of it: a guess, without an "
-        "interval",
-    )
-    add_output_options(parser)
+    add_options(parser, OPTIONS)
     add_table_options(parser)
     parser.set_defaults(command=_evaluate)
 
@@ -95,7 +85,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         return
     refuse_table_options(options)
     check_options(options, log_files(options.log))
-    found, problem, imported = _judge(options)
+    found, problem, imported, n_removed = _judge(options)
     unit = "loss" if problem is None else problem.unit
     lines = [
         ShownEstimate(policy, name, estimate, name == one.best)
@@ -120,6 +110,11 @@ def _evaluate(options: argparse.Namespace) -> None:
                 print(gain_text(*named, one.difference, options, unit=unit))
             elif is_shadow:
                 print("gain on what was played: cannot be estimated from what was revealed")
+        if n_removed:
+            print(
+                f"{n_removed:,} older decisions were removed from the log: all of this is about "
+                "those that are left"
+            )
     write_outputs(lines, options, unit=unit, title=Path(options.log).name)
 
 
@@ -127,16 +122,13 @@ class _Imported(NamedTuple):
     """Decisions of the log that another program made."""
 
     n_decisions: int
-    recorded: "Recorded"
+    recorded: Recorded
 
 
 def _judge(
     options: argparse.Namespace,
-) -> "tuple[dict[str, Evaluation], Problem | None, _Imported | None]":
+) -> tuple[dict[str, Evaluation], Problem | None, _Imported | None, int]:
     """What the log says about each policy; all but the first are compared with it."""
-    from graphcb.decisions import DecisionLog, Versions
-    from graphcb.evaluation import evaluate, logged, shadow, weighing_graphs
-
     targets = {text: _target(text) for text in options.policy}
     found = {}
     with DecisionLog(options.log) as log:
@@ -167,27 +159,22 @@ def _judge(
                 loss_range=options.loss_range or known,
                 confidence=options.confidence,
             )
-    return found, problem, imported
+        n_removed = log.n_removed
+    return found, problem, imported, n_removed
 
 
-def _target(text: str) -> "Target | None":
+def _target(text: str) -> Target | None:
     """A policy from its text; None for a shadow, which needs the log."""
-    from graphcb.evaluation import candidate
-    from graphcb.evaluation.targets import read_target
-    from graphcb.problems import Problem
-
     if text == "shadow":
         return None
     return candidate(Problem.read(text)) if text.endswith(".toml") else read_target(text)
 
 
-def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | None":
+def _untrained_oracle(log: DecisionLog, versions: Versions) -> Oracle | None:
     """The oracle with which the log was created, if graphcb can read it.
 
     Where the problem was changed, that of a new learner which has the actions of all versions.
     """
-    from graphcb.saving import from_bytes
-
     recorded = [version.recorded for version in versions if version.recorded is not None]
     if any(not one.all_probabilities for one in recorded):
         return None
@@ -201,9 +188,7 @@ def _untrained_oracle(log: "DecisionLog", versions: "Versions") -> "Oracle | Non
     return oracle
 
 
-def _oracle_for_all(versions: "Versions") -> "Oracle | None":
-    from graphcb.problems import Learner, Problem
-
+def _oracle_for_all(versions: Versions) -> Oracle | None:
     problems = [version.problem for version in versions if version.problem is not None]
     fixed = [one.actions for one in problems if isinstance(one.actions, tuple)]
     if len(problems) < len(versions) or len(fixed) not in (0, len(problems)):
@@ -226,10 +211,10 @@ def _title(policy: str, unit: str) -> str:
 
 def _print_about(
     policy: str,
-    found: "Evaluation",
+    found: Evaluation,
     options: argparse.Namespace,
     unit: str,
-    imported: "_Imported | None",
+    imported: _Imported | None,
 ) -> None:
     """What the estimates rest on, and what the log cannot tell."""
     start = f"{policy}: " if policy else ""
@@ -254,9 +239,7 @@ def _print_about(
         )
 
 
-def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "Iterator[str]":
-    from graphcb.evaluation.estimating import WITHOUT_RANGE
-
+def _sentences(found: Evaluation, options: argparse.Namespace, unit: str) -> Iterator[str]:
     sure = f"{100 * options.confidence:g} %"
     if found.is_known:
         yield f"every {unit} of this policy is known without feedback: nothing is estimated"
@@ -294,8 +277,8 @@ def _sentences(found: "Evaluation", options: argparse.Namespace, unit: str) -> "
 
 
 def _as_json(
-    found: "Mapping[str, Evaluation]",
-    lines: "list[ShownEstimate]",
+    found: Mapping[str, Evaluation],
+    lines: list[ShownEstimate],
     unit: str,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
@@ -328,7 +311,7 @@ def _as_json(
     }
 
 
-def _why_not_plain(found: "Evaluation", unit: str) -> str:
+def _why_not_plain(found: Evaluation, unit: str) -> str:
     silent = found.silent_share
     unplayed = found.plain_unseen_share - silent
     parts = []

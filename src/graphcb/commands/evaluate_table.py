@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from graphcb.commands.options import add_options
 from graphcb.commands.packages import missing, need
-from graphcb.commands.run_options import names_in
+from graphcb.commands.reproduce import ENGINE
 from graphcb.commands.shown import (
     ShownEstimate,
     as_json,
@@ -20,14 +21,35 @@ from graphcb.commands.shown import (
     show_table,
     write_outputs,
 )
-
-if TYPE_CHECKING:
-    from graphcb.tables import JudgedPolicy, TableEvaluation
+from graphcb.tables import JudgedPolicy, TableEvaluation, evaluate_table
+from graphcb.tables.source import SUFFIXES, open_table
 
 COLUMNS = ("action", "reward", "loss", "probability", "actions", "action_set", "reveals", "graph",
            "slot", "id", "features", "unseen", "independent", "resume")  # fmt: skip
-# As in `tables.source`, which would have to be imported for a log, too.
-ENDINGS = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".ndjson")
+OPTIONS = {
+    "--action COLUMN": "what was played",
+    "--reward COLUMN": "what it brought; empty if not known",
+    "--loss COLUMN": "the same, where smaller is better",
+    "--probability COLUMN": "the probability of what was played; a column of lists, or a pattern "
+    "of columns such as 'p_*', has those of all actions (default: estimated from the features)",
+    "--actions NAMES": "all actions, in the order of lists (default: those in the table)",
+    "--action-set COLUMN": "lists of the actions of each row",
+    "--reveals PATTERN": "columns with the values of all actions that a row shows, such as "
+    "'loss_*'; empty cells were not seen",
+    "--graph GRAPH": "with --reveals: which values are shown, a family such as full-information "
+    "(default: as the table shows)",
+    "--slot COLUMN": "estimate each slot apart, too",
+    "--id COLUMN": "no value of it may come twice",
+    "--features COLUMNS": "what unknown probabilities depend on; also adds the doubly robust "
+    "estimate (default: all other columns that can be learned from)",
+    "--unseen refuse|bound": "what to do with a policy that plays what the table has never seen "
+    "(default: refuse)",
+    "--independent": "no decision depends on earlier ones, as those of a policy that learns do: "
+    "adds Bernstein's interval",
+    "--jobs N": "number of processes (default: one per core for large tables)",
+    **ENGINE,
+    "--resume FOLDER": "keep what is done in this folder, and continue from it after a kill",
+}
 LARGE = 5_000_000  # rows, which one process reads in about a second
 ONLY_LOGS = ("after", "version", "guess")
 
@@ -41,71 +63,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "of a column that holds an action per row, of a column of lists of probabilities, or a "
         "pattern of columns of probabilities such as 'p_*'.",
     )
-    group.add_argument("--action", metavar="COLUMN", help="what was played")
-    group.add_argument("--reward", metavar="COLUMN", help="what it brought; empty if not known")
-    group.add_argument("--loss", metavar="COLUMN", help="the same, where smaller is better")
-    group.add_argument(
-        "--probability",
-        metavar="COLUMN",
-        help="the probability of what was played; a column of lists, or a pattern of columns such "
-        "as 'p_*', has those of all actions (default: estimated from the features)",
-    )
-    group.add_argument(
-        "--actions",
-        type=names_in,
-        metavar="NAMES",
-        help="all actions, in the order of lists (default: those in the table)",
-    )
-    group.add_argument("--action-set", metavar="COLUMN", help="lists of the actions of each row")
-    group.add_argument(
-        "--reveals",
-        metavar="PATTERN",
-        help="columns with the values of all actions that a row shows, such as 'loss_*'; empty "
-        "cells were not seen",
-    )
-    group.add_argument(
-        "--graph",
-        help="with --reveals: which values are shown, a family such as full-information "
-        "(default: as the table shows)",
-    )
-    group.add_argument("--slot", metavar="COLUMN", help="estimate each slot apart, too")
-    group.add_argument("--id", metavar="COLUMN", help="no value of it may come twice")
-    group.add_argument(
-        "--features",
-        type=names_in,
-        metavar="COLUMNS",
-        help="what unknown probabilities depend on; also adds the doubly robust estimate "
-        "(default: all other columns that can be learned from)",
-    )
-    group.add_argument(
-        "--unseen",
-        choices=("refuse", "bound"),
-        help="what to do with a policy that plays what the table has never seen (default: refuse)",
-    )
-    group.add_argument(
-        "--independent",
-        action="store_true",
-        help="no decision depends on earlier ones, as those of a policy that learns do: adds "
-        "Bernstein's interval",
-    )
-    group.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="number of processes (default: one per core for large tables)",
-    )
-    group.add_argument(
-        "--engine",
-        default="joblib",
-        help="joblib: local processes; ray: the cluster named by RAY_ADDRESS, or local workers "
-        "(default: %(default)s)",
-    )
-    group.add_argument(
-        "--resume",
-        type=Path,
-        metavar="FOLDER",
-        help="keep what is done in this folder, and continue from it after a kill",
-    )
+    add_options(group, OPTIONS)
 
 
 def looks_like_a_table(text: str) -> bool:
@@ -114,7 +72,7 @@ def looks_like_a_table(text: str) -> bool:
     >>> looks_like_a_table("shop.csv.gz"), looks_like_a_table("decisions.db")
     (True, False)
     """
-    return text.lower().endswith(ENDINGS) or Path(text).is_dir()
+    return text.lower().endswith(tuple(SUFFIXES)) or Path(text).is_dir()
 
 
 def refuse_table_options(options: argparse.Namespace) -> None:
@@ -127,8 +85,6 @@ def refuse_table_options(options: argparse.Namespace) -> None:
 
 def evaluate_a_table(options: argparse.Namespace) -> None:
     """The command, for a table."""
-    from graphcb.tables import evaluate_table
-
     need("pyarrow", "`graphcb evaluate` of a table")
     if options.engine == "ray":
         need("ray", "`--engine ray`")
@@ -166,7 +122,7 @@ def evaluate_a_table(options: argparse.Namespace) -> None:
     _show(found, options)
 
 
-def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
+def _show(found: TableEvaluation, options: argparse.Namespace) -> None:
     if not options.all and options.estimator is None:
         options.estimator = "best"
     lines = chosen(_lines(found.policies), options, ())
@@ -188,7 +144,7 @@ def _show(found: "TableEvaluation", options: argparse.Namespace) -> None:
     write_outputs(lines, options, unit=found.unit, title=Path(options.log).name)
 
 
-def _lines(some: "tuple[JudgedPolicy, ...]") -> list[ShownEstimate]:
+def _lines(some: tuple[JudgedPolicy, ...]) -> list[ShownEstimate]:
     return [
         ShownEstimate(judged.policy, name, estimate, name == judged.best)
         for judged in some
@@ -200,8 +156,6 @@ def _jobs(options: argparse.Namespace) -> int:
     """One process for each core, if there is enough for them to do."""
     if options.jobs is not None:
         return int(options.jobs)
-    from graphcb.tables.source import open_table
-
     n_rows = open_table(options.log).n_rows
     return (os.cpu_count() or 1) if n_rows is None or n_rows > LARGE else 1
 
@@ -217,7 +171,5 @@ def _progress(options: argparse.Namespace) -> Iterator[Any]:
 
     columns = TextColumn("{task.completed:,.0f} rows"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        from graphcb.tables.source import open_table
-
         task = bar.add_task("rows", total=open_table(options.log).n_rows)
         yield lambda n_rows: bar.update(task, advance=n_rows)

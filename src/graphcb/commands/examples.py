@@ -14,7 +14,7 @@ EXAMPLES = {
     ),
     "graphcb inspect": (
         "graphcb inspect cops-and-robbers:5",
-        "graphcb inspect graph.json --no-picture",
+        "graphcb inspect model.npz",
     ),
     "graphcb reproduce": (
         "graphcb reproduce inventory-fixed --quick",
@@ -64,6 +64,14 @@ EXAMPLES = {
     "graphcb log prune": (
         "graphcb log prune decisions.db --days 90",
         "graphcb log prune decisions.db",
+    ),
+    "graphcb log forget": (
+        "graphcb log forget decisions.db --subject 4711",
+        "graphcb log forget decisions.db monday.db --subject 4711 --unlearn",
+    ),
+    "graphcb log explain": (
+        "graphcb log explain decisions.db 5f3a90c1-7-d2c4018e66a1f3b7",
+        "graphcb log explain decisions.db 5f3a90c1-7-d2c4018e66a1f3b7 --json",
     ),
     "graphcb log summary": (
         "graphcb log summary decisions.db",

@@ -2,26 +2,24 @@
 
 import argparse
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from graphcb import __version__
-
-if TYPE_CHECKING:
-    from graphcb.experiments.curves import Curve
-    from graphcb.experiments.reproduction import Runs
-    from graphcb.experiments.store import Store
+from graphcb.experiments.curves import Curve, Setting
+from graphcb.experiments.reproduction import Runs, finish
+from graphcb.experiments.store import Store
 
 
-def finish_shown(experiment: "Runs", options: argparse.Namespace) -> "tuple[Store, list[Curve]]":
-    """The store of the experiment and the curves of all its settings."""
+def finish_shown(
+    experiment: Runs, options: argparse.Namespace, settings: Sequence[Setting] | None = None
+) -> tuple[Store, list[Curve]]:
+    """The store of the experiment and the curves of its settings, or of these."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
-    from graphcb.experiments.reproduction import finish
-    from graphcb.experiments.store import Store
-
     store = Store(options.out / f"{experiment.name}.jsonl", __version__)
-    total = sum(map(experiment.n_rounds_of, experiment.settings()))
+    settings = experiment.settings() if settings is None else settings
+    total = sum(map(experiment.n_rounds_of, settings))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -33,18 +31,18 @@ def finish_shown(experiment: "Runs", options: argparse.Namespace) -> "tuple[Stor
         task = progress.add_task(f"{experiment.name}", total=total, speed="")
         start, made = time.perf_counter(), 0
 
-        def found(curves: "list[Curve]") -> None:
+        def found(curves: list[Curve]) -> None:
             if curves:
                 done = sum(int(curve.rounds[-1]) for curve in curves)
                 progress.advance(task, done)
                 progress.print(f"{experiment.name}: {len(curves)} runs were already finished")
 
-        def run(curve: "Curve") -> None:
+        def run(curve: Curve) -> None:
             nonlocal made
             made += int(curve.rounds[-1])
             speed = made / (time.perf_counter() - start)
             progress.update(task, advance=int(curve.rounds[-1]), speed=f"{speed:,.0f} rounds/s")
 
         workers = {"n_jobs": options.jobs, "engine": options.engine}
-        curves = finish(experiment, store, **workers, on_start=found, on_run=run)
+        curves = finish(experiment, store, settings=settings, **workers, on_start=found, on_run=run)
     return store, curves

@@ -1,4 +1,4 @@
-"""`graphcb inspect`: what kind of graph or problem is this, how hard is it, a picture."""
+"""`graphcb inspect`: what kind of graph or problem is this, how hard is it, a picture; a model."""
 
 import argparse
 from collections.abc import Sequence
@@ -8,9 +8,10 @@ import numpy as np
 
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
-from graphcb.commands.command import Commands
 from graphcb.commands.guardrail_facts import cost_of_rules
-from graphcb.commands.outputs import Output, add_force, check_outputs
+from graphcb.commands.model_facts import model_facts
+from graphcb.commands.options import Commands, add_options
+from graphcb.commands.outputs import FORCE, Output, check_outputs, is_model
 from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
 from graphcb.commands.tables import print_table
@@ -21,44 +22,42 @@ from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.registry import recognise
 from graphcb.problems import Problem
 
-NUMBER_SECONDS = 20.0
+OPTIONS = {
+    "--out --plot FILE": "where the picture goes, .png, .svg or .pdf (default: graph.png, where "
+    "graphs can be drawn; graph-1.png, graph-2.png, ... for several)",
+    "--no-picture": "print only",
+    **FORCE,
+    "--time-limit SECONDS=20": "for each graph number; bounds are printed when it runs out "
+    "(default: %(default)g)",
+}
 MOST_TO_SOLVE = 500  # actions
 
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "inspect", help="what kind of graph or problem is this, how hard is it"
+        "inspect", help="what kind of graph or problem is this, how hard is it; what a model knows"
     )
     parser.add_argument(
         "graphs",
         nargs="+",
         metavar="GRAPH",
-        help="a family and its size (inventory:20, or inventory 20), a file with a graph, or a "
-        "problem (.toml)",
+        help="a family and its size (inventory:20, or inventory 20), a file with a graph, a "
+        "problem (.toml), or a model (.npz)",
     )
-    parser.add_argument(
-        "--out",
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="where the picture goes, .png, .svg or .pdf (default: graph.png, where graphs can be "
-        "drawn; graph-1.png, graph-2.png, ... for several)",
-    )
-    parser.add_argument("--no-picture", action="store_true", help="print only")
-    add_force(parser)
-    parser.add_argument(
-        "--time-limit",
-        type=float,
-        default=NUMBER_SECONDS,
-        metavar="SECONDS",
-        help="for each graph number; bounds are printed when it runs out (default: %(default)g)",
-    )
+    add_options(parser, OPTIONS)
     parser.set_defaults(command=_inspect)
 
 
 def _inspect(options: argparse.Namespace) -> None:
-    named = _named(options.graphs)
+    models = [
+        name for name in options.graphs if Path(name).suffix == ".npz" and is_model(Path(name))
+    ]
+    for name in models:
+        print_table(name, model_facts(name))
+    named = _named([name for name in options.graphs if name not in models])
+    if not named:
+        return
     pictures = _pictures(options, len(named))
     inputs = {name: name for name in named if Path(name).is_file()}
     check_outputs([Output("--out", path, "picture") for path in pictures], inputs,

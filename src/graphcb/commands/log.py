@@ -1,16 +1,30 @@
-"""`graphcb log`: sum up a log, export or import it, look for damage, copy it, change it."""
+"""`graphcb log`: sum up a log, export or import it, explain, look for damage, copy, change."""
 
 import argparse
-from pathlib import Path
+import json
 
-from graphcb.commands.command import Commands
 from graphcb.commands.log_import import add_import
 from graphcb.commands.log_summary import add_summary
 from graphcb.commands.log_versions import add_versions
-from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
+from graphcb.commands.options import LOG, Commands, add_options
+from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
 from graphcb.commands.packages import need
+from graphcb.decisions import DecisionLog, back_up, verify
+from graphcb.decisions.explaining import explain
+from graphcb.decisions.export import export_parquet
+from graphcb.decisions.export_folder import export_folder
 
-LOG = "a file, or postgresql://user@host/database"
+WHERE = {
+    "--parquet FILE": "all of them, into one file",
+    "--folder FOLDER": "what is new since the last time, into a folder of files by day",
+}
+VERIFY = {**LOG, "--no-replay": "do not recompute the decisions, which takes long"}
+BACKUP = {"LOG": "a file", "FILE": "the file to create"}
+EXPLAIN = {
+    **LOG,
+    "DECISION": "the decision_id that was returned",
+    "--json": "print JSON instead of text",
+}
 
 
 def add_to(commands: Commands) -> None:
@@ -20,38 +34,25 @@ def add_to(commands: Commands) -> None:
     )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write decisions and feedbacks as Parquet")
-    export.add_argument("log", metavar="LOG", help=LOG)
-    where = export.add_mutually_exclusive_group(required=True)
-    where.add_argument("--parquet", type=Path, metavar="FILE", help="all of them, into one file")
-    where.add_argument(
-        "--folder",
-        type=Path,
-        metavar="FOLDER",
-        help="what is new since the last time, into a folder of files by day",
-    )
-    add_force(export)
+    add_options(export, LOG)
+    add_options(export.add_mutually_exclusive_group(required=True), WHERE)
+    add_options(export, FORCE)
     export.set_defaults(command=_export)
-    verify = actions.add_parser(
-        "verify", help="check every row for damage and recompute every decision"
-    )
-    verify.add_argument("log", metavar="LOG", help=LOG)
-    verify.add_argument(
-        "--no-replay", action="store_true", help="do not recompute the decisions, which takes long"
-    )
-    verify.set_defaults(command=_verify)
-    backup = actions.add_parser("backup", help="copy a log while its policy continues")
-    backup.add_argument("log", metavar="LOG", help="a file")
-    backup.add_argument("file", type=Path, metavar="FILE", help="the file to create")
-    backup.set_defaults(command=_backup)
+    for name, text, command, options in (
+        ("verify", "check every row for damage and recompute every decision", _verify, VERIFY),
+        ("backup", "copy a log while its policy continues", _backup, BACKUP),
+        ("explain", "why a decision was made: predictions, features, limits and prices", _explain,
+         EXPLAIN),
+    ):  # fmt: skip
+        action = actions.add_parser(name, help=text)
+        add_options(action, options)
+        action.set_defaults(command=command)
     add_import(actions)
     add_versions(actions)
     add_summary(actions)
 
 
 def _export(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog
-    from graphcb.decisions.export import export_parquet
-
     if options.folder is not None:
         _export_folder(options)
         return
@@ -67,9 +68,6 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _export_folder(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog
-    from graphcb.decisions.export_folder import export_folder
-
     need("pyarrow", "`--folder`")
     with DecisionLog(options.log) as log:
         found = export_folder(log, options.folder)
@@ -77,6 +75,8 @@ def _export_folder(options: argparse.Namespace) -> None:
         f"{found.n_new:,} new decisions, and new feedback for {found.n_updated:,} earlier ones, in "
         f"{found.n_files:,} files: {options.folder} (up to event {found.position:,})"
     )
+    if found.n_forgotten:
+        print(f"{found.n_forgotten:,} rows about people who were forgotten are gone")
     if found.removed:
         print(
             f"old decisions were removed from the log before this export: some of those up to "
@@ -85,8 +85,6 @@ def _export_folder(options: argparse.Namespace) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from graphcb.decisions import DecisionLog, verify
-
     findings = verify(options.log, replays=not options.no_replay)
     for finding in findings:
         print(finding)
@@ -103,8 +101,15 @@ def _verify(options: argparse.Namespace) -> int:
     return 0
 
 
-def _backup(options: argparse.Namespace) -> None:
-    from graphcb.decisions import back_up
+def _explain(options: argparse.Namespace) -> None:
+    with DecisionLog(options.log) as log:
+        try:
+            found = explain(log, options.decision)
+        except LookupError as problem:
+            raise ValueError(str(problem)) from None
+    print(json.dumps(found.to_dict()) if options.json else found)
 
+
+def _backup(options: argparse.Namespace) -> None:
     n_events = back_up(options.log, options.file)
     print(f"{n_events:,} events: {options.file}")

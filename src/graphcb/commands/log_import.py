@@ -2,15 +2,36 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphcb.checks import as_count, listed
-from graphcb.commands.ranges import add_loss_range
+from graphcb.commands.options import add_options, loss_range
+from graphcb.imports import DecisionColumns, import_log
+from graphcb.problems import Problem
 
-if TYPE_CHECKING:
-    from graphcb.imports import DecisionColumns
-
-FORMATS = ("cb", "cb_adf", "dsjson", "csv", "parquet", "jsonl")
+OPTIONS = {
+    "FILE": "the file to read; text may be gzipped. A table is CSV, Parquet or JSON lines, with "
+    "--action and what else its columns hold",
+    "LOG": "the new log: a file, or a postgresql:// URL",
+    "--format cb|cb_adf|dsjson|csv|parquet|jsonl": "the format of the file (default: of a table by "
+    "its name, else by its first lines)",
+    "--actions ACTIONS": "the number of actions of a cb file (default: the largest in it); the "
+    "actions of a table (default: those in it)",
+    **loss_range("0,1, or what is found if that is wider"),
+    "--on-error stop|skip=stop": "what to do with a line that cannot be read (default: "
+    "%(default)s)",
+}
+TABLE = {
+    "--action COLUMN": "the action that was played",
+    "--probability COLUMN,...": "its probability; or those of all actions: 'p_*' for columns "
+    "p_NAME, A,B for columns named as the actions, or a column of lists in the order of --actions",
+    "--reward COLUMN": "what came of it, larger is better; empty if that is not known yet",
+    "--loss COLUMN": "the same, smaller is better",
+    "--features COLUMN,...": "names or patterns of features (default: all other columns)",
+    "--time COLUMN": "when it was played: seconds since 1970, or ISO 8601",
+    "--id COLUMN": "an identifier, which no two rows may share",
+    "--delimiter DELIMITER": "between the cells of CSV (default: a comma)",
+}
 COLUMNS = ("probability", "reward", "loss", "features", "time", "id", "delimiter")
 
 
@@ -21,31 +42,7 @@ def add_import(actions: Any) -> None:
         help="turn a table of decisions, or a log of Vowpal Wabbit (cb, cb_adf) or in DSJSON, into "
         "a decision log",
     )
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="the file to read; text may be gzipped. A table is CSV, Parquet or JSON lines, with "
-        "--action and what else its columns hold",
-    )
-    parser.add_argument("log", metavar="LOG", help="the new log: a file, or a postgresql:// URL")
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="the format of the file (default: of a table by its name, else by its first lines)",
-    )
-    parser.add_argument(
-        "--actions",
-        metavar="K|A,B,...",
-        help="the number of actions of a cb file (default: the largest in it); the actions of a "
-        "table (default: those in it)",
-    )
-    add_loss_range(parser, default="0,1, or what is found if that is wider")
-    parser.add_argument(
-        "--on-error",
-        choices=("stop", "skip"),
-        default="stop",
-        help="what to do with a line that cannot be read (default: %(default)s)",
-    )
+    add_options(parser, OPTIONS)
     parser.add_argument(
         "--continue",
         dest="problem",
@@ -53,31 +50,11 @@ def add_import(actions: Any) -> None:
         metavar="PROBLEM",
         help="a problem file (TOML): a policy for it learns from the file and decides from there",
     )
-    _add_columns(parser.add_argument_group("columns of a table"))
+    add_options(parser.add_argument_group("columns of a table"), TABLE)
     parser.set_defaults(command=_import)
 
 
-def _add_columns(table: Any) -> None:
-    texts = {
-        "action": "the action that was played",
-        "probability": "its probability; or those of all actions: 'p_*' for columns p_NAME, A,B "
-        "for columns named as the actions, or a column of lists in the order of --actions",
-        "reward": "what came of it, larger is better; empty if that is not known yet",
-        "loss": "the same, smaller is better",
-        "features": "names or patterns of features (default: all other columns)",
-        "time": "when it was played: seconds since 1970, or ISO 8601",
-        "id": "an identifier, which no two rows may share",
-    }
-    for name, text in texts.items():
-        many = "COLUMN,..." if name in ("probability", "features") else "COLUMN"
-        table.add_argument(f"--{name}", metavar=many, help=text)
-    table.add_argument("--delimiter", help="between the cells of CSV (default: a comma)")
-
-
 def _import(options: argparse.Namespace) -> None:
-    from graphcb.imports import import_log
-    from graphcb.problems import Problem
-
     columns = _columns(options)
     report = import_log(
         options.file,
@@ -120,9 +97,7 @@ def _import(options: argparse.Namespace) -> None:
         print("\n".join(f"- {sentence}" for sentence in report.said))
 
 
-def _columns(options: argparse.Namespace) -> "DecisionColumns | None":
-    from graphcb.imports import DecisionColumns
-
+def _columns(options: argparse.Namespace) -> DecisionColumns | None:
     if options.action is None:
         for name in COLUMNS:
             if getattr(options, name) is not None:

@@ -4,16 +4,24 @@ import argparse
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
-from graphcb.commands.shown import interval_text
+from graphcb.commands.options import LOG, add_options
+from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
+from graphcb.commands.shown import CONFIDENCE, interval_text
 from graphcb.commands.tables import print_table
-
-if TYPE_CHECKING:
-    from graphcb.evaluation.summary import LogSummary
+from graphcb.decisions import DecisionLog
+from graphcb.evaluation.summary import LogSummary, summarize
 
 SHOWN = 20  # actions
+OPTIONS = {
+    **LOG,
+    "--plot FILE": "draw it: .png, .svg or .pdf",
+    "--json": "print JSON instead of tables",
+    "--windows N=10": "parts of the log (default: 10)",
+    **CONFIDENCE,
+    **FORCE,
+}
 
 
 def add_summary(actions: Any) -> None:
@@ -21,27 +29,11 @@ def add_summary(actions: Any) -> None:
     parser = actions.add_parser(
         "summary", help="decisions, feedback and its delay, the loss over time, the actions"
     )
-    parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument(
-        "--windows", type=int, default=10, metavar="N", help="parts of the log (default: 10)"
-    )
-    parser.add_argument(
-        "--confidence",
-        type=float,
-        default=0.95,
-        metavar="SHARE",
-        help="how often the intervals are right (default: %(default)g)",
-    )
-    add_force(parser)
+    add_options(parser, OPTIONS)
     parser.set_defaults(command=_summary)
 
 
 def _summary(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog
-    from graphcb.evaluation.summary import summarize
-
     check_outputs(asked(options, {"plot": "picture"}), log_files(options.log), force=options.force)
     with DecisionLog(options.log) as log:
         found = summarize(log, n_windows=options.windows, confidence=options.confidence)
@@ -56,17 +48,20 @@ def _summary(options: argparse.Namespace) -> None:
         save(draw_summary(found, Path(options.log).name), options.plot)
 
 
-def _print(found: "LogSummary", options: argparse.Namespace) -> None:
+def _print(found: LogSummary, options: argparse.Namespace) -> None:
     sure = f"{100 * options.confidence:g} %"
     windows = found.windows
     rows = [
         ("decisions", f"{found.n_decisions:,}"),
         *([("of these imported", f"{found.n_imported:,}")] if found.n_imported else []),
+        *([("removed before these", f"{found.n_removed:,}")] if found.n_removed else []),
         ("made", f"{_time(windows[0].begins_at)} to {_time(windows[-1].ends_at)}"),
         ("with feedback", f"{found.n_with_feedback:,} ({found.feedback_share:.1%})"),
     ]
     if found.n_parts > found.n_with_feedback:
         rows.append(("parts of feedback", f"{found.n_parts:,}"))
+    if found.n_waiting:
+        rows.append(("in the inbox", f"{found.n_waiting:,} feedbacks for the next policy"))
     if found.n_by_default:
         share = found.n_by_default / found.n_decisions
         rows.append(("by default after waiting", f"{found.n_by_default:,} ({share:.1%})"))
@@ -120,7 +115,7 @@ def _print(found: "LogSummary", options: argparse.Namespace) -> None:
     print_table("actions", shown, ("action", "share"))
 
 
-def _print_alarms(found: "LogSummary") -> None:
+def _print_alarms(found: LogSummary) -> None:
     """What looked different, since when, and how sure that is."""
     rows = [
         (
@@ -140,7 +135,7 @@ def _print_alarms(found: "LogSummary") -> None:
     )
 
 
-def _print_answers(found: "LogSummary") -> None:
+def _print_answers(found: LogSummary) -> None:
     """How many outcomes came on average, and how many were promised and expected."""
     rows = [
         (

@@ -1,47 +1,57 @@
-"""`graphcb log versions`, `promote`, `rollback` and `prune`: a log that changes, and grows old."""
+"""`graphcb log versions`, `promote`, `rollback`, `prune` and `forget`: a log that changes."""
 
 import argparse
 import time
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from graphcb.commands.options import LOG, add_options
+from graphcb.commands.packages import need
 from graphcb.commands.tables import print_table
+from graphcb.decisions import Change, DecisionLog, Policy, Version
+from graphcb.decisions.storage import without_password
+from graphcb.problems import Problem
 
-if TYPE_CHECKING:
-    from graphcb.decisions import Change, Version
-
-LOG = "a file, or postgresql://user@host/database"
+NOTE = {"--note TEXT": "why, for the list"}
+VERSIONS = {**LOG, "--toml N": "print the problem of version N"}
+PROMOTE = {**LOG, "PROBLEM": "a problem file (TOML)", **NOTE}
+ROLLBACK = {**LOG, "N": "its number (log versions)", **NOTE}
+PRUNE = {
+    **LOG,
+    "--days DAYS": "keep those of so many days (keep_days of the problem)",
+    "--all": "keep none; the model stays as it is",
+}
 
 
 def add_versions(actions: Any) -> None:
     """Add the subcommands to those of `graphcb log`."""
-    versions = actions.add_parser("versions", help="list the versions of a log's problem")
-    versions.add_argument("log", metavar="LOG", help=LOG)
-    versions.add_argument("--toml", type=int, metavar="N", help="print the problem of version N")
-    versions.set_defaults(command=_versions)
-    promote = actions.add_parser("promote", help="decide with another problem from now on")
-    promote.add_argument("log", metavar="LOG", help=LOG)
-    promote.add_argument("problem", type=Path, metavar="PROBLEM", help="a problem file (TOML)")
-    promote.set_defaults(command=_promote)
-    rollback = actions.add_parser("rollback", help="decide as an earlier version did at its end")
-    rollback.add_argument("log", metavar="LOG", help=LOG)
-    rollback.add_argument("version", type=int, metavar="N", help="its number (log versions)")
-    rollback.set_defaults(command=_rollback)
-    prune = actions.add_parser("prune", help="remove old decisions with their feedback")
-    prune.add_argument("log", metavar="LOG", help=LOG)
-    prune.add_argument(
-        "--days", type=float, metavar="N", help="keep those of N days (keep_days of the problem)"
+    for name, text, command, options in (
+        ("versions", "list the versions of a log's problem", _versions, VERSIONS),
+        ("promote", "decide with another problem from now on", _promote, PROMOTE),
+        ("rollback", "decide as an earlier version did at its end", _rollback, ROLLBACK),
+        ("prune", "remove old decisions with their feedback", _prune, PRUNE),
+    ):
+        action = actions.add_parser(name, help=text)
+        add_options(action, options)
+        action.set_defaults(command=command)
+    forget = actions.add_parser("forget", help="remove all decisions about one person")
+    forget.add_argument("logs", nargs="+", metavar="LOG", help=f"{LOG['LOG']}; and backups of it")
+    forget.add_argument("--subject", required=True, metavar="WHO", help="as in Policy.decide")
+    add_options(forget, {"--unlearn": "rebuild the model as if they had not been there"})
+    forget.add_argument(
+        "--folder",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="an export of the log (log export --folder), which is brought up to date",
     )
-    prune.add_argument("--all", action="store_true", help="keep none; the model stays as it is")
-    prune.set_defaults(command=_prune)
-    for parser in (promote, rollback):
-        parser.add_argument("--note", default="", metavar="TEXT", help="why, for the list")
+    forget.set_defaults(command=_forget)
 
 
 def _versions(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog
-
     with DecisionLog(options.log) as log:
         versions = log.versions
     if options.toml is None:
@@ -56,7 +66,7 @@ def _versions(options: argparse.Namespace) -> None:
     print(chosen.problem.to_toml(), end="")
 
 
-def _row(version: "Version", end: int | None) -> tuple[str, ...]:
+def _row(version: Version, end: int | None) -> tuple[str, ...]:
     problem, recorded = version.problem, version.recorded
     imported = "" if recorded is None else f"imported from {recorded.source}"
     actions = "-" if problem is None else problem.actions
@@ -71,9 +81,6 @@ def _row(version: "Version", end: int | None) -> tuple[str, ...]:
 
 
 def _promote(options: argparse.Namespace) -> None:
-    from graphcb.decisions import Policy
-    from graphcb.problems import Problem
-
     problem = Problem.read(options.problem)
     _check_exists(options.log)
     with Policy(options.log) as policy:
@@ -81,20 +88,16 @@ def _promote(options: argparse.Namespace) -> None:
             raise ValueError(
                 f"{options.problem}: must differ from the problem that the log has, got the same"
             )
-        _tell(policy.change(problem, note=options.note))
+        _tell(policy.change(problem, note=options.note or ""))
 
 
 def _rollback(options: argparse.Namespace) -> None:
-    from graphcb.decisions import Policy
-
     _check_exists(options.log)
     with Policy(options.log) as policy:
-        _tell(policy.roll_back(options.version, note=options.note))
+        _tell(policy.roll_back(options.n, note=options.note or ""))
 
 
 def _prune(options: argparse.Namespace) -> None:
-    from graphcb.decisions import Policy
-
     if options.all and options.days is not None:
         raise ValueError("give either --days or --all, got both")
     if options.days is not None and not 0.0 < options.days < float("inf"):
@@ -115,12 +118,45 @@ def _prune(options: argparse.Namespace) -> None:
         print(f"the log is replayed from event {done.position + 1:,} on")
 
 
+def _forget(options: argparse.Namespace) -> None:
+    from graphcb.decisions.export_folder import MANIFEST, export_folder
+
+    for log in options.logs:
+        _check_exists(log)
+    for folder in options.folder:
+        need("pyarrow", "`--folder`")
+        if not (folder / MANIFEST).is_file():
+            raise ValueError(f"`--folder` must be an export of the log, got {str(folder)!r}")
+    for log in options.logs:
+        with warnings.catch_warnings(record=True) as left, Policy(log) as policy:
+            warnings.simplefilter("always", RuntimeWarning)
+            done = policy.forget(options.subject, unlearn=options.unlearn)
+        model = (
+            "the model is as if they had not been there" if done.unlearned else "the model stays"
+        )
+        print(
+            f"{without_password(log)}: {done.n_decisions:,} decisions and {done.n_feedbacks:,} "
+            f"feedbacks removed, {model}; receipt {done.subject}"
+        )
+        for warning in left:
+            print(warning.message)
+    for folder in options.folder:
+        with DecisionLog(options.logs[0]) as exported:
+            count = export_folder(exported, folder).n_forgotten
+        print(f"{folder}: {count:,} rows removed")
+    print(
+        "not touched: folders of exports that are not named here (until the next export to them), "
+        "exports to single files (delete them), backups that are not named here (each is a log), "
+        "and copies that others have made"
+    )
+
+
 def _check_exists(log: str) -> None:
     if "://" not in log and not Path(log).is_file():
         raise FileNotFoundError(f"a log must be a file that exists, got {log!r}")
 
 
-def _tell(change: "Change") -> None:
+def _tell(change: Change) -> None:
     print(f"version {change.version.number}, event {change.version.position:,}")
     for sentence in change.said:
         print(f"- {sentence}")

@@ -17,6 +17,7 @@ from graphcb.commands.packages import missing, need
 PREDICTIONS = "line,action,probability"  # how the header of such a file starts
 ESTIMATES = "policy,estimate,best,mean"  # the same of `graphcb evaluate --csv`
 PICTURES = (".png", ".svg", ".pdf")
+FORCE = {"--force": "overwrite files that graphcb did not write; never the input"}
 LOG_FILES = ("wal", "shm", "journal", "writer", "end")  # beside the database
 _MARKS = (b"Software\0graphcb", b"<dc:title>graphcb</dc:title>", b"/Creator (graphcb)")
 
@@ -27,15 +28,6 @@ class Output(NamedTuple):
     option: str
     path: Path
     kind: str
-
-
-def add_force(parser: argparse._ActionsContainer) -> None:
-    """Add the option that allows to overwrite other files."""
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="overwrite files that graphcb did not write; never the input",
-    )
 
 
 def check_outputs(
@@ -89,6 +81,13 @@ def log_files(log: str) -> Mapping[str, str]:
     return {"the log": log} | {f"the log's {end}": f"{log}-{end}" for end in LOG_FILES}
 
 
+def stop_printing() -> None:
+    """When nobody reads on, as in `... | head`: what is still printed goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def _check_picture(option: str, path: Path) -> None:
     if path.suffix.lower() not in PICTURES:
         raise ValueError(f"`{option}` must end in {', '.join(PICTURES)}, got {path}")
@@ -120,7 +119,8 @@ def _is_ours(path: Path, kind: str) -> bool:
     return path.stat().st_size == 0 or _CHECKS[kind](path)
 
 
-def _is_model(path: Path) -> bool:
+def is_model(path: Path) -> bool:
+    """Whether a file is one of `graphcb.save`, and not a graph in the same format."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "json.npy" in archive.namelist()
@@ -175,7 +175,7 @@ def _first_line(path: Path) -> str:
 
 
 _CHECKS: dict[str, Callable[[Path], bool]] = {
-    "model": _is_model,
+    "model": is_model,
     "table of predictions": _is_predictions,
     "table of results": _is_table,
     "store of runs": _is_store,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from graphcb.commands.finishing import finish_shown
 from graphcb.commands.outputs import Output, check_outputs
+from graphcb.datasets import DataNotFoundError
+from graphcb.experiments.curves import Curve, Summary, summarise, write_csv
+from graphcb.experiments.experiment import Experiment
+from graphcb.experiments.lines import exploration_of
+from graphcb.experiments.spread import Spread, repeats, spreads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from graphcb.experiments.curves import Curve, Summary
-    from graphcb.experiments.experiment import Experiment
-    from graphcb.experiments.spread import Spread
 
 ENDINGS = {
     ".jsonl": "store of runs",
@@ -24,9 +25,8 @@ ENDINGS = {
 }
 
 
-def reproduce_panels(experiments: "Sequence[Experiment]", options: argparse.Namespace) -> None:
+def reproduce_panels(experiments: Sequence[Experiment], options: argparse.Namespace) -> None:
     """Run what is missing, write tables and figures, and print which claims hold."""
-    from graphcb.experiments.curves import summarise
     from graphcb.figures.curves import draw_panels, save
 
     losses = [one for one in experiments if one.measure == "loss"]
@@ -74,10 +74,8 @@ def check_folder(
         check_outputs(outputs, settings, force=options.force)
 
 
-def _find_data(chosen: "Sequence[Experiment]") -> None:
+def _find_data(chosen: Sequence[Experiment]) -> None:
     """Fail before the first run if data is missing."""
-    from graphcb.datasets import DataNotFoundError
-
     for experiment in chosen:
         try:
             for line in experiment.lines:
@@ -87,11 +85,9 @@ def _find_data(chosen: "Sequence[Experiment]") -> None:
 
 
 def _reproduce_one(
-    experiment: "Experiment", options: argparse.Namespace
-) -> "tuple[list[Curve], list[Curve]]":
+    experiment: Experiment, options: argparse.Namespace
+) -> tuple[list[Curve], list[Curve]]:
     """The runs of the panel, and those that tell the order of the data from the draws."""
-    from graphcb.experiments.curves import summarise, write_csv
-    from graphcb.experiments.spread import Repeats, spreads
     from graphcb.figures.curves import save
 
     store, curves = finish_shown(experiment, options)
@@ -100,15 +96,15 @@ def _reproduce_one(
     write_csv(runs, options.out / f"{experiment.name}.csv")
     for suffix in (".png", ".pdf"):
         save(_draw(experiment, summaries), options.out / f"{experiment.name}{suffix}")
-    repeats: list[Curve] = []
+    again: list[Curve] = []
     if experiment.spread and experiment.n_seeds > 1:
-        _, repeats = finish_shown(Repeats(experiment, summaries), options)
-    _print_summaries(experiment, summaries, spreads(repeats))
+        _, again = finish_shown(experiment, options, repeats(experiment, summaries))
+    _print_summaries(experiment, summaries, spreads(again))
     print(f"figure: {options.out / experiment.name}.png, .pdf   table: .csv   runs: .jsonl")
-    return curves, [curve for curve in repeats if curve.setting.draw_seed is not None]
+    return curves, [curve for curve in again if curve.setting.draw_seed is not None]
 
 
-def _draw(experiment: "Experiment", summaries: "Sequence[Summary]") -> "Figure":
+def _draw(experiment: Experiment, summaries: Sequence[Summary]) -> "Figure":
     from graphcb.figures.curves import draw_panels
     from graphcb.figures.regret import draw_growth, draw_misspecification
 
@@ -120,14 +116,12 @@ def _draw(experiment: "Experiment", summaries: "Sequence[Summary]") -> "Figure":
 
 
 def _print_summaries(
-    experiment: "Experiment",
-    summaries: "Sequence[Summary]",
-    parts: "Mapping[tuple[str, str], Spread]",
+    experiment: Experiment,
+    summaries: Sequence[Summary],
+    parts: Mapping[tuple[str, str], Spread],
 ) -> None:
     from rich.console import Console
     from rich.table import Table
-
-    from graphcb.experiments.lines import exploration_of
 
     regret = experiment.measure != "loss"
     what = "regret" if regret else "progressive validation loss"
@@ -165,7 +159,7 @@ def _print_summaries(
         console.print(f"{answer}: {verdict.text} ({verdict.measured})")
 
 
-def _numbers(summary: "Summary", *, regret: bool) -> tuple[str, str]:
+def _numbers(summary: Summary, *, regret: bool) -> tuple[str, str]:
     """Mean and standard deviation at the end: of the mean loss, or of the whole regret."""
     if not regret:
         return f"{summary.mean:.4f}", f"{summary.deviation:.4f}"
@@ -173,7 +167,7 @@ def _numbers(summary: "Summary", *, regret: bool) -> tuple[str, str]:
     return f"{n_rounds * summary.mean:.0f}", f"{n_rounds * summary.deviation:.0f}"
 
 
-def _print_costs(curves: "Sequence[Curve]", seconds: float, n_jobs: int) -> None:
+def _print_costs(curves: Sequence[Curve], seconds: float, n_jobs: int) -> None:
     n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
     seconds_of = zip(*(curve.seconds for curve in curves), strict=True)
     oracle, exploration, total = map(sum, seconds_of)

@@ -12,11 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.commands.closing import stop_printing
-from graphcb.commands.command import Commands
 from graphcb.commands.learner import read_model
-from graphcb.commands.outputs import PREDICTIONS, add_force, asked, check_outputs
-from graphcb.commands.run_options import add_file
+from graphcb.commands.options import Commands, add_options
+from graphcb.commands.outputs import FORCE, PREDICTIONS, asked, check_outputs, stop_printing
+from graphcb.commands.run_options import FILE, source_of
 from graphcb.experiments.model import ColumnReading, Model
 from graphcb.files import atomic_write
 from graphcb.graphs import FeedbackGraph
@@ -27,6 +26,16 @@ from graphcb.streams.tables import column_names, read_batches
 from graphcb.streams.targets import parse_edges
 
 AT_A_TIME = 4096  # rows
+OPTIONS = {
+    "MODEL": "written by graphcb run --save",
+    "DATA": "a file of the kind the model was trained on, or - ",
+    "--out FILE": "the CSV file to write (default: standard output)",
+    "--draw": "draw each action with its probability, so that exploration goes on, instead of the "
+    "most probable one",
+    "--seed N=0": "seed of --draw (default: %(default)s)",
+    **FILE,
+    **FORCE,
+}
 
 
 def add_to(commands: Commands) -> None:
@@ -38,37 +47,13 @@ def add_to(commands: Commands) -> None:
         "with the line, the action that the model prefers, its probability, and the loss or reward "
         "that is expected of each action. The model learns nothing from them.",
     )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="written by graphcb run --save")
-    parser.add_argument(
-        "data", metavar="DATA", help="a file of the kind the model was trained on, or - "
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="the CSV file to write (default: standard output)"
-    )
-    parser.add_argument(
-        "--draw",
-        action="store_true",
-        help="draw each action with its probability, so that exploration goes on, instead of the "
-        "most probable one",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of --draw (default: %(default)s)"
-    )
-    add_file(parser)
-    add_force(parser)
+    add_options(parser, OPTIONS)
     parser.set_defaults(command=_predict)
 
 
 def _predict(options: argparse.Namespace) -> None:
     as_count("--seed", options.seed, at_least=0)
-    source = Source(
-        options.data,
-        format=options.format,
-        delimiter=options.delimiter,
-        header=not options.no_header,
-        encoding=options.encoding,
-        decimal=options.decimal,
-    )
+    source = source_of(options)
     check_outputs(
         asked(options, {"out": "table of predictions"}),
         {"the data": options.data, "the model": options.model},
@@ -83,10 +68,8 @@ def _predict(options: argparse.Namespace) -> None:
     except BrokenPipeError:  # nobody reads on, and nothing else was asked for
         stop_printing()
         return
-    for text in bad_rows.shown:
-        print(f"skipped: {text}", file=sys.stderr)
-    if bad_rows.count > len(bad_rows.shown):
-        print(f"skipped: {bad_rows.count - len(bad_rows.shown):,} more", file=sys.stderr)
+    for text in bad_rows.in_words():
+        print(text, file=sys.stderr)
     if options.out is not None:
         print(f"{count:,} rows: {options.out}")
 

@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphcb.commands.command import Commands
+from graphcb.checks import as_one_of
+from graphcb.commands.options import Commands
+from graphcb.contexts.looking import look_at
 from graphcb.files import atomic_write
+from graphcb.problems import Problem
+from graphcb.problems.reveals import HIDDEN_PRICES
+from graphcb.problems.toml import guardrails_to_fill_in
+from graphcb.streams.first_look import names_in
+from graphcb.streams.source import FIRST_LOOK, Source
+from graphcb.streams.tables import TABLES, read_batches
 
 Answer = TypeVar("Answer")
 
@@ -46,9 +54,6 @@ def add_to(commands: Commands) -> None:
 
 
 def _new(options: argparse.Namespace) -> None:
-    from graphcb.problems import Problem
-    from graphcb.problems.toml import guardrails_to_fill_in
-
     if options.file.exists():
         raise FileExistsError(f"`FILE` must not exist yet, got {str(options.file)!r}")
     if not options.file.parent.is_dir():
@@ -126,17 +131,12 @@ def _ask(question: str, read: Callable[[str], Answer]) -> Answer:
 
 
 def _read_actions(text: str) -> Any:
-    from graphcb.problems import Problem
-
     actions = text if text == "each round" else _names(text)
     Problem(actions)
     return actions
 
 
 def _read_reveals(text: str, actions: Any) -> Any:
-    from graphcb.problems import Problem
-    from graphcb.problems.reveals import HIDDEN_PRICES
-
     reveals: Any = {"own": "bandit", "": "bandit", "everything": "full-information"}.get(text, text)
     names = _names(text)
     if text in HIDDEN_PRICES:
@@ -150,8 +150,6 @@ def _read_reveals(text: str, actions: Any) -> Any:
 
 
 def _read_feedback(text: str) -> tuple[str, tuple[float, float] | None]:
-    from graphcb.problems import Problem
-
     words = text.replace(",", " ").split() or ["losses"]
     try:
         numbers = [float(word) for word in words[1:]]
@@ -182,9 +180,6 @@ def _feature_question(found: Mapping[str, str] | None, data: str | None) -> str:
 
 
 def _read_features(text: str, found: Mapping[str, str] | None) -> dict[str, str] | None:
-    from graphcb.checks import as_one_of
-    from graphcb.problems import Problem
-
     if found is not None:
         out = [as_one_of("name", name, found) for name in _names(text)]
         return {name: kind for name, kind in found.items() if name not in out}
@@ -206,22 +201,13 @@ def _names(text: str) -> list[str]:
 
 def _look(data: str) -> dict[str, str]:
     """The features of a file and their kinds, from its first rows."""
-    from graphcb.contexts.looking import look, look_at
-    from graphcb.streams.json_lines import names_in, read_rows
-    from graphcb.streams.source import FIRST_LOOK, Source
-    from graphcb.streams.tables import column_names, read_batches
-
     source = Source(data)
-    if source.format == "jsonl":
-        names, features = names_in(source)
-        rows, _, _ = next(read_rows(source, FIRST_LOOK, first_look=True))
-        kinds = look(rows)
-        return {name: kinds[name] for name in features or names if name in kinds}
-    if source.format not in ("csv", "parquet"):
+    if source.format not in TABLES:
         raise ValueError(
             f"`--data` must be CSV, Parquet or JSON lines, got {source.format}: {data!r}"
         )
-    names = column_names(source)
+    names, inside = names_in(source)
+    names = inside or names
     batch = next(read_batches(source, names, FIRST_LOOK, first_look=True), None)
     if batch is None:
         raise ValueError(f"`--data` must have rows, got none in {data!r}")

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
-from graphcb.commands.closing import stop_printing
 from graphcb.commands.findings import Findings
 from graphcb.commands.guardrail_facts import cost_of_rules, run_facts, run_results
+from graphcb.commands.outputs import stop_printing
 from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
@@ -113,16 +113,8 @@ class Progress:
         for label, text in run_facts(model.learner):
             self.say(f"{label:<20} = {text}")
         self.say(f"time                 = {seconds:.2f} s")
-        for line in self.findings.in_the_end():
+        for line in (*self.findings.in_the_end(), *bad_rows.in_words()):
             self.say(line)
-        self.skipped(bad_rows)
-
-    def skipped(self, bad_rows: BadRows) -> None:
-        """The first of the rows that were skipped."""
-        for text in bad_rows.shown:
-            self.say(f"skipped: {text}")
-        if bad_rows.count > len(bad_rows.shown):
-            self.say(f"skipped: {bad_rows.count - len(bad_rows.shown):,} more")
 
     def results(self, comparison: Comparison, bad_rows: BadRows, seconds: float) -> dict[str, Any]:
         """The object of `--json`."""

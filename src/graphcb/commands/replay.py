@@ -2,10 +2,14 @@
 
 import argparse
 import time
-from pathlib import Path
 
-from graphcb.commands.command import Commands
-from graphcb.commands.outputs import add_force, asked, check_outputs, log_files
+from graphcb.commands.options import LOG, Commands, add_options
+from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
+from graphcb.decisions import DecisionLog, replay
+from graphcb.decisions.records import read_checkpoints
+from graphcb.decisions.verifying import differs
+from graphcb.files import FileError
+from graphcb.saving import from_bytes, save
 
 
 def add_to(commands: Commands) -> None:
@@ -13,19 +17,11 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "replay", help="rebuild the model of a decision log and check every decision"
     )
-    parser.add_argument("log", metavar="LOG", help="a file, or postgresql://user@host/database")
-    parser.add_argument("--save", type=Path, metavar="MODEL", help="write the model to a file")
-    add_force(parser)
+    add_options(parser, {**LOG, "--save MODEL": "write the model to a file", **FORCE})
     parser.set_defaults(command=_replay)
 
 
 def _replay(options: argparse.Namespace) -> None:
-    from graphcb.decisions import DecisionLog, replay
-    from graphcb.decisions.records import read_checkpoints
-    from graphcb.decisions.verifying import differs
-    from graphcb.files import FileError
-    from graphcb.saving import from_bytes, save
-
     check_outputs(asked(options, {"save": "model"}), log_files(options.log), force=options.force)
     with DecisionLog(options.log) as log:
         start = time.perf_counter()

@@ -3,16 +3,28 @@
 import argparse
 import os
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphcb.checks import as_count
-from graphcb.commands.command import Commands
-from graphcb.commands.outputs import add_force
+from graphcb.commands.options import Commands, add_options
+from graphcb.commands.outputs import FORCE
 from graphcb.commands.packages import need
+from graphcb.commands.panels import reproduce_panels
+from graphcb.experiments import experiment as experiments
+from graphcb.experiments.experiment import Experiment
 
-if TYPE_CHECKING:
-    from graphcb.experiments.experiment import Experiment
+ENGINE = {
+    "--engine ENGINE=joblib": "joblib: local processes; ray: the cluster named by RAY_ADDRESS, or "
+    "local workers (default: %(default)s)",
+}
+OPTIONS = {
+    "--quick": "few settings and seeds, on data that needs no download",
+    "--wide": "also try values beyond the ends of the paper's grid",
+    "--seeds N": "number of seeds (default: the experiment's own)",
+    "--out DIR=results": "folder of the results (default: %(default)s)",
+    f"--jobs N={os.cpu_count() or 1}": "number of processes (default: one per core)",
+    **ENGINE,
+    **FORCE,
+}
 
 
 def add_to(commands: Commands) -> None:
@@ -40,45 +52,11 @@ def add_to(commands: Commands) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how much is run, where, and by how many processes."""
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="few settings and seeds, on data that needs no download",
-    )
-    parser.add_argument(
-        "--wide", action="store_true", help="also try values beyond the ends of the paper's grid"
-    )
-    parser.add_argument(
-        "--seeds", type=int, metavar="N", help="number of seeds (default: the experiment's own)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("results"),
-        metavar="DIR",
-        help="folder of the results (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="number of processes (default: one per core)",
-    )
-    parser.add_argument(
-        "--engine",
-        default="joblib",
-        help="joblib: local processes; ray: the cluster named by RAY_ADDRESS, or local workers "
-        "(default: %(default)s)",
-    )
-    add_force(parser)
+    add_options(parser, OPTIONS)
 
 
 def _reproduce(options: argparse.Namespace) -> None:
     need_packages(options)
-    from graphcb.commands.panels import reproduce_panels
-    from graphcb.experiments import experiment as experiments
-
     chosen: list[Experiment] = []
     for name in options.figures:
         found = (
@@ -99,7 +77,7 @@ def need_packages(options: argparse.Namespace) -> None:
         need("ray", "`--engine ray`")
 
 
-def as_asked(experiment: "Experiment", options: argparse.Namespace) -> "Experiment":
+def as_asked(experiment: Experiment, options: argparse.Namespace) -> Experiment:
     """The experiment as the options change it."""
     if options.quick:
         experiment = experiment.made_quick()

@@ -9,19 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from graphcb.checks import as_count
-from graphcb.commands.command import Commands
 from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
+from graphcb.commands.options import Commands, add_options
 from graphcb.commands.outputs import PREDICTIONS, asked, check_outputs
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret
-from graphcb.commands.run_options import add_columns, add_learner, add_output
+from graphcb.commands.run_options import add_run_options, source_of
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.files import atomic_write
+from graphcb.imports.foreign import refuse_decisions
 from graphcb.saving import save
-from graphcb.streams import BadRows, Examples, Source
+from graphcb.streams import BadRows, Examples
 
+DATA = {
+    "DATA": "a CSV, Parquet, JSON lines, libsvm or VW file, or - for standard input; JSON lines "
+    "may bring their own actions with features"
+}
 OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "picture"}
 
 
@@ -33,33 +38,16 @@ def add_to(commands: Commands) -> None:
         description="Replay a file of examples as decisions. In each row an action is drawn, the "
         "losses it reveals are learned, and its own loss is counted.",
     )
-    parser.add_argument(
-        "data",
-        metavar="DATA",
-        help="a CSV, Parquet, JSON lines, libsvm or VW file, or - for standard input; JSON lines "
-        "may bring their own actions with features",
-    )
-    add_columns(parser)
-    add_learner(parser)
-    add_output(parser)
+    add_options(parser, DATA)
+    add_run_options(parser)
     parser.set_defaults(command=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     _check(options)
     if options.data != "-":
-        from graphcb.imports.foreign import refuse_decisions
-
         refuse_decisions(options.data)
-    source = Source(
-        options.data,
-        format=options.format,
-        delimiter=options.delimiter,
-        header=not options.no_header,
-        encoding=options.encoding,
-        decimal=options.decimal,
-        shuffle_seed=seed_of(options) if options.shuffle else None,
-    )
+    source = source_of(options, shuffle_seed=seed_of(options) if options.shuffle else None)
     bad_rows = BadRows(source.name, place=source.place, skip=options.on_error == "skip")
     progress = Progress(options)
     with source.explained():

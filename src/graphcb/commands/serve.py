@@ -1,121 +1,99 @@
-"""`graphcb serve`: the decision service for a problem file. `graphcb serve-keys`: its keys."""
+"""`graphcb serve`: the decision service for a problem file, or for a folder of them."""
 
 import argparse
 import signal
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from graphcb.commands.command import Commands
+from graphcb.commands.opening import (
+    log_of,
+    open_log,
+    read_keys,
+    role_of,
+    say_what_is_lost,
+    wait_for,
+)
+from graphcb.commands.options import Commands, add_options
 from graphcb.commands.packages import need
+from graphcb.decisions.storage import without_password
+from graphcb.problems import Problem
 
-CHECKPOINT_EVERY = 5000  # events; replaying as many takes half a second
+OPTIONS = {
+    "--demo": "serve an example problem with simulated clients, to watch in a browser",
+    "--log LOG": "a file, or postgresql://user@host/database (PROBLEM.db); for a folder of "
+    "problems, the folder of their logs, or the database in which each has a schema",
+    "--host HOST=127.0.0.1": "the address to listen on (127.0.0.1)",
+    "--port PORT=8000": "the port to listen on (8000)",
+    "--keys FILE": "the clients' keys (see serve-keys)",
+    "--durability power-loss|process-kill=power-loss": "what an acknowledged decision survives "
+    "(power-loss)",
+    "--seed N": "seed of a new log (random)",
+    "--rate RATE": "requests, or rounds in them, per second for each key (no limit)",
+}
+ROLES = {
+    "--decide-only": "decide with the model of a trainer; needs --log postgresql://..., no problem "
+    "file",
+    "--learn-only": "learn from what deciders write; waits while another trainer is at work",
+}
+MORE = {
+    "--most-stale SECONDS=60": "how far a decider's model may be behind before it refuses to "
+    "decide (60)",
+    "--largest-graph N=200": "actions of a round that brings its own graph, at most (200)",
+    "--leave SECONDS=1": "on SIGTERM, continue so long while /readyz says no (1)",
+    "--tls-cert FILE": "serve HTTPS with this certificate (PEM)",
+    "--tls-key FILE": "the certificate's private key (PEM)",
+    "--log-format text|json=text": "how the service's own messages are printed (text)",
+}
 
 
 def add_to(commands: Commands) -> None:
-    """Add both commands to the parser."""
+    """Add the command to the parser."""
     serve = commands.add_parser(
         "serve", help="serve decisions over HTTP, with every decision in a log"
     )
-    serve.add_argument(
-        "problem", type=Path, metavar="PROBLEM", nargs="?", help="a problem file (TOML)"
-    )
-    serve.add_argument(
-        "--demo", action="store_true",
-        help="serve an example problem with simulated clients, to watch in a browser",
-    )  # fmt: skip
-    serve.add_argument(
-        "--log",
-        metavar="LOG",
-        help="a file, or postgresql://user@host/database (PROBLEM.db)",
-    )
-    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
-    serve.add_argument("--port", type=int, default=8000, help="the port to listen on (8000)")
-    serve.add_argument(
-        "--keys", type=Path, metavar="FILE", help="the clients' keys (see serve-keys)"
-    )
-    serve.add_argument(
-        "--durability", choices=("power-loss", "process-kill"), default="power-loss",
-        help="what an acknowledged decision survives (power-loss)",
-    )  # fmt: skip
-    serve.add_argument("--seed", type=int, help="seed of a new log (random)")
-    serve.add_argument(
-        "--rate",
-        type=float,
-        metavar="N",
-        help="requests, or rounds in them, per second for each key (no limit)",
-    )
-    role = serve.add_mutually_exclusive_group()
-    role.add_argument(
-        "--decide-only", action="store_true",
-        help="decide with the model of a trainer; needs --log postgresql://..., no PROBLEM",
-    )  # fmt: skip
-    role.add_argument(
-        "--learn-only", action="store_true",
-        help="learn from what deciders write; waits while another trainer is at work",
-    )  # fmt: skip
-    serve.add_argument(
-        "--most-stale", type=float, default=60.0, metavar="SECONDS",
-        help="how far a decider's model may be behind before it refuses to decide (60)",
-    )  # fmt: skip
-    serve.add_argument(
-        "--largest-graph", type=int, default=200, metavar="N",
-        help="actions of a round that brings its own graph, at most (200)",
-    )  # fmt: skip
-    serve.add_argument(
-        "--leave", type=float, default=1.0, metavar="SECONDS",
-        help="on SIGTERM, continue so long while /readyz says no (1)",
-    )  # fmt: skip
+    serve.add_argument("problem", type=Path, metavar="PROBLEM", nargs="?",
+                       help="a problem file (TOML), or a folder of them")  # fmt: skip
+    add_options(serve, OPTIONS)
+    add_options(serve.add_mutually_exclusive_group(), ROLES)
+    add_options(serve, MORE)
     serve.set_defaults(command=_serve)
-    _add_keys(commands)
-
-
-def _add_keys(commands: Commands) -> None:
-    parser = commands.add_parser("serve-keys", help="add, list or remove keys of the service")
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    add = actions.add_parser("add", help="make a key and print it once")
-    add.add_argument("file", type=Path, metavar="FILE", help="the file of keys")
-    add.add_argument("name", metavar="NAME", help="the client that gets the key")
-    add.add_argument(
-        "--scopes", default="decide,feedback", metavar="A,B",
-        help="what the key allows: decide, feedback, read, admin (decide,feedback)",
-    )  # fmt: skip
-    add.set_defaults(command=_add_key)
-    for name, text, command in (
-        ("list", "list the clients that have keys", _list_keys),
-        ("remove", "remove a key; a running service notices within a second", _remove_key),
-    ):
-        action = actions.add_parser(name, help=text)
-        action.add_argument("file", type=Path, metavar="FILE", help="the file of keys")
-        if name == "remove":
-            action.add_argument("name", metavar="NAME", help="the client")
-        action.set_defaults(command=command)
 
 
 def _serve(options: argparse.Namespace) -> None:
     for package in ("msgspec", "uvicorn", "prometheus_client"):
         need(package, "`graphcb serve`")
-    from graphcb.problems import Problem
+    from graphcb.service.messages import printing
 
+    _check_numbers(options)
     if options.decide_only or options.learn_only:
         _check_role(options)
-    if options.demo:
-        _serve_demo(options)
-    elif options.decide_only:
-        _serve_problem(None, options.log, options)
-    elif options.problem is None:
-        raise ValueError("`PROBLEM` must be a problem file (TOML); or try graphcb serve --demo")
-    else:
-        log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
-        _serve_problem(Problem.read(options.problem), log, options)
+    with printing(options.log_format):
+        if options.demo:
+            _serve_demo(options)
+        elif options.problem is not None and options.problem.is_dir():
+            _serve_folder(options)
+        elif options.decide_only:
+            _serve_problem(None, options.log, options)
+        elif options.problem is None:
+            raise ValueError("`PROBLEM` must be a problem file (TOML); or try graphcb serve --demo")
+        else:
+            log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
+            _serve_problem(Problem.read(options.problem), log, options)
+
+
+def _check_numbers(options: argparse.Namespace) -> None:
+    if options.rate is not None and not options.rate > 0.0:
+        raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
+    if options.largest_graph < 1:
+        raise ValueError(f"`--largest-graph` must be at least 1, got {options.largest_graph}")
+    if not 0.0 <= options.leave <= 600.0:
+        raise ValueError(f"`--leave` must be between 0 and 600, got {options.leave:g}")
 
 
 def _check_role(options: argparse.Namespace) -> None:
     """Refuse options that do not fit a decider or a trainer."""
-    from graphcb.decisions.storage import without_password
-
     role = "--decide-only" if options.decide_only else "--learn-only"
     if options.demo:
         raise ValueError(f"`{role}` must be given without --demo, which is one process")
@@ -125,8 +103,9 @@ def _check_role(options: argparse.Namespace) -> None:
             f"`{role}` must have --log postgresql://user@host/database, which all processes share, "
             f"got {given}"
         )
-    if options.decide_only and (options.problem is not None or options.seed is not None):
-        given = "a problem file" if options.problem is not None else "--seed"
+    has_file = options.problem is not None and not options.problem.is_dir()
+    if options.decide_only and (has_file or options.seed is not None):
+        given = "a problem file" if has_file else "--seed"
         raise ValueError(f"`--decide-only` must be given without {given}: the trainer has it")
 
 
@@ -135,6 +114,7 @@ def _serve_demo(options: argparse.Namespace) -> None:
     from tempfile import TemporaryDirectory
 
     from graphcb.service.demo import PROBLEM, Simulator
+    from graphcb.service.messages import say
 
     if options.problem is not None or options.keys is not None:
         given = "a problem file" if options.problem is not None else "--keys"
@@ -142,7 +122,7 @@ def _serve_demo(options: argparse.Namespace) -> None:
     simulators: list[Simulator] = []
 
     def simulate(address: str) -> None:
-        print(f"graphcb: open {address} in a browser; Ctrl-C stops", flush=True)
+        say(f"open {address} in a browser; Ctrl-C stops")
         simulators.append(Simulator(address))
         simulators[0].start()
 
@@ -165,43 +145,68 @@ def _serve_problem(
     from graphcb.service.admission import RequestLimits
     from graphcb.service.app import Service
     from graphcb.service.health import answering
-    from graphcb.service.keys import Keys
-    from graphcb.service.server import address_of, check_address, listen, new_server, run
+    from graphcb.service.messages import say
+    from graphcb.service.server import address_of, check_address, listen, new_server, read_tls, run
 
-    keys = None
-    if options.keys is not None:
-        keys = Keys(options.keys)
-        if not len(keys):
-            raise ValueError(
-                f"`--keys` must be a file with keys, got {str(options.keys)!r}, which has none; "
-                "add one with graphcb serve-keys add"
-            )
+    keys = None if options.keys is None else read_keys(options.keys)
     check_address(options.host, has_keys=keys is not None)
-    if options.rate is not None and not options.rate > 0.0:
-        raise ValueError(f"`--rate` must be above 0, got {options.rate:g}")
-    if options.largest_graph < 1:
-        raise ValueError(f"`--largest-graph` must be at least 1, got {options.largest_graph}")
-    if not 0.0 <= options.leave <= 600.0:
-        raise ValueError(f"`--leave` must be between 0 and 600, got {options.leave:g}")
+    tls = read_tls(options.tls_cert, options.tls_key)
     with _stoppable(), ExitStack() as stack:
         socket = stack.enter_context(listen(options.host, options.port))
-        with answering(socket):
-            policy = stack.enter_context(_open(log, problem, options))
+        with answering(socket, tls):
+            policy = stack.enter_context(wait_for(lambda: open_log(log, problem, options), options))
         limits = RequestLimits(per_second=options.rate, graph=options.largest_graph)
         service = Service(policy, keys=keys, limits=limits)
-        greeting = _greeting(address_of(socket), policy)
+        address, n_events = address_of(socket, tls), policy.n_events
 
         def greet() -> None:
-            print(greeting, flush=True)
-            _say_what_is_lost(policy)
-            begin(address_of(socket))
+            say(f"{role_of(policy)} at {address}, {log_of(policy, n_events)}")
+            say_what_is_lost(policy)
+            begin(address)
 
         def leave() -> float:
             service.desk.is_leaving = True
             return float(options.leave)
 
-        run(new_server(service), socket, greet, leave)
-    print("graphcb: stopped; everything answered is in the log")
+        run(new_server(service, tls), socket, greet, leave)
+    say("stopped; everything answered is in the log")
+
+
+def _serve_folder(options: argparse.Namespace) -> None:
+    """Serve all problems of a folder until a signal."""
+    from graphcb.commands.serve_folder import find_problems, has_keys, learners_of, openings
+    from graphcb.service.app import Service
+    from graphcb.service.messages import say
+    from graphcb.service.problems import Problems
+    from graphcb.service.server import address_of, check_address, listen, new_server, read_tls, run
+
+    found = find_problems(options)
+    check_address(options.host, has_keys=has_keys(found))
+    tls = read_tls(options.tls_cert, options.tls_key)
+
+    def tell(name: str, service: Service) -> None:
+        policy = service.desk.policy
+        say(f"{role_of(policy)} on {name}, {log_of(policy, service.desk.position)}")
+        say_what_is_lost(policy)
+
+    with ExitStack() as stack:
+        socket = stack.enter_context(listen(options.host, options.port))
+        learners = None
+        if options.learn_only:
+            learners = stack.enter_context(closing(learners_of(options.log)))
+        problems = Problems(
+            openings(found, options), is_local=not has_keys(found), sharing=learners, say=tell
+        )
+
+        def greet() -> None:
+            say(f"serving at {address_of(socket, tls)}, problems {', '.join(found)}")
+
+        def leave() -> float:
+            problems.leave()
+            return float(options.leave)
+
+        run(new_server(problems, tls), socket, greet, leave)
+    say("stopped; everything answered is in the logs")
 
 
 @contextmanager
@@ -220,97 +225,3 @@ def _stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
-
-
-def _open(log: str, problem: Any, options: argparse.Namespace) -> Any:
-    """The policy, decider or trainer, once it can be opened."""
-    from graphcb.decisions import Decider, Policy, Trainer
-
-    if options.decide_only:
-        return _wait_for(
-            lambda: Decider(log, durability=options.durability, most_stale=options.most_stale)
-        )
-    settings: dict[str, Any] = {"durability": options.durability, "seed": options.seed}
-    if options.learn_only:
-        return _wait_for(lambda: _open_writer(Trainer, log, problem, settings))
-    settings["checkpoint_every"] = CHECKPOINT_EVERY
-    return _open_writer(Policy, log, problem, settings)
-
-
-def _wait_for(opening: Callable[[], Any]) -> Any:
-    """Try again until the server and the trainer are there, and another trainer has ended."""
-    from graphcb.decisions import LogError
-
-    reason = ""
-    while True:
-        try:
-            return opening()
-        except LogError as problem:
-            if str(problem) != reason:
-                reason = str(problem)
-                print(f"graphcb: waiting: {reason}", flush=True)
-        time.sleep(0.1)
-
-
-def _open_writer(kind: type[Any], log: str, problem: Any, settings: dict[str, Any]) -> Any:
-    """A policy for the problem, or for the log's last version if the file has an earlier one."""
-    from graphcb.decisions import DecisionLog
-
-    try:
-        return kind(log, problem=problem, **settings)
-    except ValueError:
-        with suppress(OSError, ValueError), DecisionLog(log) as reader:
-            versions = list(reader.versions)
-            earlier = [one.number for one in versions[:-1] if one.problem == problem]
-            if earlier and versions[-1].problem != problem:
-                print(
-                    f"graphcb: the file has version {earlier[-1]} of the problem; continuing with "
-                    f"version {len(versions)}, which the log has"
-                )
-                return kind(log, **settings)
-        raise
-
-
-def _greeting(address: str, policy: Any) -> str:
-    from graphcb.decisions import Trainer
-    from graphcb.decisions.storage import without_password
-
-    log = without_password(policy.location)
-    does = "learning" if isinstance(policy, Trainer) else "deciding"
-    return f"graphcb: {does} at {address}, log {log} with {policy.n_events:,} events"
-
-
-def _say_what_is_lost(policy: Any) -> None:
-    """Say once, by the process that learns, what cannot be found out from the log."""
-    from graphcb.decisions import Decider
-    from graphcb.problems.wording import lost_without_explore
-
-    if policy.problem is not None and not isinstance(policy, Decider):
-        lost = lost_without_explore(policy.problem)
-        if lost is not None:
-            print(f"graphcb: {lost}", flush=True)
-
-
-def _add_key(options: argparse.Namespace) -> None:
-    need("msgspec", "`graphcb serve-keys`")
-    from graphcb.service.keys import Keys
-
-    print(Keys(options.file).add(options.name, options.scopes.split(",")))
-
-
-def _list_keys(options: argparse.Namespace) -> None:
-    for key in _existing(options.file):
-        print(f"{key.name}: {', '.join(key.scopes)}")
-
-
-def _remove_key(options: argparse.Namespace) -> None:
-    _existing(options.file).remove(options.name)
-
-
-def _existing(path: Path) -> Any:
-    need("msgspec", "`graphcb serve-keys`")
-    from graphcb.service.keys import Keys
-
-    if not path.is_file():
-        raise FileNotFoundError(f"`file` must be an existing file of keys, got {str(path)!r}")
-    return Keys(path)

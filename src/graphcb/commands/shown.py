@@ -5,18 +5,28 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from graphcb.commands.outputs import add_force, asked, check_outputs
+from graphcb.commands.outputs import FORCE, asked, check_outputs
 from graphcb.commands.tables import print_table
+from graphcb.evaluation import Estimate, Interval
 from graphcb.files import atomic_write
-
-if TYPE_CHECKING:
-    from graphcb.evaluation import Estimate, Interval
 
 COLUMNS = ("policy", "estimate", "best", "mean", "standard_error", "bias", "normal_lower",
            "normal_upper", "bernstein_lower", "bernstein_upper", "anytime_lower",
            "anytime_upper")  # fmt: skip
+OUTPUT = {
+    "--all": "show every estimate in one table",
+    "--estimator NAME": "show one estimate: its name as --all lists it, or best, the one to prefer "
+    "by how the weight is spread and what the oracle explains",
+    "--json": "print JSON instead of tables",
+    "--csv FILE": "write the estimates to a table",
+    "--plot FILE": "draw the policies side by side, with intervals: .png, .svg or .pdf",
+    **FORCE,
+}
+CONFIDENCE = {
+    "--confidence SHARE=0.95": "how often the intervals are right (default: %(default)g)",
+}
 KINDS = {"normal": "normal", "bernstein": "Bernstein", "anytime": "anytime-valid"}
 
 
@@ -25,28 +35,8 @@ class ShownEstimate(NamedTuple):
 
     policy: str
     estimate: str
-    value: "Estimate"
+    value: Estimate
     is_best: bool = False
-
-
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add what `show` needs."""
-    parser.add_argument("--all", action="store_true", help="show every estimate in one table")
-    parser.add_argument(
-        "--estimator",
-        metavar="NAME",
-        help="show one estimate: its name as --all lists it, or best, the one to prefer by how the "
-        "weight is spread and what the oracle explains",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the estimates to a table")
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw the policies side by side, with intervals: .png, .svg or .pdf",
-    )
-    add_force(parser)
 
 
 def check_options(options: argparse.Namespace, inputs: Mapping[str, str | Path | None]) -> None:
@@ -133,7 +123,7 @@ def write_outputs(
 
 
 def gain_text(
-    policy: str, other: str, difference: "Estimate", options: argparse.Namespace, *, unit: str
+    policy: str, other: str, difference: Estimate, options: argparse.Namespace, *, unit: str
 ) -> str:
     """What a policy would have gained on another one, per decision; `policy` may be empty."""
     sign = 1.0 if unit == "reward" else -1.0
@@ -148,7 +138,7 @@ def gain_text(
     return f"{start} {other}: {sign * difference.value:.4f} per decision{within}"
 
 
-def _turned(interval: "Interval", sign: float) -> "Interval":
+def _turned(interval: Interval, sign: float) -> Interval:
     lower, upper = sorted(sign * end for end in interval)
     return interval._replace(lower=lower, upper=upper)
 
@@ -163,7 +153,7 @@ def print_json(content: Mapping[str, Any]) -> None:
     print(json.dumps(_finite(content)))
 
 
-def interval_text(interval: "Interval | None") -> str:
+def interval_text(interval: Interval | None) -> str:
     """From its lower to its upper end."""
     return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
 

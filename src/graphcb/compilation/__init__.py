@@ -1,8 +1,8 @@
 """One way to compile a kernel: no kernel holds the GIL, and its machine code is kept on disk.
 
-`compiled` is for functions that Python calls, `inner`, `inner_fused` and `inlined` for functions
-that only other kernels call. `cache` decides where machine code is kept, `internals` holds all
-that is used of numba beyond its documented interface.
+`compiled` is for functions that Python calls, `inner`, `inner_fused`, `summed` and `inlined` for
+functions that only other kernels call. `cache` decides where machine code is kept, `internals`
+holds all that is used of numba beyond its documented interface.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ENTRY_POINTS: list[Any] = []  # every `compiled` function imported so far
-INNER: list[Any] = []  # every `inner` and `inner_fused` one
+INNER: list[Any] = []  # every `inner`, `inner_fused` and `summed` one
 
 internals.on_compile(watch.started, watch.finished)
 internals.keep_ctrl_c_out()
@@ -51,6 +51,17 @@ def inner_fused(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], kernel)
 
 
+def summed(function: Callable[P, R]) -> Callable[P, R]:
+    """For a loop over an array that only kernels call: sums are taken in any order.
+
+    It becomes vector instructions, which it would not in a large caller: it is optimised on its
+    own. What is not finite stays so.
+    """
+    kernel = _compile(function, fastmath={"contract", "reassoc"})
+    INNER.append(kernel)
+    return cast(Callable[P, R], kernel)
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` as part of each kernel that calls it, never on its own.
 
@@ -67,7 +78,9 @@ def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) 
     return kernel
 
 
+borrowed = internals.borrowed
+
 # At the end, as this module holds a kernel itself.
 from graphcb.compilation.clock import nanoseconds  # noqa: E402
 
-__all__ = ["compiled", "inlined", "inner", "inner_fused", "nanoseconds"]
+__all__ = ["borrowed", "compiled", "inlined", "inner", "inner_fused", "nanoseconds", "summed"]

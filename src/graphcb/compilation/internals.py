@@ -8,9 +8,13 @@ and the newest numba allowed (docs/decisions/0009).
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
+
+import numba.extending
 
 from graphcb.compilation.cache import keeping_in
+
+T = TypeVar("T")
 
 LEFT_TO_THE_CALLERS: dict[str, Any] = {}  # options of a kernel that is optimised in its callers
 
@@ -38,6 +42,50 @@ else:
             return super().define_pipelines()  # type: ignore[no-untyped-call]
 
     LEFT_TO_THE_CALLERS["pipeline_class"] = _LeftToTheCallers
+
+
+def borrowed(value: T) -> T:
+    """The arguments of a `compiled` function, with arrays whose references are not counted.
+
+    Counting is an atomic instruction whenever an array is taken out of a tuple or sliced, a third
+    of the time of a kernel that works on many small ones. Python holds on to arguments until a
+    kernel returns; arrays that a kernel makes itself must be counted.
+    """
+    return value
+
+
+try:
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic, overload
+except ImportError:
+    borrowed = numba.extending.register_jitable(borrowed)
+else:
+    _code: Any = cgutils  # neither is annotated
+    _kinds: Any = types
+
+    def _uncount(typing: Any, kind: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return _without_count(context, builder, signature.args[0], values[0])
+
+        return kind(kind), generate
+
+    _uncounted: Any = intrinsic(_uncount)
+
+    def _without_count(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, _kinds.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = _code.get_null_value(array.meminfo.type)
+            array.parent = _code.get_null_value(array.parent.type)
+            return array._getvalue()
+        if isinstance(kind, _kinds.BaseTuple):
+            pairs = zip(kind, _code.unpack_tuple(builder, value), strict=True)
+            parts = [_without_count(context, builder, *pair) for pair in pairs]
+            return context.make_tuple(builder, kind, parts)
+        return value
+
+    @overload(borrowed, strict=False, inline="always")
+    def _compile_borrowed(value: Any) -> Callable[[Any], Any]:
+        return lambda value: _uncounted(value)
 
 
 FunctionCache: Any = None

@@ -54,6 +54,11 @@ def finished(name: str) -> None:
         _tell(name)
 
 
+def is_compiling() -> bool:
+    """Whether a kernel is being compiled at this moment, by any thread."""
+    return bool(_names)
+
+
 @contextmanager
 def reporting_to(tell: Callable[[str], None]) -> Iterator[None]:
     """Call `tell` with the name of each kernel that was compiled, and print no line."""

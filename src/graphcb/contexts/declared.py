@@ -3,15 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import LARGEST
-from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
-from graphcb.contexts.noted import all_floats, mark_of, places_of
-from graphcb.contexts.scaling import Floats, NumberScales
+from graphcb.contexts.scaling import Floats, NumberScales, all_floats, first_beyond
 from graphcb.contexts.times import (
     NOTHING,
     Parts,
@@ -21,8 +18,19 @@ from graphcb.contexts.times import (
     whole_of,
     words_of,
 )
-from graphcb.contexts.values import as_number, is_missing, not_finite
+from graphcb.contexts.values import as_number, flat, is_missing, not_finite
+from graphcb.contexts.words import mark_of, places_of
 from graphcb.loaded import ByName, Count, Instance, Learned, Made
+
+
+class DeclaredRow(NamedTuple):
+    """A context as it was read: its numbers, NaN where one is missing, and its words.
+
+    `words` is None for a context that has all numbers, and nothing else.
+    """
+
+    numbers: Floats
+    words: list[Any] | None
 
 
 class DeclaredFeatures:
@@ -62,49 +70,33 @@ class DeclaredFeatures:
         if list(self.missing) != list(self.kinds):
             raise ValueError("`missing` must be counted for each feature")
 
-    def usual(self, context: dict[Any, Any]) -> Floats | None:
-        """The numbers of a context that has just the declared features in order, all numbers.
-
-        None for any other: this is a shortcut for the usual case.
-        """
-        if self.words or len(context) != len(self.numbers):
-            return None
-        return all_floats(context) if list(context) == self.numbers else None
-
-    def encode_usual(self, numbers: Floats) -> EncodedRow:
-        """As `encode`, for what `usual` gave."""
-        return EncodedRow(self.indices, self.scales.scale(numbers), numbers.size, self.constant)
-
-    def count_usual(self, numbers: Floats) -> None:
-        """As `count`, for what `usual` gave."""
-        self.scales.count(numbers)
-
-    def encode(self, row: Mapping[str, Any]) -> EncodedRow:
-        """The row as if it were counted."""
+    def read(self, context: Any) -> DeclaredRow:
+        """The context for `encode` and `count`."""
+        if type(context) is dict and not self.words and len(context) == len(self.numbers):
+            usual = all_floats(context) if list(context) == self.numbers else None
+            if usual is not None:
+                return DeclaredRow(usual, None)
+        row = flat(context)
         if not row.keys() >= self.needed:
             check_spelling(self.needed - row.keys(), row.keys() - self.kinds.keys())
         row = self._in_parts(row)
-        numbers = self._numbers(row)
-        scaled = self.scales.scale(numbers)
-        places, values = self._others(numbers.tolist(), [row.get(name) for name in self.words])
-        return self._row(scaled, places, values)
+        return DeclaredRow(self._numbers(row), [row.get(name) for name in self.words])
 
-    def learn(self, row: Mapping[str, Any]) -> None:
-        """Count the row."""
-        self.count(row)
+    def encode(self, read: DeclaredRow) -> EncodedRow:
+        """The row as if it were counted."""
+        scaled = self.scales.scale(read.numbers)
+        if read.words is None:
+            return EncodedRow(self.indices, scaled, scaled.size, self.constant)
+        return self._row(scaled, *self._others(read.numbers.tolist(), read.words))
 
-    def count(self, row: Mapping[str, Any]) -> None:
-        """As `learn`, for a row that `encode` has taken."""
-        row = self._in_parts(row)
-        numbers = self._numbers(row)
-        missing = [name for name, x in zip(self.numbers, numbers.tolist(), strict=True) if x != x]
-        for name in self.words:
-            value = row.get(name)
-            if is_missing(value):
-                missing.append(name)
-            elif type(value) is not str:
-                places_of(name, value, "category", self.constant)  # refuses what is no word
-        self.scales.count(numbers)
+    def count(self, read: DeclaredRow) -> None:
+        """Count a row that `encode` has taken."""
+        self.scales.count(read.numbers)
+        if read.words is None:
+            return
+        found = zip(self.numbers, read.numbers.tolist(), strict=True)
+        missing = [name for name, x in found if x != x]
+        missing += [n for n, x in zip(self.words, read.words, strict=True) if is_missing(x)]
         for name in {self._counted_as(name) for name in missing}:
             self.missing[name] += 1
 
@@ -245,12 +237,3 @@ def _as_time(name: str, value: Any) -> Parts:
             f"as '2024-05-01 18:30'; got {value!r}"
         )
     return parts
-
-
-@compiled
-def first_beyond(row: Floats) -> int:
-    """Index of the first number beyond LARGEST, or -1; a missing one is none."""
-    for j in range(row.size):
-        if abs(row[j]) > LARGEST:
-            return j
-    return -1

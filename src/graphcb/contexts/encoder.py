@@ -1,24 +1,31 @@
 """Dicts, rows of data frames and texts as rows for an oracle, scaled and hashed as they come."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.contexts.declared import DeclaredFeatures
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.noted import NotedFeatures
-from graphcb.contexts.scaling import Floats
-from graphcb.contexts.values import KINDS, flat, passes
+from graphcb.contexts.scaling import Floats, NumberScales
+from graphcb.contexts.values import KINDS, passes
 from graphcb.describing import describe
 from graphcb.loaded import Count, Instance, Learned, Made
+
+Known = TypeVar("Known", DeclaredFeatures, NotedFeatures, NumberScales)
 
 
 class Encoder:
     """Turns contexts as people have them into rows that an oracle takes.
 
     A context is a dict (dicts may hold dicts), a row of a data frame, a named tuple or a text.
-    A value is a number, a text, a time, a list of texts, or missing: None, NaN, "" or "n/a".
-    Infinity is refused. Dense rows, sparse rows and pairs (indices, values) pass through unchanged.
+    A value is a number, a text, a time, a list of texts or of numbers (such as an embedding), or
+    missing: None, NaN, "" or "n/a". Infinity is refused. Dense rows, sparse rows and pairs
+    (indices, values) pass through unchanged.
 
     Numbers are brought to one scale: standard deviations from the mean so far, or ranks as far as
     tails are heavy. Categories and words are hashed to 2**bits places, so new ones need no
@@ -55,7 +62,7 @@ class Encoder:
             raise ValueError(f"`bits` must be between 1 and 30, got {bits}")
         self.features = None if features is None else _as_kinds(features)
         self.bits = bits
-        self.known: DeclaredFeatures | NotedFeatures
+        self.known: Any  # DeclaredFeatures or NotedFeatures, which read contexts differently
         if self.features is None:
             self.known = NotedFeatures(bits)
         else:
@@ -85,23 +92,27 @@ class Encoder:
 
     def encode(self, context: Any) -> Any:
         """The row of a context, an `EncodedRow`; the encoder does not change."""
-        numbers = self.known.usual(context) if type(context) is dict else None
-        if numbers is not None:
-            return self.known.encode_usual(numbers)
-        return context if passes(context) else self.known.encode(flat(context))
+        return context if passes(context) else self.known.encode(self.known.read(context))
 
     def learn(self, context: Any) -> None:
         """Count a context: the scale of its numbers, its missing values, its new features."""
-        if not passes(context):
-            self.known.learn(flat(context))
+        self.taken(context)[1]()
 
-    def count(self, context: Any) -> None:
-        """As `learn`, for a context that `encode` has taken: it is not looked at again."""
-        numbers = self.known.usual(context) if type(context) is dict else None
-        if numbers is not None:
-            self.known.count_usual(numbers)
-        elif not passes(context):
-            self.known.count(flat(context))
+    def taken(self, context: Any) -> tuple[Any, Callable[[], None]]:
+        """The row of a context, and what counts it, to be called before any other context is."""
+        if passes(context):
+            return context, _nothing
+        read = self.known.read(context)
+        return self.known.encode(read), partial(self.known.count, read)
+
+    def after(self, context: Any) -> "Encoder":
+        """The encoder that has counted one more context, which `encode` took; this one stays."""
+        if passes(context):
+            return self
+        following = copy.copy(self)
+        following.known = _apart(self.known)
+        following.known.count(following.known.read(context))
+        return following
 
     def odd_values(self) -> dict[str, float]:
         """For each number that has one, the value that looks like a code for missing.
@@ -121,6 +132,21 @@ class Encoder:
         if not isinstance(self.known, DeclaredFeatures):
             raise ValueError("`encode_columns` must have declared features: Encoder({...})")
         return self.known.encode_columns(numbers, words)
+
+
+def _nothing() -> None:
+    """A row for an oracle has nothing to count."""
+
+
+def _apart(known: Known) -> Known:
+    """A copy that counts on its own."""
+    twin = copy.copy(known)
+    for name, value in vars(known).items():
+        if isinstance(value, NumberScales):
+            vars(twin)[name] = _apart(value)
+        elif isinstance(value, dict | np.ndarray):
+            vars(twin)[name] = value.copy()
+    return twin
 
 
 def _as_kinds(features: Mapping[str, str]) -> dict[str, str]:

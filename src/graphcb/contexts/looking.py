@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphcb.contexts.times import time_parts
 from graphcb.contexts.values import MISSING, ODD_SHARE, as_number, flat, is_missing, is_number
-from graphcb.hashing import is_one_word
+from graphcb.contexts.words import is_long
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,11 @@ def look(rows: Iterable[Any]) -> dict[str, str]:
     """The kind of each feature in some contexts, for an `Encoder`.
 
     A feature is a number, or a time, if at most one in ten of its values is something else. Words
-    make a category, and a text if a value has several of them. A feature that some contexts lack
+    make a category, and a text if a value has four of them. A feature that some contexts lack
     may be missing.
 
-    >>> look([{"age": "31", "city": "Rome"}, {"age": None, "city": "Oslo", "note": "call me"}])
+    >>> note = "please call me back"
+    >>> look([{"age": "31", "city": "New York"}, {"age": None, "city": "Oslo", "note": note}])
     {'age': 'number?', 'city': 'category', 'note': 'text?'}
     """
     contexts = [flat(row) for row in rows]
@@ -64,7 +65,7 @@ def look_at(values: Sequence[Any] | NDArray[np.float64]) -> Look:
     if len(odd) <= ODD_SHARE * len(present):
         return Look("time", missing, odd, distinct)
     texts = [values[i] for i in present if isinstance(values[i], str)]
-    kind = "category" if all(map(is_one_word, texts)) else "text"
+    kind = "text" if any(is_long("", text) for text in texts) else "category"
     return Look(kind, missing, (), distinct)
 
 

@@ -1,54 +1,73 @@
 """Rows of features that were not declared: they are noted as they come."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
-from graphcb.compilation import compiled
 from graphcb.contexts.encoded import EncodedRow
-from graphcb.contexts.scaling import Floats, NumberScales
-from graphcb.contexts.times import whole_of, with_times
+from graphcb.contexts.scaling import Floats, NumberScales, all_floats, first_beyond
+from graphcb.contexts.times import with_times
 from graphcb.contexts.values import (
     MISSING,
     NAN,
     ODD_SHARE,
     as_number,
-    as_text,
+    flat,
     is_missing,
     is_number,
     not_finite,
     numeral,
 )
-from graphcb.hashing import category_place, place_of, word_places
+from graphcb.contexts.words import SHORT, is_long, mark_of, places_of
 from graphcb.loaded import Array, ByName, Count, Instance, Learned
 
-LONG = 4  # words; a shorter text is one category
 NEVER_NUMBERS = ("text", "action")  # words, and the name of an action, also if it is a numeral
-SHORT = 40  # characters; what is longer is unlikely to come again
 FEW_NUMBERS = 64  # each has its scale, whether or not a context has it;
-MANY_NUMBERS = 1024  # of up to so many, if a context has half of them
-_PLAIN_NUMBERS = {float, int}
+MANY_NUMBERS = 4096  # of up to so many, if a context has half of them
+_NO_TIMES = {float, int, np.ndarray}
+
+
+class NotedRow(NamedTuple):
+    """A context as it was read, once for both `encode` and `count`.
+
+    `numbers` are all known numbers in their order, NaN for those that it lacks; None if most
+    contexts lack most of them. If it has all of them and nothing else, the rest is empty. Else
+    `given` are the numbers, `vectors` the lists of numbers, `others` the names of all other
+    features, and `strings` those of short texts with whether each is a number. `n_given` counts
+    the numbers, `n_new` those that have no place yet.
+    """
+
+    numbers: Floats | None
+    row: Mapping[str, Any]
+    given: Mapping[str, float]
+    vectors: Mapping[str, Floats]
+    others: Sequence[str]
+    strings: Sequence[tuple[str, bool]]
+    n_given: int
+    n_new: int
 
 
 class NotedFeatures:
     """What is known of the features so far: their kinds, their scale, and what was missing.
 
-    Numbers have places in the order in which they were first learned. If there are few, each
-    is brought to one scale, and one that a context lacks is missing. If there are many and most
-    contexts lack most of them, as with counts of words, a number that is not there is 0, and the
-    others are divided by their largest value. Whether a value is a number, a word or a time is
-    seen from the value; a string that is a number, as in rows of `csv.DictReader`, is one as long
-    as at most one in ten of the feature's strings so far is a word.
+    Numbers have places in the order in which they were first learned, those of a list such as an
+    embedding side by side. If there are few, each is brought to one scale, and one that a context
+    lacks is missing. If there are many and most contexts lack most of them, as with counts of
+    words, a number that is not there is 0, and the others are divided by their largest value.
+    Whether a value is a number, a word or a time is seen from the value; a string that is a number,
+    as in rows of `csv.DictReader`, is one as long as at most one in ten of the feature's strings so
+    far is a word.
     """
 
     learned = Learned(
         kinds=ByName(Instance(str)),
         numbers=ByName(Count()),
+        vectors=ByName(Count(1)),
         texts=ByName(Instance(bool)),
         missing=ByName(Count()),
         numerals=ByName(Count()),
@@ -64,6 +83,7 @@ class NotedFeatures:
         self.constant = 2**bits
         self.kinds: dict[str, str] = {}
         self.numbers: dict[str, int] = {}  # their order
+        self.vectors: dict[str, int] = {}  # how many numbers each list has
         self.texts: dict[str, bool] = {}
         self.missing: dict[str, int] = {}
         self.numerals: dict[str, int] = {}  # how often a string of each feature was a number,
@@ -77,12 +97,116 @@ class NotedFeatures:
         """Refuse numbers that have no place of their own."""
         if list(self.numbers.values()) != list(range(len(self.numbers))):
             raise ValueError("`numbers` must be counted from 0")
+        for name, size in self.vectors.items():
+            parts = parts_of(name, min(size, len(self.numbers)))
+            first = self.numbers.get(f"{name}.0", 0)
+            if [self.numbers.get(part) for part in parts] != [*range(first, first + size)]:
+                raise ValueError(f"`vectors` must have their numbers side by side, not {name!r}")
         if self.largest.size < len(self.numbers):
             raise ValueError(f"`largest` must have {len(self.numbers)} entries or more")
         if self.scales.n_numbers > len(self.numbers):
             raise ValueError(f"`scales` must be of {len(self.numbers)} numbers or fewer")
 
-    def usual(self, context: dict[Any, Any]) -> Floats | None:
+    def read(self, context: Any) -> NotedRow:
+        """The context for `encode` and `count`, before which nothing else may be counted."""
+        usual = self._usual(context) if type(context) is dict else None
+        if usual is not None:
+            return NotedRow(usual, {}, {}, {}, (), (), usual.size, 0)
+        row = flat(context, whole_vectors=True)
+        row = with_times(row) if _may_have_times(row) else row
+        given: dict[str, float] = {}
+        vectors: dict[str, Floats] = {}
+        others: list[str] = []
+        strings: list[tuple[str, bool]] = []
+        for name, value in row.items():
+            if type(value) is float and -LARGEST <= value <= LARGEST:
+                given[name] = value
+                continue
+            number = None
+            if type(value) is str:
+                if len(value) <= SHORT and name not in NEVER_NUMBERS and value not in MISSING:
+                    number = numeral(value)
+                    strings.append((name, number is not None))
+                    number = number if self._holds_numerals(name) else None
+            elif type(value) is np.ndarray and value.dtype.kind == "f":
+                parts = parts_of(name, value.size)
+                if self._is_vector(name, value, parts):
+                    vectors[name] = value
+                else:
+                    found = zip(parts, value.tolist(), strict=True)
+                    given |= {part: x for part, x in found if x == x}
+                continue
+            else:
+                number = _as_finite(name, value)
+            if number is None:
+                others.append(name)
+            else:
+                given[name] = number
+        n_given, n_new = len(given), sum(name not in self.numbers for name in given)
+        for name, vector in vectors.items():
+            n_given += vector.size
+            n_new += 0 if name in self.vectors else vector.size
+        numbers = self._dense(given, vectors) if self._is_dense(n_given, n_new) else None
+        return NotedRow(numbers, row, given, vectors, others, strings, n_given, n_new)
+
+    def encode(self, read: NotedRow) -> EncodedRow:
+        """The row as if it were counted."""
+        if read.numbers is not None and not read.row:
+            indices, size = every_place(self.constant + 1, read.n_given), read.n_given
+            return EncodedRow(indices, self.scales.scale(read.numbers), size, self.constant)
+        places: list[int] = []
+        values: list[float] = []
+        for name in read.others:
+            value = read.row[name]
+            if name in self.numerals and name not in self.words:
+                self._warn_of(name, value)
+            found = places_of(name, value, "text" if name in self.texts else "", self.constant)
+            places += found
+            values += [1.0 / len(found) ** 0.5] * len(found) if found else ()
+        if read.numbers is None:
+            return self._sparse_row(read, places, values)
+        size = read.numbers.size + read.n_new
+        if read.n_given < size:  # what is missing has its mark already if the row says so
+            marked = {*places}
+            for name in self._lacking(read):
+                mark = mark_of(name, self.constant)
+                if mark not in marked:
+                    marked.add(mark)  # the parts of a time share theirs
+                    places.append(mark)
+                    values.append(1.0)
+        scaled = self.scales.scale(read.numbers[: self.scales.n_numbers])
+        indices = every_place(self.constant + 1, size)
+        if size > scaled.size or places:  # a number that is new is the mean of all that were seen
+            scaled = np.concatenate((scaled, np.zeros(size - scaled.size), values))
+            indices = np.append(indices, np.array(places, dtype=np.int64))
+        return EncodedRow(indices, scaled, size, self.constant)
+
+    def count(self, read: NotedRow) -> None:
+        """Count a row that `encode` has taken, and note its new features."""
+        self.n_rows += 1
+        self.n_given += read.n_given
+        numbers = read.numbers
+        for name in read.row if read.n_new else read.others:
+            self._note(name, read.row[name], read)
+        if read.n_new and numbers is not None:
+            numbers = self._dense(read.given, read.vectors)
+        for name, is_numeral in read.strings:
+            counts = self.numerals if is_numeral else self.words
+            counts[name] = counts.get(name, 0) + 1
+        if len(self.numbers) > self.largest.size:
+            more = 2 * len(self.numbers) - self.largest.size
+            self.largest = np.append(self.largest, np.zeros(more))
+        if numbers is not None:
+            if numbers.size > self.scales.n_numbers:
+                self.scales.grow(numbers.size)
+            self.scales.count(numbers)
+        else:
+            given = _one_by_one(read)
+            at = np.array([self.numbers[name] for name in given], dtype=np.int64)
+            sizes = np.abs(np.array(list(given.values()), dtype=np.float64))
+            self.largest[at] = np.maximum(self.largest[at], sizes)
+
+    def _usual(self, context: dict[Any, Any]) -> Floats | None:
         """The numbers of a context that has all known ones in their order, and nothing else.
 
         None for any other: this is a shortcut for the usual case.
@@ -91,123 +215,43 @@ class NotedFeatures:
             return None
         return all_floats(context) if list(context) == list(self.numbers) else None
 
-    def encode_usual(self, numbers: Floats) -> EncodedRow:
-        """As `encode`, for what `usual` gave."""
-        indices = every_place(self.constant + 1, numbers.size)
-        return EncodedRow(indices, self.scales.scale(numbers), numbers.size, self.constant)
+    def _is_vector(self, name: str, value: Floats, parts: tuple[str, ...]) -> bool:
+        """Whether a list of numbers is as long as it was first; any other is read one by one."""
+        wrong = first_beyond(value)
+        if wrong >= 0:
+            raise not_finite(parts[wrong], value[wrong])
+        if name in self.vectors:
+            return self.vectors[name] == value.size
+        return self.numbers.keys().isdisjoint(parts)
 
-    def count_usual(self, numbers: Floats) -> None:
-        """As `count`, for what `usual` gave."""
-        self.n_rows += 1
-        self.n_given += numbers.size
-        self.scales.count(numbers)
-
-    def encode(self, row: Mapping[str, Any]) -> EncodedRow:
-        """The row as if it were counted."""
-        row = with_times(row) if _may_have_times(row) else row
-        given, others = self._numbers(row)
-        places: list[int] = []
-        values: list[float] = []
-        for name in others:
-            if name in self.numerals and name not in self.words:
-                self._warn_of(name, row[name])
-            found = places_of(name, row[name], "text" if name in self.texts else "", self.constant)
-            places += found
-            values += [1.0 / len(found) ** 0.5] * len(found) if found else ()
-        if not self._is_dense(given):
-            return self._sparse_row(given, places, values)
-        numbers = self._dense(given)
-        size = numbers.size
-        if len(given) < size:  # a number that is missing has its mark already if the row says so
-            marked = {*places}
-            for name in self.numbers:
-                mark = None if name in given else mark_of(name, self.constant)
-                if mark is not None and mark not in marked:
-                    marked.add(mark)  # the parts of a time share theirs
-                    places.append(mark)
-                    values.append(1.0)
-        scaled = self.scales.scale(numbers[: self.scales.n_numbers])
-        indices = every_place(self.constant + 1, size)
-        if size > scaled.size or places:  # a number that is new is the mean of all that were seen
-            scaled = np.concatenate((scaled, np.zeros(size - scaled.size), values))
-            indices = np.append(indices, np.array(places, dtype=np.int64))
-        return EncodedRow(indices, scaled, size, self.constant)
-
-    def learn(self, row: Mapping[str, Any]) -> None:
-        """Count the row, and note its new features."""
-        self.encode(row)  # refuses bad values before anything is counted
-        self.count(row)
-
-    def count(self, row: Mapping[str, Any]) -> None:
-        """As `learn`, for a row that `encode` has taken."""
-        row = with_times(row) if _may_have_times(row) else row
-        given, others = self._numbers(row)
-        is_dense = self._is_dense(given)
-        self.n_rows += 1
-        self.n_given += len(given)
-        if others or not given.keys() <= self.numbers.keys():
-            self._note(row, given)
-        self._count_strings(row)
-        if len(self.numbers) > self.largest.size:
-            more = 2 * len(self.numbers) - self.largest.size
-            self.largest = np.append(self.largest, np.zeros(more))
-        if is_dense:
-            numbers = self._dense(given)
-            if numbers.size > self.scales.n_numbers:
-                self.scales.grow(numbers.size)
-            self.scales.count(numbers)
+    def _note(self, name: str, value: Any, read: NotedRow) -> None:
+        """Give a feature that has no place its place, or its kind, or note that it is missing."""
+        if name in read.given:
+            self._note_numbers((name,))
+        elif name in read.vectors:
+            self.vectors.setdefault(name, value.size)
+            self._note_numbers(parts_of(name, value.size))
+        elif name not in read.others:
+            self._note_numbers(x for x in parts_of(name, value.size) if x in read.given)
+        elif is_missing(value):
+            self.missing[name] = self.missing.get(name, 0) + 1
+        elif is_long(name, value):
+            self.kinds[name] = "text"
+            self.texts[name] = True
         else:
-            at = np.array([self.numbers[name] for name in given], dtype=np.int64)
-            sizes = np.abs(np.array(list(given.values()), dtype=np.float64))
-            self.largest[at] = np.maximum(self.largest[at], sizes)
+            self.kinds.setdefault(name, "category")
 
-    def _note(self, row: Mapping[str, Any], given: Mapping[str, float]) -> None:
-        """Note new features, and what is missing."""
-        for name, value in row.items():
-            if name in given:
-                self.kinds.setdefault(name, "number")
-                self.numbers.setdefault(name, len(self.numbers))
-            elif is_missing(value):
-                self.missing[name] = self.missing.get(name, 0) + 1
-            elif is_long(name, value):
-                self.kinds[name] = "text"
-                self.texts[name] = True
-            else:
-                self.kinds.setdefault(name, "category")
+    def _note_numbers(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.kinds.setdefault(name, "number")
+            self.numbers.setdefault(name, len(self.numbers))
 
-    def _numbers(self, row: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
-        """The numbers of a row, and the names of all other features."""
-        given: dict[str, float] = {}
-        others: list[str] = []
-        for name, value in row.items():
-            if type(value) is float and -LARGEST <= value <= LARGEST:
-                given[name] = value
-                continue
-            if type(value) is str:
-                number = numeral(value) if self._holds_numerals(name, value) else None
-            else:
-                number = _as_finite(name, value)
-            if number is None:
-                others.append(name)
-            else:
-                given[name] = number
-        return given, others
-
-    def _holds_numerals(self, name: str, value: str) -> bool:
-        """Whether a string of a feature is a number if it looks like one."""
-        if len(value) > SHORT or name in NEVER_NUMBERS or name in self.texts:
+    def _holds_numerals(self, name: str) -> bool:
+        """Whether a short string of a feature is a number if it looks like one."""
+        if name in self.texts:
             return False
         words = self.words.get(name, 0)
         return words == 0 or words <= ODD_SHARE * (words + self.numerals.get(name, 0))
-
-    def _count_strings(self, row: Mapping[str, Any]) -> None:
-        """Count for each feature how often its strings are numbers, and how often they are not."""
-        for name, value in row.items():
-            if name in NEVER_NUMBERS:
-                continue
-            if type(value) is str and len(value) <= SHORT and value not in MISSING:
-                counts = self.words if numeral(value) is None else self.numerals
-                counts[name] = counts.get(name, 0) + 1
 
     def _warn_of(self, name: str, value: Any) -> None:
         """Say that it is open what a feature is: its strings were all numbers, and this is none."""
@@ -220,27 +264,43 @@ class NotedFeatures:
                 stacklevel=2,
             )
 
-    def _is_dense(self, given: Mapping[str, float]) -> bool:
-        """Whether each number has its scale, this row counted."""
-        n_numbers = len(self.numbers.keys() | given.keys())
+    def _is_dense(self, n_given: int, n_new: int) -> bool:
+        """Whether each number has its scale, with a row that has so many, counted."""
+        n_numbers = len(self.numbers) + n_new
         if n_numbers <= FEW_NUMBERS:
             return True
-        mean = (self.n_given + len(given)) / (self.n_rows + 1)
+        mean = (self.n_given + n_given) / (self.n_rows + 1)
         return n_numbers <= min(MANY_NUMBERS, 2.0 * mean)
 
-    def _dense(self, given: Mapping[str, float]) -> Floats:
-        """The numbers in their order, those that are new at the end, NaN for those not given."""
-        values = [given.get(name, NAN) for name in self.numbers]
-        if not given.keys() <= self.numbers.keys():
-            values += [value for name, value in given.items() if name not in self.numbers]
-        return np.array(values, dtype=np.float64)
+    def _dense(self, given: Mapping[str, float], vectors: Mapping[str, Floats]) -> Floats:
+        """The known numbers in their order, NaN for those that are not given."""
+        places = self.numbers
+        if not vectors:
+            return np.array([given.get(name, NAN) for name in places], dtype=np.float64)
+        numbers = np.full(len(places), NAN)
+        for name, value in given.items():
+            if name in places:
+                numbers[places[name]] = value
+        for name, vector in vectors.items():
+            if name in self.vectors:
+                first = places[f"{name}.0"]
+                numbers[first : first + vector.size] = vector
+        return numbers
 
-    def _sparse_row(
-        self, given: Mapping[str, float], places: list[int], values: list[float]
-    ) -> EncodedRow:
+    def _lacking(self, read: NotedRow) -> Iterator[str]:
+        """The numbers that a row does not have; a list of them counts as one."""
+        inside: set[str] = set()
+        for name, size in self.vectors.items():
+            parts = parts_of(name, size)
+            inside |= {*parts}
+            if name not in read.vectors and parts[0] not in read.given:
+                yield name
+        yield from (x for x in self.numbers if x not in read.given and x not in inside)
+
+    def _sparse_row(self, read: NotedRow, places: list[int], values: list[float]) -> EncodedRow:
         """The numbers that are not 0 among the words, as shares of their largest value."""
         first, new = self.constant + 1, len(self.numbers)
-        for name, value in given.items():
+        for name, value in _one_by_one(read).items():
             place = self.numbers.get(name)
             largest = abs(value) if place is None else max(abs(value), self.largest[place])
             if place is None:
@@ -251,25 +311,23 @@ class NotedFeatures:
         return EncodedRow(np.array(places, dtype=np.int64), np.array(values), 0, self.constant)
 
 
-def all_floats(context: dict[Any, Any]) -> Floats | None:
-    """The values if all of them are plain numbers that can be learned from."""
-    values = list(context.values())
-    if not {*map(type, values)} <= _PLAIN_NUMBERS:
-        return None
-    try:
-        numbers = np.array(values, dtype=np.float64)
-    except OverflowError:
-        return None
-    return numbers if are_within(numbers) else None
+def _one_by_one(read: NotedRow) -> Mapping[str, float]:
+    """All numbers of a row by name."""
+    given = dict(read.given)
+    for name, vector in read.vectors.items():
+        numbers = zip(parts_of(name, vector.size), vector.tolist(), strict=True)
+        given |= {part: x for part, x in numbers if x == x}
+    return given
 
 
-@compiled
-def are_within(row: Floats) -> bool:
-    """Whether no number is missing or beyond LARGEST."""
-    for j in range(row.size):
-        if not abs(row[j]) <= LARGEST:
-            return False
-    return True
+@lru_cache(maxsize=256)
+def parts_of(name: str, size: int) -> tuple[str, ...]:
+    """What the numbers of a list are called.
+
+    >>> parts_of("embedding", 3)
+    ('embedding.0', 'embedding.1', 'embedding.2')
+    """
+    return tuple(f"{name}.{i}" for i in range(size))
 
 
 def _may_have_times(row: Mapping[str, Any]) -> bool:
@@ -278,7 +336,7 @@ def _may_have_times(row: Mapping[str, Any]) -> bool:
         if type(value) is str:
             if value[:1].isdigit() and len(value) >= 5:
                 return True
-        elif type(value) not in _PLAIN_NUMBERS and value is not None:
+        elif type(value) not in _NO_TIMES and value is not None:
             return True
     return False
 
@@ -305,48 +363,3 @@ def _as_finite(name: str, value: Any) -> float | None:
     if value != value:
         return None
     raise not_finite(name, value)
-
-
-def places_of(name: str, value: Any, kind: str, n_places: int) -> tuple[int, ...]:
-    """The places of a category, of the words of a text, of a list, or of the mark if missing.
-
-    `kind` is "category", "text", or "" if the value decides.
-    """
-    if type(value) is str:
-        hashed = _short_places if len(value) <= SHORT else _text_places
-        return hashed(name, value, kind, n_places)
-    if is_missing(value):
-        return (mark_of(name, n_places),)
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return tuple(
-            sorted({category_place(x.strip(), n_places, prefix=f"{name}=") for x in value})
-        )
-    text = as_text(name, value)
-    if text in ("inf", "-inf"):
-        raise not_finite(name, float(text))
-    return _text_places(name, text, kind, n_places)
-
-
-@lru_cache(maxsize=2**14)
-def mark_of(name: str, n_places: int) -> int:
-    """The place of the mark that a feature is missing; the parts of a time share one."""
-    return place_of(f"{whole_of(name)} is missing", n_places)
-
-
-def is_long(name: str, value: Any) -> bool:
-    """Whether a value is read word by word, if nothing is said of it."""
-    if not isinstance(value, str):
-        return False
-    return name == "text" or len(value.split(maxsplit=LONG - 1)) == LONG
-
-
-def _text_places(name: str, value: str, kind: str, n_places: int) -> tuple[int, ...]:
-    text = value.strip()
-    if text in MISSING:
-        return (mark_of(name, n_places),)
-    if kind == "text" or (not kind and is_long(name, text)):
-        return tuple(word_places(text, n_places, prefix=f"{name}="))
-    return (category_place(text, n_places, prefix=f"{name}="),)
-
-
-_short_places = lru_cache(maxsize=2**14)(_text_places)

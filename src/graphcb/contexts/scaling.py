@@ -12,12 +12,13 @@ probability 512 / n, by a hash of n: nothing is random.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import compiled, inner, summed
 from graphcb.hashing import mixed
 from graphcb.loaded import MOST, Array, Count, Learned
 from graphcb.standardising import CLIP, counted, standard_with
@@ -32,6 +33,8 @@ FEW = 8  # values, before which nothing is said of tails
 FAR = 6.0  # deviations: what is further off counts as if it were there
 CROOKED, STRAIGHT = 0.6, 0.8  # squared correlations: scores alone below, deviations alone above
 REPEATED = 2  # times, for a value to be a code
+_PLAIN_NUMBERS = {float, int}
+MIDDLE = 0.02425  # of a normal distribution on each side: its quantiles need another formula
 TRIMMED = 0.02  # of the sample at each end, moved to the next value for robust moments
 
 
@@ -128,6 +131,36 @@ def is_far(value: float, others: Floats) -> bool:
 def _room(n_numbers: int) -> int:
     """How many values are kept of each number."""
     return max(LEAST_SAMPLE, min(SAMPLE, KEPT // max(n_numbers, 1)))
+
+
+def all_floats(context: dict[Any, Any]) -> Floats | None:
+    """The values if all of them are plain numbers that can be learned from."""
+    values = list(context.values())
+    if not {*map(type, values)} <= _PLAIN_NUMBERS:
+        return None
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
+    return numbers if are_within(numbers) else None
+
+
+@compiled
+def are_within(row: Floats) -> bool:
+    """Whether no number is missing or beyond LARGEST."""
+    for j in range(row.size):
+        if not abs(row[j]) <= LARGEST:
+            return False
+    return True
+
+
+@compiled
+def first_beyond(row: Floats) -> int:
+    """Index of the first number beyond LARGEST, or -1; a missing one is none."""
+    for j in range(row.size):
+        if abs(row[j]) > LARGEST:
+            return j
+    return -1
 
 
 @compiled
@@ -271,23 +304,18 @@ def _measure(sample: Floats, shape: Floats) -> tuple[float, float]:
     size = sample.size
     trimmed = int(TRIMMED * size)
     low, high = sample[trimmed], sample[size - 1 - trimmed]
-    mean = 0.0
-    for i in range(size):
-        mean += min(high, max(low, sample[i])) / size
-    variance = score_mean = score_square = both = 0.0
+    offs, scores = np.empty(size), np.empty(size)
+    mean = _clip(sample, low, high, offs)
+    _score_ranks(scores)
     begin = 0
-    while begin < size:
+    while begin < size:  # equal values have the middle of their ranks
         end = begin + 1
         while end < size and sample[end] == sample[begin]:
             end += 1
-        share = (end - begin) / size
-        score = _normal((begin + 0.5 * (end - begin + 1.0)) / (size + 1.0))
-        off = min(high, max(low, sample[begin])) - mean
-        variance += share * off * off
-        score_mean += share * score
-        score_square += share * score * score
-        both += share * off * score
+        if end > begin + 1:
+            scores[begin:end] = _normal((begin + 0.5 * (end - begin + 1.0)) / (size + 1.0))
         begin = end
+    variance, score_mean, score_square, both = _moments(offs, scores)
     spread = score_square - score_mean * score_mean
     shape[0], shape[1], shape[2] = 1.0, 0.0, 1.0
     if variance > 0.0 and spread > 1e-6:
@@ -297,17 +325,59 @@ def _measure(sample: Floats, shape: Floats) -> tuple[float, float]:
     return mean, variance
 
 
+@summed
+def _clip(sample: Floats, low: float, high: float, offs: Floats) -> float:
+    """The mean of the values, moved to these ends; `offs` are their distances from it."""
+    total = 0.0
+    for i in range(sample.size):
+        x = sample[i] if sample[i] > low else low
+        offs[i] = x if x < high else high
+        total += offs[i]
+    mean: float = total / sample.size
+    for i in range(sample.size):
+        offs[i] -= mean
+    return mean
+
+
+@summed
+def _moments(offs: Floats, scores: Floats) -> tuple[float, float, float, float]:
+    """The means of offs^2, scores, scores^2 and offs * scores."""
+    variance = mean = square = both = 0.0
+    for i in range(offs.size):
+        variance += offs[i] * offs[i]
+        mean += scores[i]
+        square += scores[i] * scores[i]
+        both += offs[i] * scores[i]
+    return variance / offs.size, mean / offs.size, square / offs.size, both / offs.size
+
+
+@summed
+def _score_ranks(scores: Floats) -> None:
+    """Fill in the scores of ranks that are all different."""
+    size, share = scores.size, 1.0 / (scores.size + 1.0)
+    tail = min(int(MIDDLE / share) + 1, size // 2)
+    for i in range(tail):
+        scores[i] = _normal((i + 1.0) * share)
+        scores[size - 1 - i] = -scores[i]
+    for i in range(tail, size - tail):
+        scores[i] = _middle((i + 1.0) * share - 0.5)
+
+
+@inner
+def _middle(q: float) -> float:
+    r = q * q
+    above = ((((-39.69683028665376 * r + 220.9460984245205) * r - 275.9285104469687) * r
+              + 138.3577518672690) * r - 30.66479806614716) * r + 2.506628277459239  # fmt: skip
+    below = ((((-54.47609879822406 * r + 161.5858368580409) * r - 155.6989798598866) * r
+              + 66.80131188771972) * r - 13.28068155288572) * r + 1.0  # fmt: skip
+    return q * above / below
+
+
 @inner
 def _normal(share: float) -> float:
     """The quantile of the standard normal distribution, to 1e-9 by Acklam's approximation."""
-    if 0.02425 <= share <= 0.97575:
-        q = share - 0.5
-        r = q * q
-        above = ((((-39.69683028665376 * r + 220.9460984245205) * r - 275.9285104469687) * r
-                  + 138.3577518672690) * r - 30.66479806614716) * r + 2.506628277459239  # fmt: skip
-        below = ((((-54.47609879822406 * r + 161.5858368580409) * r - 155.6989798598866) * r
-                  + 66.80131188771972) * r - 13.28068155288572) * r + 1.0  # fmt: skip
-        return q * above / below
+    if MIDDLE <= share <= 1.0 - MIDDLE:
+        return _middle(share - 0.5)
     q = math.sqrt(-2.0 * math.log(min(share, 1.0 - share)))
     above = ((((-0.007784894002430293 * q - 0.3223964580411365) * q - 2.400758277161838) * q
               - 2.549732539343734) * q + 4.374664141464968) * q + 2.938163982698783  # fmt: skip

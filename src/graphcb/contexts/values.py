@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
 from graphcb.contexts.encoded import EncodedRow
@@ -22,6 +23,7 @@ MISSING = frozenset(
 ) | {""}
 NAN = float("nan")
 ODD_SHARE = 0.1  # of the values that are there; a feature with more words than that is no number
+VECTOR = 16  # numbers in a list that is read as one
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GROUPS = (*_LISTS, Mapping)
 _PLAIN = frozenset((float, int, str, bool, type(None)))
@@ -48,8 +50,10 @@ def passes(context: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(context))
 
 
-def flat(context: Any) -> Mapping[str, Any]:
+def flat(context: Any, *, whole_vectors: bool = False) -> Mapping[str, Any]:
     """The features of a context by name; those of a dict inside it are called "outer.inner".
+
+    With `whole_vectors`, a list of 16 numbers or more, such as an embedding, is one array.
 
     >>> flat({"user": {"age": 31}, "tags": ["new"], "size": [2.0, 3.0]})
     {'user.age': 31, 'tags': ['new'], 'size.0': 2.0, 'size.1': 3.0}
@@ -60,7 +64,7 @@ def flat(context: Any) -> Mapping[str, Any]:
             continue
         if type(name) is not str or isinstance(value, _GROUPS):
             features: dict[str, Any] = {}
-            _flatten(row, "", features)
+            _flatten(row, "", features, whole_vectors)
             return features
     return row
 
@@ -99,15 +103,35 @@ def _as_mapping(context: Any) -> Mapping[Any, Any]:
     )
 
 
-def _flatten(row: Mapping[Any, Any], prefix: str, features: dict[str, Any]) -> None:
+def _flatten(
+    row: Mapping[Any, Any], prefix: str, features: dict[str, Any], whole_vectors: bool
+) -> None:
     for key, value in row.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            _flatten(value, f"{name}.", features)
-        elif isinstance(value, _LISTS) and not _are_texts(value):
-            _flatten(dict(enumerate(value)), f"{name}.", features)
+            _flatten(value, f"{name}.", features, whole_vectors)
+        elif isinstance(value, _LISTS):
+            vector = as_vector(value) if whole_vectors else None
+            if vector is not None:
+                features[name] = vector
+            elif _are_texts(value):
+                features[name] = value
+            else:
+                _flatten(dict(enumerate(value)), f"{name}.", features, whole_vectors)
         else:
             features[name] = value
+
+
+def as_vector(value: Any) -> NDArray[np.float64] | None:
+    """A list of 16 numbers or more as an array; None for any other."""
+    if isinstance(value, set | frozenset) or len(value) < VECTOR or isinstance(value[0], str):
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return None
+    is_vector = array.ndim == 1 and array.dtype.kind in "fiu"
+    return array.astype(np.float64, copy=False) if is_vector else None
 
 
 def _are_texts(value: Any) -> bool:

@@ -19,9 +19,8 @@ import numpy as np
 
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled, inner
-from graphcb.contexts.noted import all_floats
-from graphcb.contexts.scaling import Floats
-from graphcb.contexts.values import features_of, is_missing, is_number
+from graphcb.contexts.scaling import Floats, all_floats
+from graphcb.contexts.values import flat, is_missing, is_number, passes
 from graphcb.estimates.stillness import BETS, WIDTH, Alarm, alarms, check_known, settle
 from graphcb.estimates.stillness import LARGEST as MOST_OWNED
 from graphcb.hashing import mixed
@@ -45,7 +44,8 @@ class WatchedFeatures:
     """What the bets on the ranks of features have shown so far.
 
     `declared` are the features to watch, up to 64 of them; without it, those of the contexts that
-    come. Only features with names are watched, and numbers of dense rows.
+    come. Only features with names are watched, and numbers of dense rows; of a long list of
+    numbers, such as an embedding, none is.
 
     >>> WatchedFeatures().after({"amount": 3.0}).names
     ('amount',)
@@ -102,13 +102,14 @@ class WatchedFeatures:
             names, numbers = _numbered(context.size), context[:WATCHED].astype(np.float64)
         if numbers is not None:
             return names, numbers, _zeros(len(names))
-        row = features_of(context)
+        row = {} if passes(context) else flat(context, whole_vectors=self.declared is None)
         if self.declared is None and len(names) < WATCHED:
-            names = (*names, *(name for name in row if name not in names))[:WATCHED]
+            new = (x for x in row if x not in names and type(row[x]) is not np.ndarray)
+            names = (*names, *new)[:WATCHED]
         values, is_word = np.full(len(names), np.nan), np.zeros(len(names))
         for place, name in enumerate(names):
             value: Any = row.get(name)
-            if is_missing(value):
+            if is_missing(value) or type(value) is np.ndarray:
                 continue
             if is_number(value):
                 values[place] = min(max(float(value), -LARGEST), LARGEST)

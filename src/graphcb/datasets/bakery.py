@@ -1,7 +1,5 @@
 """A bakery chain: the daily sales of each store and product, and what was known beforehand."""
 
-import csv
-import gzip
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -10,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import as_count, listed
 from graphcb.datasets.location import find
+from graphcb.datasets.tables import Row, read_csv
 
 NAMES = (
     "date",
@@ -46,13 +45,15 @@ def load_bakery() -> Bakery:
     Numbers are as in the file. Words become numbers: `date` is the number of days since 1 January
     1970, `weekday` is 0 to 6 from Monday, `month` is 1 to 12.
     """
-    names, rows = _read("bakery_data.csv.gz")
-    _, targets = _read("bakery_target.csv.gz")
-    if tuple(names) != NAMES:
+    table, targets = (
+        read_csv(find("bakery", f"bakery_{part}.csv.gz", OTHERWISE)) for part in ("data", "target")
+    )
+    rows = table.rows
+    if table.names != NAMES:
         raise ValueError(f"bakery_data.csv.gz: must have the columns {listed(NAMES, at_most=13)}")
     features = np.empty((len(rows), len(NAMES)))
     demand = np.empty(len(rows))
-    for line, (row, target) in enumerate(zip_longest(rows, targets), start=2):
+    for line, (row, target) in enumerate(zip_longest(rows, targets.rows), start=2):
         try:
             features[line - 2] = _as_numbers(row)
             (demand[line - 2],) = target
@@ -105,17 +106,7 @@ def generate_bakery(n: int, rng: np.random.Generator) -> Bakery:
     return Bakery(features.astype(np.float64), NAMES, demand)
 
 
-def _read(file: str) -> tuple[list[str], list[list[str]]]:
-    path = find("bakery", file, OTHERWISE)
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as text:
-            header, *rows = csv.reader(text)
-    except (EOFError, ValueError, gzip.BadGzipFile) as reason:
-        raise ValueError(f"{path}: must be a gzipped CSV with a header, got {reason}") from None
-    return header, rows
-
-
-def _as_numbers(row: list[str]) -> list[float]:
+def _as_numbers(row: Row) -> list[float]:
     date, weekday, month, *rest = row
     day = float(np.datetime64(date, "D").astype(int))
     return [day, WEEKDAYS.index(weekday), MONTHS.index(month) + 1, *map(float, rest)]

@@ -2,6 +2,8 @@
 
 from graphcb.decisions.deciders import Decider, StaleSnapshot
 from graphcb.decisions.decision import Acknowledgement, Decision
+from graphcb.decisions.explaining import ExplainedAction, Explanation, explain
+from graphcb.decisions.from_beside import Inbox
 from graphcb.decisions.log import DecisionLog, LoggedDecision, LoggedFeedback
 from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
@@ -18,6 +20,9 @@ __all__ = [
     "Decider",
     "Decision",
     "DecisionLog",
+    "ExplainedAction",
+    "Explanation",
+    "Inbox",
     "LogError",
     "LoggedDecision",
     "LoggedFeedback",
@@ -31,6 +36,7 @@ __all__ = [
     "Version",
     "Versions",
     "back_up",
+    "explain",
     "replay",
     "verify",
 ]

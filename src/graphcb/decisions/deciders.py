@@ -1,19 +1,15 @@
 """A decider: one of many processes that decide for one log in PostgreSQL."""
 
-import os
-import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from graphcb.checks import as_positive
+from graphcb.decisions.beside import Beside
 from graphcb.decisions.decision import read_decision_id
 from graphcb.decisions.inbox import (
     STALENESS,
     has_inbox,
-    lock_graphs,
     lock_tokens,
     put_decisions,
     put_feedbacks,
@@ -25,12 +21,9 @@ from graphcb.decisions.storage import (
     Durability,
     LogError,
     Storage,
-    another_process,
-    interruption,
-    new_storage,
+    is_url,
     without_password,
 )
-from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import (
     DecisionRow,
     FeedbackRow,
@@ -46,6 +39,7 @@ from graphcb.estimates.stillness import Alarm
 from graphcb.files import FileError
 from graphcb.problems import Problem
 from graphcb.problems.alarms import alarms_of
+from graphcb.problems.guarded import match_rate_of
 from graphcb.rounds import Agent
 from graphcb.saving import from_bytes
 
@@ -76,12 +70,16 @@ class Decider(Calls):
         durability: Durability = "power-loss",
         classes: Iterable[type] = (),
     ) -> None:
+        if not is_url(log):
+            raise ValueError(
+                "the log of a decider must be a URL postgresql://user@host/database, got "
+                f"{without_password(log)!r}"
+            )
         self.location, self._shown = log, without_password(log)
         self.most_stale = as_positive("most_stale", most_stale)
         self.staleness = float("inf")
-        self._durability, self._classes = durability, tuple(classes)
-        self._guard, self._process, self._closed = threading.RLock(), os.getpid(), False
-        self._opened: tuple[Storage, StoredGraphs] | None = None
+        self._classes = tuple(classes)
+        self._connection = Beside(log, "decider", durability, self._check, (StaleSnapshot,))
         self._snapshot: _Snapshot | None = None
         with self.together():
             pass
@@ -89,26 +87,15 @@ class Decider(Calls):
     @contextmanager
     def together(self) -> Iterator[Together]:
         """A transaction for decisions and feedback that come at the same time, as in `Policy`."""
-        if self._process != os.getpid():
-            raise another_process(self._process, self._shown)
-        with self._guard:
-            storage, graphs = self._open()
-            before = sys.exception()
-            try:
-                state, versions, start = self._newest(storage, storage.begin(STALENESS) or [])
-                pending = Pending(
-                    storage, graphs, PartCounts(), state, versions, start, has_deciders=True
-                )
-                place = _InInbox(pending, self.staleness, self.most_stale)
-                together = Together(pending, place, classes=self._classes)
-                yield together
-                together.finish()
-                storage.execute("COMMIT")
-            except BaseException as problem:
-                self._give_up(storage, graphs, problem)
-                if (interrupt := interruption(problem, before)) is not None:
-                    raise interrupt from None
-                raise
+        with self._connection.transaction(STALENESS) as (storage, graphs, answer):
+            state, versions, start = self._newest(storage, answer)
+            pending = Pending(
+                storage, graphs, PartCounts(), state, versions, start, has_deciders=True
+            )
+            place = _InInbox(pending, self.staleness, self.most_stale)
+            together = Together(pending, place, classes=self._classes)
+            yield together
+            together.finish()
 
     @property
     def versions(self) -> Versions:
@@ -135,12 +122,14 @@ class Decider(Calls):
         """The actions and features that have looked different to the snapshot."""
         return alarms_of(self._now().state.agent)
 
+    @property
+    def match_rate(self) -> float | None:
+        """As `Policy.match_rate`, of the snapshot."""
+        return match_rate_of(getattr(self._now().state.agent, "agent", None))
+
     def close(self) -> None:
         """Close the connection; may be called again."""
-        self._closed = True
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened[0].close()
+        self._connection.close()
 
     def __enter__(self) -> "Decider":
         return self
@@ -156,28 +145,15 @@ class Decider(Calls):
             raise LogError(f"{self._shown}: this decider is not open")
         return self._snapshot
 
-    def _open(self) -> tuple[Storage, StoredGraphs]:
-        """The connection; a new one at first and after an error."""
-        if self._closed:
-            raise LogError(f"{self._shown}: this decider is closed; open another")
-        if self._opened is not None:
-            return self._opened
-        storage = new_storage(self.location, writes=True, durability=self._durability, shares=True)
-        try:
-            storage.open()
-            if not storage.has_log() or not has_inbox(storage):
-                raise LogError(
-                    f"{self._shown}: must be a log with a trainer; start one with graphcb serve "
-                    "PROBLEM --log URL --learn-only"
-                )
-            start = read_start(storage)
-            if self._snapshot is not None and start.name != self._snapshot.start.name:
-                raise FileError(f"{self._shown}: another log has taken the place of this one")
-        except BaseException:
-            storage.close()
-            raise
-        self._opened = storage, StoredGraphs(storage, partial(lock_graphs, storage))
-        return self._opened
+    def _check(self, storage: Storage) -> None:
+        if not storage.has_log() or not has_inbox(storage):
+            raise LogError(
+                f"{self._shown}: must be a log with a trainer; start one with graphcb serve "
+                "PROBLEM --log URL --learn-only"
+            )
+        start = read_start(storage)
+        if self._snapshot is not None and start.name != self._snapshot.start.name:
+            raise FileError(f"{self._shown}: another log has taken the place of this one")
 
     def _newest(self, storage: Storage, answer: list[Any]) -> "_Snapshot":
         """The newest snapshot, by the answer to the question which it is and how old."""
@@ -198,17 +174,6 @@ class Decider(Calls):
         state = PolicyState(agent, row.position, row.n_feedbacks, versions.last.number)
         self._snapshot = _Snapshot(state, versions, start)
         return self._snapshot
-
-    def _give_up(self, storage: Storage, graphs: StoredGraphs, problem: BaseException) -> None:
-        """Roll back what was refused; after anything else, connect again the next time."""
-        refused = isinstance(problem, ValueError | TypeError | LookupError | StaleSnapshot)
-        if refused and not isinstance(problem, FileError):
-            with suppress(LogError):
-                storage.execute("ROLLBACK")
-                graphs.forget()
-                return
-        storage.close()
-        self._opened = None
 
 
 class _Snapshot(NamedTuple):

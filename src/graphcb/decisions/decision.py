@@ -5,6 +5,7 @@ import re
 from dataclasses import asdict, dataclass, fields
 
 from graphcb.decisions.tables import DecisionRow, decision_id
+from graphcb.html import shares
 from graphcb.rounds.identifiers import Identifier, as_identifier
 
 _IDENTIFIER = re.compile(r"([0-9a-f]{8})-(0|[1-9][0-9]{0,17})-([0-9a-f]{16})")
@@ -37,6 +38,9 @@ class Decision:
     def to_json(self) -> str:
         """A JSON object; the numbers keep every bit."""
         return json.dumps(asdict(self))
+
+    def _repr_html_(self) -> str:
+        return shares(f"{self.decision_id}: {self.action}", self.actions, self.probabilities)
 
     @classmethod
     def from_json(cls, text: str) -> "Decision":

@@ -177,7 +177,8 @@ def plain_context(context: Any) -> Any:
     """
     if context is None or isinstance(context, str) or passes(context):
         return context
-    return {name: _plain(value) for name, value in flat(context).items()}
+    whole = flat(context, whole_vectors=True)
+    return {name: _plain(value) for name, value in whole.items()}
 
 
 def plain_actions(actions: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,6 +195,8 @@ def _plain(value: Any) -> Any:
         return _plain(value.item())
     if isinstance(value, set | frozenset):
         return sorted(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.tolist()
     if isinstance(value, list | tuple | np.ndarray):
         return list(map(str, value))
     if is_missing(value):

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.contexts.values import flat, is_missing, passes
+from graphcb.decisions.forgetting import subjects_of
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.records import BYTES_AT_ONCE
+from graphcb.decisions.storage import Storage
 from graphcb.decisions.versions import Versions
 from graphcb.files import atomic_write
 
@@ -32,11 +34,11 @@ def export_parquet(log: DecisionLog, path: str | os.PathLike[str]) -> int:
     holds the problem as TOML, of each `version` as "problem 1", "problem 2" and so on if there
     are several. Where nobody knew beforehand what would be revealed, `reveal_probabilities` is
     null, and `graph` what could be. `feedback_is_default` says that a loss is the default after
-    waiting.
+    waiting. `subject` is the log's hash of whom a decision is about.
     """
     import pyarrow.parquet as pq
 
-    columns = ExportColumns.of(log.versions)
+    columns = ExportColumns.of(log.versions, log.storage)
     count = 0
     with atomic_write(path) as file, pq.ParquetWriter(file, columns.schema()) as writer:
         for batch in batches(log):
@@ -62,12 +64,13 @@ def batches(rows: Iterable[LoggedDecision]) -> Iterator[list[LoggedDecision]]:
 class ExportColumns(NamedTuple):
     """The columns of an export: the unit of each version, and the declared features."""
 
+    storage: Storage
     units: dict[int, str]
     features: dict[str, str]
     about: dict[str, str]
 
     @classmethod
-    def of(cls, versions: Versions) -> "ExportColumns":
+    def of(cls, versions: Versions, storage: Storage) -> "ExportColumns":
         """Those of a log with these versions."""
         units: dict[int, str] = {}
         features: dict[str, str] = {}
@@ -82,7 +85,7 @@ class ExportColumns(NamedTuple):
         for version in versions if about and len(versions) > 1 else ():
             problem = version.problem
             about[f"problem {version.number}"] = problem.to_toml() if problem else ""
-        return cls(units, features, about)
+        return cls(storage, units, features, about)
 
     def schema(self) -> Any:
         """As pyarrow has it."""
@@ -90,7 +93,7 @@ class ExportColumns(NamedTuple):
 
         time, number, numbers = pa.timestamp("us", tz="UTC"), pa.float64(), pa.list_(pa.float64())
         whole, wholes, text = pa.int64(), pa.list_(pa.int64()), pa.string()
-        kinds = dict.fromkeys(_READ, text)
+        kinds = dict.fromkeys((*_READ, "subject"), text)
         for kind, names in (
             (whole, "position version action_index model_version feedback_position"),
             (time, "made_at feedback_at"),
@@ -117,6 +120,8 @@ class ExportColumns(NamedTuple):
         columns: dict[str, list[Any]] = {
             name: [read(row) for row in rows] for name, read in _READ.items()
         }
+        subjects = subjects_of(self.storage, rows)
+        columns["subject"] = [subjects.get(row.position) for row in rows]
         for unit in dict.fromkeys(self.units.values()):
             of_unit = [row if self.units[row.version] == unit else None for row in rows]
             columns[f"feedback_{unit}"] = [_seen(row) for row in of_unit]

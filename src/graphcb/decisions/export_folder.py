@@ -3,8 +3,9 @@
 Each decision stands in one file, once. A file holds decisions that follow each other, at most
 `ROWS_PER_FILE`, of one day. Its name has the day and the event of its first decision. A file
 that gains rows, or feedback for its rows, is written anew and takes the place of the old one at
-once, so that a reader finds either. `_export.json` says up to which event all is there; it is
-written last, and what a killed export did is done again.
+once, so that a reader finds either. So is a file with decisions about people whom the log has
+forgotten since: their rows are left out. `_export.json` says up to which event all is there, and
+how many were forgotten; it is written last, and what a killed export did is done again.
 """
 
 import json
@@ -39,7 +40,8 @@ class FolderExport(NamedTuple):
     """What an export added: decisions, and feedback for earlier ones, up to the event `position`.
 
     If old decisions were removed from the log before they, or their last feedback, were
-    exported, `removed` is the last event that may be missing, else 0.
+    exported, `removed` is the last event that may be missing, else 0. `n_forgotten` rows were about
+    people who were forgotten, and are gone.
     """
 
     n_new: int
@@ -47,6 +49,15 @@ class FolderExport(NamedTuple):
     n_files: int
     position: int
     removed: int = 0
+    n_forgotten: int = 0
+
+
+class _Done(NamedTuple):
+    """How far a folder is: up to which event, for how many receipts, and what was removed then."""
+
+    event: int = 0
+    forgotten: int = 0
+    cut: int = 0
 
 
 class _Part(NamedTuple):
@@ -60,9 +71,10 @@ class _Part(NamedTuple):
 def export_folder(log: DecisionLog, folder: str | os.PathLike[str]) -> FolderExport:
     """Bring a folder of Parquet files up to date with a log; needs pyarrow.
 
-    Only what is new since the last export to this folder is read from the log, and nothing is
-    removed from either. The columns are those of `export_parquet`. A kill at any moment leaves
-    whole files, and the next export goes on from there.
+    Only what is new since the last export to this folder is read from the log. Nothing is removed
+    from either, except rows about people whom the log has forgotten. The columns are those of
+    `export_parquet`. A kill at any moment leaves whole files, and the next export goes on from
+    there.
     """
     path = Path(folder)
     if path.exists() and not path.is_dir():
@@ -72,15 +84,20 @@ def export_folder(log: DecisionLog, folder: str | os.PathLike[str]) -> FolderExp
         log.refresh()
         until = records.read_end(log.storage)
         done = _read_manifest(path, log, until)
-        return _Export(log, path, done, until).run()
+        receipts = log.receipts
+        is_new = done.forgotten != len(receipts)
+        n_rows = _leave_out(path, {one.subject for one in receipts}) if is_new else 0
+        found = _Export(log, path, done, until).run()
+        _write_manifest(path, log, _Done(until, len(receipts), log.start.cut))
+        return found._replace(n_forgotten=n_rows)
 
 
 class _Export:
     """One export, from the event after `done` to the event `until`."""
 
-    def __init__(self, log: DecisionLog, folder: Path, done: int, until: int) -> None:
+    def __init__(self, log: DecisionLog, folder: Path, done: _Done, until: int) -> None:
         self.log, self.folder, self.done, self.until = log, folder, done, until
-        self.columns = ExportColumns.of(log.versions.until(until))
+        self.columns = ExportColumns.of(log.versions.until(until), log.storage)
         self.schema = self.columns.schema()
         self.parts = _parts_in(folder)
         self.n_files = self.n_new = 0
@@ -88,7 +105,7 @@ class _Export:
     def run(self) -> FolderExport:
         last = self.parts[-1] if self.parts else None
         decided = 0 if last is None else self._last_decision(last)
-        late = records.late_feedback(self.log.storage, self.done, self.until, decided)
+        late = records.late_feedback(self.log.storage, self.done.event, self.until, decided)
         by_part: dict[int, list[int]] = {}
         firsts = [part.first for part in self.parts]
         for position in late:
@@ -103,9 +120,8 @@ class _Export:
             first = news.first.position
             last = _Part(day, first, self.folder / f"decisions-{day}-{first:015}.parquet")
             self._write(last, None, news)
-        _write_manifest(self.folder, self.log, self.until)
-        removed = self.log.start.position
-        lost = removed if removed > self.done else 0
+        start, done = self.log.start, self.done
+        lost = start.position if start.cut > done.cut and start.position > done.event else 0
         return FolderExport(self.n_new, len(late), self.n_files, self.until, lost)
 
     def _last_decision(self, part: _Part) -> int:
@@ -167,6 +183,32 @@ class _Export:
         return whole.take(pa.array(np.argsort(whole["position"].to_numpy(), kind="stable")))
 
 
+def _leave_out(folder: Path, subjects: set[str]) -> int:
+    """Write files without the rows about these people; how many rows there were."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    count, hashes = 0, pa.array(sorted(subjects), pa.string())
+    for part in _parts_in(folder):
+        with _opened(part.path) as file:
+            if "subject" not in file.schema_arrow.names:
+                continue
+            theirs = pc.sum(pc.is_in(file.read(["subject"])["subject"], hashes)).as_py() or 0
+            if 0 < theirs < file.metadata.num_rows:
+                with (
+                    atomic_write(part.path) as new,
+                    pq.ParquetWriter(new, file.schema_arrow) as writer,
+                ):
+                    for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
+                        kept = pc.invert(pc.is_in(batch["subject"], hashes))
+                        writer.write_batch(batch.filter(kept))
+            elif theirs:
+                part.path.unlink()
+        count += theirs
+    return count
+
+
 class _Ahead:
     """New decisions, of which the next one can be looked at."""
 
@@ -210,8 +252,8 @@ def _opened(path: Path) -> Any:
         raise FileError(f"{path}: must be a Parquet file of an export: {reason}") from None
 
 
-def _read_manifest(folder: Path, log: DecisionLog, until: int) -> int:
-    """The event up to which all is in the folder; a new folder gets a manifest at once."""
+def _read_manifest(folder: Path, log: DecisionLog, until: int) -> _Done:
+    """What is in the folder; a new one gets a manifest at once."""
     path, name = folder / MANIFEST, log.start.name
     if not path.exists():
         if any(folder.glob("*.parquet")):
@@ -219,27 +261,28 @@ def _read_manifest(folder: Path, log: DecisionLog, until: int) -> int:
                 f"{folder}: must be empty, or have the {MANIFEST} of an earlier export; it has "
                 "Parquet files of other origin"
             )
-        _write_manifest(folder, log, 0)
+        _write_manifest(folder, log, _Done())
     try:
         content = json.loads(path.read_text())
-        found, done = str(content["log"]), int(content["event"])
+        found = str(content["log"])
+        done = _Done(*(int(content[name]) for name in _Done._fields))
     except (ValueError, KeyError, TypeError):
         raise FileError(f"{path}: must say which log was exported, and how far") from None
     if found != name:
         raise FileError(
             f"{folder}: must be a new folder or one for this log, {name}, got one for {found}"
         )
-    if done > until:
+    if done.event > until:
         raise FileError(
-            f"{folder}: was exported up to event {done}, but the log ends at event {until}: it "
-            "was restored from a copy; export it to a new folder"
+            f"{folder}: was exported up to event {done.event}, but the log ends at event {until}: "
+            "it was restored from a copy; export it to a new folder"
         )
     return done
 
 
-def _write_manifest(folder: Path, log: DecisionLog, event: int) -> None:
+def _write_manifest(folder: Path, log: DecisionLog, done: _Done) -> None:
     with atomic_write(folder / MANIFEST, text=True) as file:
-        file.write(json.dumps({"log": log.start.name, "event": event}) + "\n")
+        file.write(json.dumps({"log": log.start.name, **done._asdict()}) + "\n")
 
 
 @contextmanager

@@ -55,8 +55,8 @@ def find_due(pending: Pending, now: float) -> Due:
         "SELECT position, made_at, snapshot FROM graphcb_decisions WHERE position > ? "
         f"ORDER BY position LIMIT {AT_A_TIME}"
     )
-    found = storage.execute(sql, (pending.waited,))
-    waited, due, answered = pending.waited, {}, set(pending.answered)
+    waited, due, answered = max(pending.waited, pending.start.cut), {}, set(pending.answered)
+    found = storage.execute(sql, (waited,))
     before = -math.inf
     for position, made_at, snapshot in found:
         problem = versions.at(position if snapshot is None else snapshot).problem

@@ -1,14 +1,17 @@
-"""What deciders have written and the trainer has not taken into the log yet, in PostgreSQL.
+"""What others have written and the one writer has not taken into the log yet.
 
-A row stays here until it is an event of the log: both happen in one transaction. A decision here is
-a row of the log without its number, a feedback has the token of its decision.
+A row stays here until it is an event of the log: both happen in one transaction. In PostgreSQL,
+deciders write decisions and feedback for the trainer. In SQLite, processes beside the policy write
+feedback for it. A decision here is a row of the log without its number, a feedback has the token
+of its decision.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from graphcb.decisions.records import PAGE
 from graphcb.decisions.storage import Storage
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, checksum
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, checksum, insert, select
 from graphcb.files import FileError
 
 _NOW = "extract(epoch FROM clock_timestamp())::double precision"
@@ -26,69 +29,86 @@ _TABLES = (
         actions BYTEA NOT NULL, action BIGINT NOT NULL, probabilities BYTEA NOT NULL,
         gamma DOUBLE PRECISION, model_version BIGINT NOT NULL, snapshot BIGINT NOT NULL,
         checksum BIGINT NOT NULL)""",
-    f"""CREATE TABLE graphcb_inbox_feedbacks ({_ARRIVAL},
-        received_at DOUBLE PRECISION NOT NULL, actions BYTEA NOT NULL, losses BYTEA NOT NULL,
-        checksum BIGINT NOT NULL)""",
-    "CREATE INDEX graphcb_inbox_feedbacks_by_token ON graphcb_inbox_feedbacks (token)",
     "CREATE INDEX graphcb_decisions_by_token ON graphcb_decisions (token)",
 )
-_HAS_INBOX = "SELECT to_regclass(quote_ident(current_schema()) || '.graphcb_inbox') IS NOT NULL"
+_ARRIVAL_IN_SQLITE = (
+    "arrival INTEGER PRIMARY KEY, token TEXT NOT NULL, "
+    "arrived_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0)"
+)
+_FEEDBACKS = (
+    """CREATE TABLE graphcb_inbox_feedbacks (
+        {arrival}, received_at {real} NOT NULL, decision {whole} NOT NULL, actions {bytes} NOT NULL,
+        losses {bytes} NOT NULL, checksum {whole} NOT NULL)""",
+    "CREATE INDEX graphcb_inbox_feedbacks_by_token ON graphcb_inbox_feedbacks (token)",
+)
 # Which snapshot is the newest, and for how many seconds it may have missed something.
 STALENESS = f"SELECT snapshot, {_NOW} - known_at FROM graphcb_trainer"
 
 _DECISION = DecisionRow._fields[1:]  # without its number
-_INSERT_DECISION = (
-    f"INSERT INTO graphcb_inbox ({', '.join(_DECISION)}) "
-    f"VALUES ({', '.join('?' for _ in _DECISION)})"
-)
-_INSERT_FEEDBACK = (
-    "INSERT INTO graphcb_inbox_feedbacks (received_at, actions, losses, token, checksum) "
-    "VALUES (?, ?, ?, ?, ?)"
-)
-_FIND_DECISIONS = (
-    f"SELECT position, {', '.join(_DECISION)} FROM graphcb_decisions WHERE token = ANY(?) "
-    f"UNION ALL SELECT 0, {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
-)
+_FEEDBACK = ("received_at", "decision", "actions", "losses", "token", "checksum")
+_FIND_DECISIONS = f"SELECT 0, {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
 # These are written so that the planner has no choice: its statistics of tables that are empty one
 # moment and full the next are always wrong, and a nested loop over them takes minutes.
 _FIND_PARTS = (
     "SELECT (SELECT d.token FROM graphcb_decisions d WHERE d.position = f.decision), f.position, "
     "f.received_at, f.decision, f.actions, f.losses, f.source, f.checksum FROM graphcb_feedbacks f "
     "WHERE f.decision = ANY(ARRAY(SELECT position FROM graphcb_decisions WHERE token = ANY(?))) "
-    "UNION ALL SELECT token, 0, received_at, 0, actions, losses, token, checksum "
+    "UNION ALL SELECT token, 0, received_at, decision, actions, losses, token, checksum "
     "FROM graphcb_inbox_feedbacks WHERE token = ANY(?)"
 )
-_TAKE_DECISIONS = (
-    "DELETE FROM graphcb_inbox WHERE arrival <= (SELECT max(arrival) FROM "
-    "(SELECT arrival FROM graphcb_inbox ORDER BY arrival LIMIT ?) AS first) "
-    f"RETURNING arrival, arrived_at, 0, {', '.join(_DECISION)}"
+_LOOK_AT_DECISIONS = (
+    f"SELECT arrival, arrived_at, 0, {', '.join(_DECISION)} FROM graphcb_inbox "
+    "ORDER BY arrival LIMIT ?"
+)
+_REMOVE_DECISIONS = (
+    "WITH gone AS (DELETE FROM graphcb_inbox WHERE arrival = ANY(?) RETURNING 1) "
+    "SELECT count(*) FROM gone"
 )
 _IS_DUE = "token NOT IN (SELECT token FROM graphcb_inbox)"  # its decision is not here any more
 _TAKE_FEEDBACKS = (
     "DELETE FROM graphcb_inbox_feedbacks WHERE arrival <= (SELECT max(arrival) FROM "
     f"(SELECT arrival FROM graphcb_inbox_feedbacks WHERE {_IS_DUE} ORDER BY arrival LIMIT ?) "
     f"AS first) AND {_IS_DUE} "
-    "RETURNING arrival, arrived_at, 0, received_at, 0, actions, losses, token, checksum"
+    "RETURNING arrival, arrived_at, 0, received_at, decision, actions, losses, token, checksum"
+)
+_WAITING = (
+    "SELECT arrival, arrived_at, 0, received_at, decision, actions, losses, token, checksum "
+    "FROM graphcb_inbox_feedbacks"
 )
 
 
 class Arrived(NamedTuple):
-    """A row of the inbox, and when it came by the server's clock."""
+    """A row of the inbox, when it came by the database's clock, and its number there."""
 
     arrived_at: float
     row: Any
+    number: int
 
 
 def has_inbox(storage: Storage) -> bool:
     """Whether a log has deciders."""
-    return storage.is_shared and storage.execute(_HAS_INBOX)[0][0] is True
+    return storage.is_shared and storage.has_table("graphcb_inbox")
 
 
 def create_inbox(storage: Storage) -> None:
     """Open a log to deciders; call it inside a transaction."""
     for statement in _TABLES:
         storage.execute(statement)
+    create_feedbacks(storage)
     storage.execute("INSERT INTO graphcb_trainer (snapshot, known_at) VALUES (-1, 0)")
+
+
+def create_feedbacks(storage: Storage) -> None:
+    """Open a log to feedback from beside; call it inside a transaction."""
+    arrival = _ARRIVAL if storage.is_shared else _ARRIVAL_IN_SQLITE
+    for statement in _FEEDBACKS:
+        storage.execute(statement.format(arrival=arrival, **storage.types._asdict()))
+
+
+def has_feedbacks(storage: Storage) -> bool:
+    """Whether a log in SQLite is open to feedback from beside."""
+    sql = "SELECT 1 FROM sqlite_master WHERE name = 'graphcb_inbox_feedbacks'"
+    return not storage.is_shared and bool(storage.execute(sql))
 
 
 def server_time(storage: Storage) -> float:
@@ -112,19 +132,22 @@ def lock_graphs(storage: Storage) -> None:
 
 def put_decisions(storage: Storage, rows: Sequence[DecisionRow]) -> None:
     """Add decisions without a number."""
-    storage.execute_many(_INSERT_DECISION, [(*row[1:-1], checksum(row)) for row in rows])
+    values = [(*row[1:-1], checksum(row)) for row in rows]
+    storage.insert("graphcb_inbox", _DECISION, values)
 
 
 def put_feedbacks(storage: Storage, rows: Sequence[FeedbackRow]) -> None:
     """Add feedbacks, each with the token of its decision as its source."""
-    values = [(row.received_at, row.actions, row.losses, row.source, checksum(row)) for row in rows]
-    storage.execute_many(_INSERT_FEEDBACK, values)
+    values = [(*row[1:-1], checksum(row)) for row in rows]
+    storage.insert("graphcb_inbox_feedbacks", _FEEDBACK, values)
 
 
 def find_decisions(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
     """Decisions by token, in the log or here; those here have number 0."""
-    found = storage.execute(_FIND_DECISIONS, (list(tokens), list(tokens)))
-    return {row.token: row for row in _checked(storage, map(DecisionRow._make, found))}
+    there = storage.execute(_FIND_DECISIONS, (list(tokens),))  # first, as they go to the log
+    found: list[DecisionRow] = _checked(storage, map(DecisionRow._make, there))
+    found += select(storage, DecisionRow, "WHERE token = ANY(?)", list(tokens))
+    return {row.token: row for row in found}
 
 
 def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[FeedbackRow]]:
@@ -137,9 +160,22 @@ def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[Feedba
     return parts
 
 
-def take_decisions(storage: Storage, most: int) -> list[Arrived]:
-    """The first decisions, which are no longer here after the commit."""
-    return _taken(storage, _TAKE_DECISIONS, most, DecisionRow)
+def look_at_decisions(storage: Storage, most: int) -> list[Arrived]:
+    """The first decisions, which stay here until they are moved."""
+    return _taken(storage, _LOOK_AT_DECISIONS, most, DecisionRow)
+
+
+def move_decisions(
+    storage: Storage, arrived: Sequence[Arrived], rows: Sequence[DecisionRow]
+) -> None:
+    """Move decisions from here into the log, where they are these rows, numbered in order."""
+    moved = storage.execute(_REMOVE_DECISIONS, ([one.number for one in arrived],))
+    if moved[0][0] != len(rows):
+        raise FileError(
+            f"{storage.location}: damaged: {len(rows)} decisions of graphcb_inbox should be moved, "
+            f"and {moved[0][0]} were"
+        )
+    insert(storage, rows)
 
 
 def take_feedbacks(storage: Storage, most: int) -> list[Arrived]:
@@ -147,10 +183,43 @@ def take_feedbacks(storage: Storage, most: int) -> list[Arrived]:
     return _taken(storage, _TAKE_FEEDBACKS, most, FeedbackRow)
 
 
+def read_waiting(storage: Storage, after: int, most: int) -> list[Arrived]:
+    """The first feedbacks after a number, which stay here until they are removed."""
+    sql = f"{_WAITING} WHERE arrival > ? ORDER BY arrival LIMIT ?"
+    return _arrived(storage, storage.execute(sql, (after, most)), FeedbackRow)
+
+
+def find_waiting(storage: Storage, tokens: Sequence[str]) -> dict[str, list[FeedbackRow]]:
+    """The feedbacks of decisions by token that are here, in SQLite."""
+    parts: dict[str, list[FeedbackRow]] = {}
+    for begin in range(0, len(tokens), PAGE):
+        some = tokens[begin : begin + PAGE]
+        sql = f"{_WAITING} WHERE token IN ({', '.join('?' for _ in some)}) ORDER BY arrival"
+        for one in _arrived(storage, storage.execute(sql, some), FeedbackRow):
+            parts.setdefault(str(one.row.source), []).append(one.row._replace(source=None))
+    return parts
+
+
+def count_waiting(storage: Storage) -> int:
+    """The number of feedbacks here, in SQLite."""
+    if not has_feedbacks(storage):
+        return 0
+    return int(storage.execute("SELECT count(*) FROM graphcb_inbox_feedbacks")[0][0])
+
+
+def remove(storage: Storage, numbers: Sequence[int]) -> None:
+    """Take feedbacks away which are events of the log now."""
+    sql = "DELETE FROM graphcb_inbox_feedbacks WHERE arrival = ?"
+    storage.execute_many(sql, [(number,) for number in numbers])
+
+
 def _taken(storage: Storage, sql: str, most: int, kind: type[Any]) -> list[Arrived]:
-    found = sorted(storage.execute(sql, (most,)))
+    return _arrived(storage, sorted(storage.execute(sql, (most,))), kind)
+
+
+def _arrived(storage: Storage, found: Sequence[Any], kind: type[Any]) -> list[Arrived]:
     rows = _checked(storage, [kind(*values[2:]) for values in found])
-    return [Arrived(values[1], row) for values, row in zip(found, rows, strict=True)]
+    return [Arrived(values[1], row, values[0]) for values, row in zip(found, rows, strict=True)]
 
 
 def _checked(storage: Storage, rows: Iterable[Any]) -> list[Any]:

@@ -12,8 +12,8 @@ from graphcb.contexts.values import is_missing
 from graphcb.decisions import records
 from graphcb.decisions.decision import Acknowledgement, check_decision_id, read_decision_id
 from graphcb.decisions.encoding import decode, read_identifiers
-from graphcb.decisions.inbox import find_decisions, find_parts
-from graphcb.decisions.parts import check_whole, final, merge, what_is_new
+from graphcb.decisions.inbox import find_decisions, find_parts, find_waiting
+from graphcb.decisions.parts import check_whole, event, final, merge, what_is_new
 from graphcb.decisions.revealed import read_losses, words_of
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import DecisionRow, FeedbackRow
@@ -102,18 +102,25 @@ def _read_by_position(pending: Pending, places: dict[str, tuple[int, str]]) -> d
     positions = [position for position, _ in places.values()]
     rows = {row.position: row for row in _read_lightly(pending, positions)}
     parts = records.read_parts(pending.storage, positions)
-    for position in rows:
-        records.check_count(pending.storage, position, pending.counts, parts.get(position, []))
+    waiting: dict[str, list[FeedbackRow]] = {}
+    if pending.is_beside:
+        waiting = find_waiting(pending.storage, [token for _, token in places.values()])
+    else:
+        for position in [one for one in rows if one > pending.start.cut]:
+            records.check_count(pending.storage, position, pending.counts, parts.get(position, []))
     return {
-        name: Asked(token, rows.get(position), parts.get(position, []))
+        name: Asked(token, rows.get(position), parts.get(position, []) + waiting.get(token, []))
         for name, (position, token) in places.items()
     }
 
 
 def check_asked(pending: Pending, name: str, asked: Asked) -> Found:
     """The decision with a name; one that this log does not hold is refused."""
-    where = pending.state.position, pending.storage.location, pending.start.position
-    return Found(check_decision_id(name, asked.token, asked.row, *where), asked.parts)
+    row, start = asked.row, pending.start
+    if row is not None and 0 < row.position <= start.cut:
+        row = None
+    where = pending.state.position, pending.storage.location, start.position
+    return Found(check_decision_id(name, asked.token, row, *where), asked.parts)
 
 
 def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) -> NewFeedback:
@@ -143,7 +150,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
         message += ", in place of the default after waiting"
     if new.size == 0:
         message = (
-            f"decision {name} already has its feedback (event {parts[-1].position}), with the "
+            f"decision {name} already has its feedback ({event(parts[-1].position)}), with the "
             f"same {several}; this one changes nothing"
         )
     receipt = Acknowledgement(name, new.size > 0, message)

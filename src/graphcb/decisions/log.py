@@ -133,7 +133,7 @@ class DecisionLog:
         if first.recorded is None:
             return 0
         end = later[0].position if later else self.n_events
-        return records.count(self.storage, DecisionRow, end)
+        return records.count(self.storage, DecisionRow, end, self.start.cut)
 
     @property
     def n_events(self) -> int:
@@ -142,13 +142,25 @@ class DecisionLog:
 
     @property
     def n_decisions(self) -> int:
-        """The number of decisions."""
-        return records.count(self.storage, DecisionRow, self.n_events)
+        """The number of decisions that were not removed."""
+        return records.count(self.storage, DecisionRow, self.n_events, self.start.cut)
+
+    @property
+    def n_removed(self) -> int:
+        """The number of old decisions that were removed, which nothing here counts any more."""
+        start, n_changes = self.start, self.versions.at(self.start.position).number - 1
+        kept = records.count(self.storage, DecisionRow, start.position, start.cut)
+        return start.position - start.n_feedbacks - n_changes - kept
 
     @property
     def n_feedbacks(self) -> int:
         """The number of feedbacks, each part of one counted."""
         return records.count(self.storage, FeedbackRow, self.n_events)
+
+    @property
+    def receipts(self) -> list[records.Forgotten]:
+        """Who was forgotten, when and how much that was, by hashes."""
+        return records.read_receipts(self.storage)
 
     def __iter__(self) -> Iterator[LoggedDecision]:
         self.refresh()
@@ -157,6 +169,7 @@ class DecisionLog:
     def between(self, after: int, until: int) -> Iterator[LoggedDecision]:
         """The decisions between two events, with their feedback up to the second."""
         versions, removed = self.versions, self.start.position
+        after = max(after, self.start.cut)
         for decision, parts in records.read_pairs(self.storage, until, removed, after):
             yield self.read_row(decision, parts, versions.of(decision))
 

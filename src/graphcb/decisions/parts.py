@@ -27,6 +27,11 @@ class Known(NamedTuple):
     is_default: bool = False
 
 
+def event(position: int) -> str:
+    """An event in words; 0 stands for one that has no number yet."""
+    return f"event {position}" if position else "in the inbox"
+
+
 def read_part(row: FeedbackRow, graph: FeedbackGraph, location: str) -> tuple[Indices, Losses]:
     """The indices and losses of a stored feedback, checked against the graph of its decision."""
     if len(row.actions) == len(row.losses) and len(row.actions) % 8 == 0:
@@ -96,8 +101,8 @@ def what_is_new(
             if loss != known[index].loss:
                 raise ValueError(
                     f"`{several}` must agree with what is known of decision {text}: action "
-                    f"{identifiers.values[index]!r} has {one} {known[index].loss} (event "
-                    f"{known[index].event}), got {loss}"
+                    f"{identifiers.values[index]!r} has {one} {known[index].loss} "
+                    f"({event(known[index].event)}), got {loss}"
                 )
             new[place] = False
     return indices[new], losses[new]
@@ -108,7 +113,7 @@ def check_whole(
     known: dict[int, Known],
     identifiers: Identifiers,
     text: str,
-    event: int,
+    position: int,
     problem: Problem | None = None,
 ) -> None:
     """Refuse another part where what is missing in a feedback counts as not revealed."""
@@ -119,6 +124,6 @@ def check_whole(
     got = listed(repr(names[index]) for index in indices) if indices.size else "nothing"
     raise ValueError(
         f"`{words_of(problem)[0]}` must come in one part where the graph is not known beforehand: "
-        f"decision {text} already has its feedback (event {event}), which said that {seen} was "
+        f"decision {text} already has its feedback ({event(position)}), which said that {seen} was "
         f"revealed, and no other action; got {got}"
     )

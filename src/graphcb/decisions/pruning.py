@@ -1,15 +1,30 @@
-"""Old decisions are removed, and the log starts from the agent that they led to."""
+"""Old decisions are removed a few at a time, and the log starts from an agent of a later event.
 
+First the start of the log is moved, in one transaction: from then on the old decisions count as
+removed. Then their rows are deleted, each decision together with its feedback, then graphs that
+nothing refers to any more. A log that is left in between is read as any other, and the next removal
+deletes what was left.
+"""
+
+import time
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphcb.decisions import records
-from graphcb.decisions.replaying import state_at
+from graphcb.decisions.replaying import state_near
 from graphcb.decisions.tables import VersionRow, insert
+from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.writer import Pending
 from graphcb.saving import to_bytes
 
 DAY = 86_400.0
-AT_A_TIME = 100_000
+SLICE = 0.003  # seconds of work in a transaction, whose commit may take ten times as long
+SCANNED = 2000  # rows, or numbers of events, that one statement reads
+REPLAYED = 10_000  # events at most, from a stored agent to the new start of the log
+FEWEST, MOST = 50, 5000  # decisions that one statement deletes
 
 
 class Pruned(NamedTuple):
@@ -20,67 +35,170 @@ class Pruned(NamedTuple):
     position: int
 
 
-def prune(pending: Pending, before: float, classes: tuple[type, ...], *, check: bool) -> Pruned:
-    """Remove the decisions made before a time, with their feedback; call it in a transaction.
+class Pruning:
+    """The removal of all decisions made before a time, with their feedback, in slices.
 
-    Events that are kept may still stand before the last feedback for a removed decision. They
-    are read as before, but no longer replayed.
+    Call `go_on` in one transaction after the other until it says that all is done. It is of no use
+    after an error, or after a transaction that failed: begin with another one, which finds what is
+    left. `done` is what was removed so far.
+
+    The log then starts from the agent after the last event that was removed, if that is at most
+    `REPLAYED` events from a stored one, and otherwise from the next one that is stored. Events that
+    are kept may stand before it. They are read as before, but no longer replayed.
     """
-    storage, start, versions = pending.storage, pending.start, pending.versions
-    last = _last_before(pending, before)
-    old = "WHERE position <= ?"
-    ((n_decisions, newest),) = storage.execute(
-        f"SELECT count(*), coalesce(max(position), 0) FROM graphcb_decisions {old}", (last,)
-    )
-    if not n_decisions:
-        return Pruned(0, 0, start.position)
-    ((n_feedbacks, answered),) = storage.execute(
-        "SELECT count(*), coalesce(max(position), 0) FROM graphcb_feedbacks WHERE decision <= ?",
-        (newest,),
-    )
-    position = max(newest, answered, start.position)
-    state = state_at(
-        storage, start, pending.graphs, versions, position, classes=classes, check=check
-    )
-    first = versions.numbered(1)
-    if start.position == 0:
+
+    def __init__(self, before: float) -> None:
+        self._before = before
+        self._steps: Iterator[None] | None = None
+        self.done = Pruned(0, 0, 0)
+
+    def go_on(
+        self,
+        pending: Pending,
+        classes: tuple[type, ...],
+        *,
+        check: bool,
+        seconds: float = SLICE,
+    ) -> bool:
+        """Work for about so many seconds, in an open transaction; whether nothing is left to do."""
+        end = time.monotonic() + seconds
+        self._pending = pending
+        self._seconds = seconds
+        if self._steps is None:
+            self._steps = self._all(classes, check)
+        for _ in self._steps:
+            if time.monotonic() >= end:
+                return False
+        return True
+
+    def _all(self, classes: tuple[type, ...], check: bool) -> Iterator[None]:
+        self.done = Pruned(0, 0, self._pending.start.position)
+        yield from self._find_cut()
+        if self._cut > self._pending.start.cut:
+            yield from self._move_start(classes, check)
+        yield from self._delete()
+        if self.done.n_decisions:
+            yield from self._delete_graphs()
+
+    def _find_cut(self) -> Iterator[None]:
+        """The last decision to remove: where the fewest times of decisions say otherwise.
+
+        A clock may have been wrong now and then. One stamp that is ahead must not keep all that
+        came after it, and one that is behind must not remove all that came before it.
+        """
+        sql = (
+            "SELECT position, made_at FROM graphcb_decisions WHERE position > ? "
+            f"ORDER BY position LIMIT {SCANNED}"
+        )
+        seen = self._cut = self._pending.start.cut
+        score = best = 0
+        while rows := self._pending.storage.execute(sql, (seen,)):
+            for position, made_at in rows:
+                score += 1 if made_at < self._before else -1
+                if made_at < self._before and score >= best:
+                    best, self._cut = score, int(position)
+            if len(rows) < SCANNED:
+                return  # others come while this one sleeps
+            seen = int(rows[-1][0])
+            yield
+
+    def _move_start(self, classes: tuple[type, ...], check: bool) -> Iterator[None]:
+        """From here on, the old decisions count as removed and get no feedback any more."""
+        start, looked = self._pending.start, self._pending.state.position
+        last = max(self._cut, start.position)  # event that is removed
+        for begin in range(start.cut, self._cut, SCANNED):
+            where = "decision > ? AND decision <= ?"
+            last = max(last, self._last_feedback(where, begin, min(begin + SCANNED, self._cut)))
+            yield
+        state, at_most = None, REPLAYED
+        while True:
+            came = self._last_feedback("position > ? AND decision <= ?", looked, self._cut)
+            last, looked = max(last, came), self._pending.state.position
+            if state is not None and state.position >= last:
+                break
+            near = state_near(self._pending, last, at_most, classes=classes, check=check)
+            state = (yield from near) or self._pending.state
+            at_most = 0  # if feedback came for what is to be removed, no replay keeps up
+        move_start(self._pending, state, self._cut)
+        self.done = self.done._replace(position=state.position)
+        yield
+
+    def _last_feedback(self, where: str, *values: int) -> int:
+        sql = f"SELECT coalesce(max(position), 0) FROM graphcb_feedbacks WHERE {where}"
+        return int(self._pending.storage.execute(sql, values)[0][0])
+
+    def _delete(self) -> Iterator[None]:
+        """The rows of removed decisions and of their feedback, as many as time allows."""
+        first = self._pending.storage.execute("SELECT min(position) FROM graphcb_decisions")[0][0]
+        cut = self._pending.start.cut
+        begin, size = (cut if first is None else int(first) - 1), FEWEST
+        of = {"decisions": "position", "feedbacks": "decision", "subjects": "position"}
+        while begin < cut:
+            began, between = time.monotonic(), (begin, min(begin + size, cut))
+            found = []
+            for table, column in of.items():
+                rows = f"FROM graphcb_{table} WHERE {column} > ? AND {column} <= ?"
+                found += self._pending.storage.execute(f"SELECT count(*) {rows}", between)[0]
+                self._pending.storage.execute(f"DELETE {rows}", between)
+            n_decisions, n_feedbacks, position = self.done
+            self.done = Pruned(n_decisions + found[0], n_feedbacks + found[1], position)
+            begin = between[1]
+            took = time.monotonic() - began
+            if took < 0.2 * self._seconds:
+                size = min(2 * size, MOST)
+            elif took > 0.5 * self._seconds:
+                size = max(size // 2, FEWEST)
+            yield
+
+    def _delete_graphs(self) -> Iterator[None]:
+        """The graphs that no decision refers to; deciders may have some in mind, so they stay."""
+        if self._pending.has_deciders:
+            return
+        numbers = yield from self._all_graphs()
+        used = np.zeros(numbers.size, dtype=bool)
+        seen = self._pending.start.cut
+        sql = "SELECT DISTINCT graph FROM graphcb_decisions WHERE position > ? AND position <= ?"
+        unused = numbers
+        while unused.size > 0:
+            while seen < self._pending.state.position:
+                until = min(seen + SCANNED, self._pending.state.position)
+                found = [n for (n,) in self._pending.storage.execute(sql, (seen, until))]
+                used[np.isin(numbers, found)] = True
+                seen = until
+                if seen < self._pending.state.position:
+                    yield
+            unused = numbers[~used][:FEWEST]
+            for number in unused.tolist():
+                self._pending.storage.execute(
+                    "DELETE FROM graphcb_graphs WHERE graph = ?", (number,)
+                )
+            used[np.isin(numbers, unused)] = True
+            self._pending.graphs.forget()
+            yield
+
+    def _all_graphs(self) -> Generator[None, None, NDArray[np.int64]]:
+        sql = f"SELECT graph FROM graphcb_graphs WHERE graph > ? ORDER BY graph LIMIT {SCANNED}"
+        found: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        last = -(2**63)
+        while rows := self._pending.storage.execute(sql, (last,)):
+            found.append(np.array([number for (number,) in rows], dtype=np.int64))
+            if len(rows) < SCANNED:
+                break
+            last = int(rows[-1][0])
+            yield
+        return np.concatenate(found)
+
+
+def move_start(pending: Pending, state: PolicyState, cut: int) -> None:
+    """Let a log start from this state; decisions up to `cut` count as removed from now on."""
+    storage, start, first = pending.storage, pending.start, pending.versions.numbered(1)
+    if start.position == 0 and state.position > 0:
         problem = "" if first.problem is None else first.problem.to_toml()
         record = b"" if first.recorded is None else to_bytes(first.recorded)
         insert(storage, [VersionRow(0, first.made_at, problem, record, first.note)])
-    oldest = records.first_decision(storage) or newest
-    for until in (*range(oldest, newest, AT_A_TIME), newest):  # a server limits each statement
-        storage.execute("DELETE FROM graphcb_feedbacks WHERE decision <= ?", (until,))
-        storage.execute(f"DELETE FROM graphcb_decisions {old}", (until,))
+    storage.execute("DELETE FROM graphcb_checkpoints WHERE position < ?", (state.position,))
     storage.execute("DELETE FROM graphcb_log")
-    agent = to_bytes(state.agent)
-    pending.start = start._replace(
-        agent=agent, position=position, n_feedbacks=state.n_feedbacks, checksum=0
-    )
-    insert(storage, [pending.start])
+    agent, n_feedbacks = to_bytes(state.agent), state.n_feedbacks
+    new = start._replace(agent=agent, position=state.position, n_feedbacks=n_feedbacks, cut=cut)
+    insert(storage, [new])
     pending.start = records.read_start(storage)
-    pending.changed = True
-    return Pruned(int(n_decisions), int(n_feedbacks), position)
-
-
-def _last_before(pending: Pending, before: float) -> int:
-    """The last event to remove: where the fewest times of decisions say otherwise.
-
-    A clock may have been wrong now and then. One stamp that is ahead must not keep all that came
-    after it, and one that is behind must not remove all that came before it.
-    """
-    sql = (
-        "SELECT position, made_at FROM graphcb_decisions WHERE position > ? "
-        f"ORDER BY position LIMIT {AT_A_TIME}"
-    )
-    seen = score = best = 0
-    last: int | None = 0  # before which the first decision is that is kept; None if there is none
-    was_last = False
-    while rows := pending.storage.execute(sql, (seen,)):
-        for position, made_at in rows:
-            if was_last:
-                last, was_last = int(position) - 1, False
-            score += 1 if made_at < before else -1
-            if made_at < before and score >= best:
-                last, best, was_last = None, score, True
-        seen = int(rows[-1][0])
-    return pending.state.position if last is None else last

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import Agent
+from graphcb.contexts.values import features_of
 from graphcb.decisions import records
 from graphcb.decisions.changing import change
-from graphcb.decisions.encoding import FLOAT, WHOLE, encode
+from graphcb.decisions.encoding import FLOAT, WHOLE, decode, encode
+from graphcb.decisions.forgetting import hash_of, note_subjects
 from graphcb.decisions.storage import Storage, new_storage, transaction, without_password
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import (
@@ -105,12 +107,23 @@ def _write(
     rows = _rows(decisions, graphs)
     while some := list(islice(rows, AT_A_TIME)):
         insert(storage, [decision for decision, _ in some])
+        if continued is not None and continued.problem.subject:
+            _note_subjects(storage, [row for row, _ in some], start, continued.problem.subject)
         feedbacks = [feedback for _, feedback in some if feedback is not None]
         if feedbacks:
             insert(storage, feedbacks)
     if continued is None:
         return None
     return _continue(storage, start, agent, graphs, continued)
+
+
+def _note_subjects(
+    storage: Storage, rows: Iterable[DecisionRow], start: LogStart, feature: str
+) -> None:
+    """Whom imported decisions are about, where they say it."""
+    said = ((row, features_of(decode(row.context)).get(feature)) for row in rows)
+    about = [(hash_of(who, start), one.token, one.position) for one, who in said if who is not None]
+    note_subjects(storage, about)
 
 
 def _continue(

@@ -19,9 +19,7 @@ from graphcb.decisions.tables import (
     FeedbackRow,
     LogStart,
     VersionRow,
-    checksum,
     select,
-    select_unchecked,
 )
 from graphcb.files import FileError
 
@@ -35,10 +33,11 @@ _LAST = ", ".join(
     f"(SELECT coalesce(max(position), 0) FROM graphcb_{table})"
     for table in ("decisions", "feedbacks", "versions", "log")
 )
+LAST = f"SELECT {_LAST}"
 # The writer's epoch, and the last position in each table.
 STANDING = f"SELECT epoch, {_LAST} FROM graphcb_writer"
 _SIZE = {
-    DecisionRow: "length(context) + length(actions) + length(probabilities)",
+    DecisionRow: "n_bytes + 0",  # a number even if it is damaged
     FeedbackRow: "length(actions) + length(losses)",
     VersionRow: "length(agent)",
 }
@@ -55,6 +54,16 @@ class LogEnd(NamedTuple):
 
     epoch: str
     position: int
+
+
+class Forgotten(NamedTuple):
+    """The receipt: when, a hash of the person in this log, and how much was removed."""
+
+    forgotten_at: float
+    subject: str
+    n_decisions: int
+    n_feedbacks: int
+    unlearned: bool
 
 
 def read_start(storage: Storage) -> LogStart:
@@ -90,7 +99,7 @@ def as_standing(rows: Sequence[Any], location: str) -> LogEnd:
 
 def last_position(storage: Storage) -> int:
     """The number of the last event, 0 if there is none."""
-    return max(map(int, storage.execute(f"SELECT {_LAST}")[0]))
+    return max(map(int, storage.execute(LAST)[0]))
 
 
 def read_end(storage: Storage) -> int:
@@ -125,24 +134,28 @@ def check_end(storage: Storage) -> None:
 
 def newest_checkpoint(storage: Storage) -> int:
     """The event after which the last checkpoint was stored, 0 if there is none to be read."""
+    return max(checkpoint_positions(storage), default=0)
+
+
+def checkpoint_positions(storage: Storage) -> list[int]:
+    """The events after which checkpoints were stored, newest first."""
     with suppress(FileError):
-        sql = "SELECT coalesce(max(position), 0) FROM graphcb_checkpoints"
-        return int(storage.execute(sql)[0][0])
-    return 0
+        sql = "SELECT position FROM graphcb_checkpoints ORDER BY position DESC"
+        return [position for (position,) in storage.execute(sql)]
+    return []
 
 
-def read_checkpoints(storage: Storage) -> list[CheckpointRow]:
-    """The checkpoints that are intact, newest first; any others are passed over."""
-    try:
-        rows = select_unchecked(storage, CheckpointRow, "ORDER BY position DESC")
-    except FileError:
-        return []
-    return [row for row in rows if checksum(row) == row.checksum]
+def read_checkpoints(storage: Storage, *positions: int) -> Iterator[CheckpointRow]:
+    """Some checkpoints that are intact, or all, newest first; any others are passed over."""
+    for position in positions or checkpoint_positions(storage):
+        with suppress(FileError):
+            yield from select(storage, CheckpointRow, "WHERE position = ?", position)
 
 
-def first_decision(storage: Storage) -> int | None:
-    """The number of the first decision that is there."""
-    found: int | None = storage.execute("SELECT min(position) FROM graphcb_decisions")[0][0]
+def first_decision(storage: Storage, start: LogStart) -> int | None:
+    """The number of the first decision that was not removed."""
+    sql = "SELECT min(position) FROM graphcb_decisions WHERE position > ?"
+    found: int | None = storage.execute(sql, (start.cut,))[0][0]
     return found
 
 
@@ -175,10 +188,10 @@ def read_parts(storage: Storage, decisions: Sequence[int]) -> dict[int, list[Fee
     return found
 
 
-def count(storage: Storage, kind: type[Any], until: int) -> int:
-    """The number of decisions or feedbacks up to an event, by the table and not by an index."""
-    sql = f"SELECT count(checksum) FROM {TABLE_OF[kind]} WHERE position <= ?"
-    return int(storage.execute(sql, (until,))[0][0])
+def count(storage: Storage, kind: type[Any], until: int, after: int = 0) -> int:
+    """The number of decisions or feedbacks between two events, by the table and not by an index."""
+    sql = f"SELECT count(checksum) FROM {TABLE_OF[kind]} {_BETWEEN}"
+    return int(storage.execute(sql, (after, until))[0][0])
 
 
 def count_parts(storage: Storage, until: int, after: int = 0) -> PartCounts:
@@ -270,6 +283,15 @@ def read_pairs(
     met.check_all(removed)
 
 
+def read_receipts(storage: Storage) -> list[Forgotten]:
+    """Who was forgotten, by hashes, in that order."""
+    sql = (
+        "SELECT forgotten_at, subject, n_decisions, n_feedbacks, unlearned FROM graphcb_receipts "
+        "ORDER BY forgotten_at"
+    )
+    return [Forgotten(*row)._replace(unlearned=bool(row[-1])) for row in storage.execute(sql)]
+
+
 def late_feedback(storage: Storage, after: int, until: int, decided: int) -> list[int]:
     """Decisions up to the event `decided` that have feedback between two events, in order."""
     sql = (
@@ -340,6 +362,11 @@ def _marks(values: Sequence[int]) -> str:
 
 
 def _missing(storage: Storage, position: int) -> FileError:
+    if position <= read_start(storage).position:
+        return FileError(
+            f"{storage.location}: event {position} was removed while the log was read; read it "
+            "again"
+        )
     return FileError(
         f"{storage.location}: damaged: event {position} is missing; restore an intact copy"
     )

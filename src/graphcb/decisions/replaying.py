@@ -1,8 +1,10 @@
 """From a log to the state that it leads to, checking every decision on the way."""
 
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,10 +18,12 @@ from graphcb.decisions.reading_ahead import read_with_decisions
 from graphcb.decisions.snapshots import Snapshots
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart, VersionRow
+from graphcb.decisions.tables import CheckpointRow, DecisionRow, FeedbackRow, LogStart, VersionRow
 from graphcb.decisions.transition import (
     Drawn,
+    Passed,
     PolicyState,
+    after_feedback,
     draw,
     learn,
     pass_by,
@@ -73,14 +77,38 @@ def replay(
     )[0]
 
 
-def steps(log: DecisionLog, *, classes: Iterable[type] = ()) -> Iterator[Step]:
-    """The events of a log from the first on, each with its states, as in `replay`."""
-    log.refresh()
+def state_for(
+    log: DecisionLog,
+    row: DecisionRow,
+    *,
+    classes: Iterable[type] = (),
+    at_most: int | None = None,
+) -> PolicyState:
+    """The state from which a decision of the log was made.
+
+    It is replayed from the checkpoint before it, or from the start of its version, whichever is
+    closer; with `at_most`, unless that means more events.
+    """
+    position = row.position - 1 if row.snapshot is None else row.snapshot
+    source = _source(log, classes)
+    first = _nearest(source, position)
+    n_events = position - first[0].position
+    if at_most is not None and n_events > at_most:
+        raise ValueError(
+            f"decision {row.position} is {n_events:,} events after the last state that is stored "
+            f"before it, and at most {at_most:,} are replayed here; graphcb log explain has no "
+            "such bound"
+        )
+    return _run(source, first, position, check=True)
+
+
+def steps(log: DecisionLog, *, classes: Iterable[type] = (), after: int = 0) -> Iterator[Step]:
+    """The events of a log after an event, each with its states, as in `replay`."""
+    source = _source(log, classes)
     until = records.read_end(log.storage)
-    source = _Source(
-        log.storage, log.start, StoredGraphs(log.storage), log.versions, tuple(classes)
-    )
-    return _steps(source, _first_state(source, 0), until, check=True)
+    for step in _steps(source, _nearest(source, after), until, check=True):
+        if step.position > after:
+            yield step
 
 
 def rebuild(
@@ -118,6 +146,59 @@ def state_at(
     return _run(source, _state_of_version(source, position), position, check=check)
 
 
+class _Log(Protocol):
+    """A log that is open."""
+
+    storage: Storage
+    start: LogStart
+    graphs: StoredGraphs
+    versions: Versions
+
+
+def state_near(
+    log: _Log, position: int, at_most: int, *, classes: tuple[type, ...], check: bool
+) -> Generator[None, None, PolicyState | None]:
+    """The state after an event, if it is at most so many events after one that is stored.
+
+    Otherwise the next one that is stored, None if there is none. Yields after each event that is
+    replayed. Events may be added to the log in between.
+    """
+    source = _Source(log.storage, log.start, log.graphs, log.versions, classes)
+    checkpoints = records.checkpoint_positions(log.storage)  # newest first
+    for begin in (*checkpoints, log.start.position):
+        if position - at_most <= begin <= position:
+            state = _stored(source, begin)
+            if state is not None:
+                for step in _steps(source, (state, None), position, check=check):
+                    state = step.after
+                    yield
+                return state
+    later = (_stored(source, begin) for begin in reversed(checkpoints) if begin >= position)
+    return next((state for state in later if state is not None), None)
+
+
+def state_without(log: _Log, positions: Iterable[int], *, classes: tuple[type, ...]) -> PolicyState:
+    """The state at the end as it were without some decisions and their feedback.
+
+    All others are as they were made. A ValueError if nothing is stored from before the first.
+    """
+    left_out = frozenset(positions)
+    source = _Source(log.storage, log.start, log.graphs, log.versions, classes)
+    until = records.last_position(log.storage)
+    first = _state_of_version(source, until)
+    begin = first[0].position
+    if min(left_out) < begin or (begin == log.start.position > 0):
+        raise ValueError(
+            f"{log.storage.location}: nothing can be unlearned, as the agent of event {begin}, "
+            "from which the log is replayed, may have learned from this person; leave out "
+            "`unlearn`, or start a new agent with Policy.change"
+        )
+    state = first[0]
+    for step in _steps(source, first, until, check=False, left_out=left_out):
+        state = step.after
+    return state
+
+
 class _Source(NamedTuple):
     """A log that is read, and the classes that its agents may contain."""
 
@@ -126,6 +207,20 @@ class _Source(NamedTuple):
     graphs: StoredGraphs
     versions: Versions
     classes: tuple[type, ...]
+
+
+def _source(log: DecisionLog, classes: Iterable[type]) -> _Source:
+    log.refresh()
+    graphs = StoredGraphs(log.storage)
+    return _Source(log.storage, log.start, graphs, log.versions, tuple(classes))
+
+
+def _nearest(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:
+    """The last state that is stored up to an event: a checkpoint, or the start of its version."""
+    first = _first_state(source, position)
+    if first[0].position < source.versions.at(position).position:
+        return _state_of_version(source, position)
+    return first
 
 
 def _run(
@@ -138,14 +233,27 @@ def _run(
 
 
 def _steps(
-    source: _Source, first: tuple[PolicyState, PartCounts], until: int, *, check: bool
+    source: _Source,
+    first: tuple[PolicyState, PartCounts | None],
+    until: int,
+    *,
+    check: bool,
+    left_out: frozenset[int] = frozenset(),
 ) -> Iterator[Step]:
-    """The events after the first state; the counts of feedbacks are kept up to date."""
+    """The events after the first state; the counts of feedbacks are kept up to date.
+
+    Without counts, it is looked up for each feedback whether there were others before it.
+    Decisions that are `left_out`, and their feedback, change nothing.
+    """
     state, counts = first
     snapshots = Snapshots(source.storage, state, until, source.classes)
     for row, decision in read_with_decisions(source.storage, state.position, until):
         before, agent = state, state.agent
-        if isinstance(row, DecisionRow):
+        if row.position in left_out:
+            state = replace(state, position=row.position)
+        elif isinstance(row, FeedbackRow) and row.decision in left_out:
+            state = after_feedback(state)
+        elif isinstance(row, DecisionRow):
             state, agent = _decide(state, row, source, snapshots, check=check)
         elif isinstance(row, VersionRow):
             new = _agent_of(row, source)
@@ -175,7 +283,7 @@ def _decide(
         drawn = draw(then, uniform_of(start.seed, row.token), *round_)
         _check(drawn, row, start, storage.location)
     version = source.versions.of(row).number
-    after = pass_by(state, row.made_at, played, version)
+    after = pass_by(state, [Passed(row.made_at, version, played)])
     return after, None if then is None else then.agent
 
 
@@ -190,7 +298,7 @@ def _learn(
     row: FeedbackRow,
     decision: DecisionRow | None,
     source: _Source,
-    counts: PartCounts,
+    counts: PartCounts | None,
 ) -> PolicyState:
     storage, graphs = source.storage, source.graphs
     if decision is None or decision.position > row.position:
@@ -200,13 +308,14 @@ def _learn(
         )
     graph = graphs.read(decision.graph)
     known: dict[int, float] | None = None
-    if counts.of(row.decision):
+    if counts is None or counts.of(row.decision):
         parts = records.read_parts(storage, [row.decision]).get(row.decision, [])
         sofar = [part for part in parts if part.position <= row.position]
         merge(sofar, graph, storage.location)  # an error if they do not fit together
         earlier = [part for part in sofar if part.position < row.position]
-        known = final(merge(earlier, graph, storage.location))
-    counts.add(row.decision)
+        known = final(merge(earlier, graph, storage.location)) if earlier else None
+    if counts is not None:
+        counts.add(row.decision)
     played = _read_played(decision, graph, storage.location)
     played = played._replace(known=known, by_default=row.source is not None)
     indices, losses = read_part(row, graph, storage.location)
@@ -227,23 +336,40 @@ def _first_state(source: _Source, until: int) -> tuple[PolicyState, PartCounts]:
     A checkpoint that cannot be read for any reason is passed over.
     """
     storage, removed = source.storage, source.start.position
-    for row in records.read_checkpoints(storage) if until else []:
-        if not 0 <= row.n_feedbacks <= row.position or not removed <= row.position <= until:
-            continue
-        try:
-            where = f"{storage.location}, checkpoint {row.position}"
-            agent = from_bytes(row.agent, where=where, classes=source.classes)
-            counts = PartCounts.from_bytes(row.n_parts, row.position)
-        except Exception:
-            continue
-        version = source.versions.at(row.position).number
-        return PolicyState(agent, row.position, row.n_feedbacks, version), counts
-    agent = from_bytes(source.start.agent, where=storage.location, classes=source.classes)
-    if not removed:
-        return PolicyState(agent), PartCounts()
-    version, n_feedbacks = source.versions.at(removed).number, source.start.n_feedbacks
-    state = PolicyState(agent, removed, n_feedbacks, version)
-    return state, records.count_parts(storage, removed)
+    for row in records.read_checkpoints(storage) if until else ():
+        state = _of_checkpoint(row, source) if removed <= row.position <= until else None
+        if state is not None:
+            with suppress(ValueError, zlib.error):
+                return state, PartCounts.from_bytes(row.n_parts, row.position)
+    counts = records.count_parts(storage, removed) if removed else PartCounts()
+    return _start_state(source), counts
+
+
+def _start_state(source: _Source) -> PolicyState:
+    start = source.start
+    agent = from_bytes(start.agent, where=source.storage.location, classes=source.classes)
+    version = source.versions.at(start.position).number
+    return PolicyState(agent, start.position, start.n_feedbacks, version)
+
+
+def _of_checkpoint(row: CheckpointRow, source: _Source) -> PolicyState | None:
+    """The state of a checkpoint, None if it cannot be read for any reason."""
+    if not 0 <= row.n_feedbacks <= row.position:
+        return None
+    where = f"{source.storage.location}, checkpoint {row.position}"
+    try:
+        agent = from_bytes(row.agent, where=where, classes=source.classes)
+    except Exception:
+        return None
+    version = source.versions.at(row.position).number
+    return PolicyState(agent, row.position, row.n_feedbacks, version)
+
+
+def _stored(source: _Source, position: int) -> PolicyState | None:
+    """The state of the checkpoint at this event, or of the start."""
+    for row in records.read_checkpoints(source.storage, position):
+        return _of_checkpoint(row, source)
+    return _start_state(source) if position == source.start.position else None
 
 
 def _state_of_version(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:

@@ -13,7 +13,14 @@ from typing import IO, Any
 from graphcb.checks import listed
 from graphcb.decisions.noted_end import NotedEnd, head, read_noted_end
 from graphcb.decisions.records import check_end
-from graphcb.decisions.storage import ColumnTypes, Durability, LogError, another_process
+from graphcb.decisions.storage import (
+    ColumnTypes,
+    Durability,
+    LogError,
+    another_process,
+    insertion,
+)
+from graphcb.decisions.stored_contents import Contents
 from graphcb.files import FileError
 
 # SQLite's names for its errors, and what to tell the user.
@@ -25,6 +32,7 @@ _REMEDIES = {
     "SQLITE_BUSY": "the file is locked by a program other than graphcb; close that program",
     "SQLITE_IOERR": "the disk failed; what was acknowledged before is in the log",
 }
+PATIENCE = 30.0  # seconds for others that write; a transaction of many calls may take some
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA", "SQLITE_TOOBIG")
 # A damaged name in a message of SQLite itself cannot be decoded.
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
@@ -50,8 +58,10 @@ class SQLiteStorage:
     is_shared = False
     types = ColumnTypes(whole="INTEGER", real="REAL", bytes="BLOB")
 
-    def __init__(self, location: str, *, writes: bool, durability: Durability) -> None:
-        self.location = location
+    def __init__(
+        self, location: str, *, writes: bool, durability: Durability, shares: bool = False
+    ) -> None:
+        self.location, self._shares = location, shares
         self._path = Path(location).resolve()
         self._wal = f"{self._path}-wal"
         self._writes, self._durability = writes, durability
@@ -62,13 +72,17 @@ class SQLiteStorage:
         self._version: int | None = None
         self._end = Path(f"{self._path}-end")
         self._note: tuple[bytes, IO[bytes]] | None = None
+        self.contents = Contents(self)
         self._process = os.getpid()
         _STORAGES.add(self)
 
     def open(self, previous: Any = None) -> None:
         try:
             if self._writes:
-                self._take_the_lock()
+                if self._shares:
+                    self._check_exists()
+                else:
+                    self._take_the_lock()
                 self._connect_to_write()
             else:
                 self._connect_to_read()
@@ -115,8 +129,14 @@ class SQLiteStorage:
         except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.execute_many(insertion(table, columns), rows)
+
+    def has_table(self, name: str) -> bool:
+        return name in self._tables()
+
     def has_log(self) -> bool:
-        return "graphcb_log" in self._tables()
+        return self.has_table("graphcb_log")
 
     def find_damage(self) -> list[str]:
         """What `PRAGMA integrity_check` finds: pages, and whether indices and tables agree."""
@@ -144,6 +164,16 @@ class SQLiteStorage:
                 file.seek(0)
                 file.write(body + zlib.crc32(body).to_bytes(4, "little"))
 
+    def scrub(self) -> str:
+        """Move the write-ahead log into the file and empty it; deleted rows are zeros there."""
+        busy = self.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        if not busy:
+            return ""
+        return (
+            f"{self._wal} still has what was removed, as another program reads the log: it goes "
+            "when the policy is closed after all readers"
+        )
+
     def noted_end(self) -> NotedEnd | None:
         return read_noted_end(self._end)
 
@@ -156,7 +186,8 @@ class SQLiteStorage:
         if self._connection is not None:
             self._connection.close()
         # The last one to close moves the write-ahead log into the file, which then holds all.
-        if is_whole and self._identify_wal() is None:
+        # What was noted stays true, and may be that of a writer that has just come.
+        if is_whole and not self._shares and self._identify_wal() is None:
             self._forget_end()
         if self._note is not None:
             self._note[1].close()
@@ -193,7 +224,8 @@ class SQLiteStorage:
                 raise
             raise LogError(
                 f"{self.location}: another policy is writing to this log, and a log has one "
-                "writer; stop that one, or read with DecisionLog"
+                "writer; give feedback beside it with graphcb.Inbox, read with DecisionLog, or "
+                "stop that one to decide here"
             ) from None
 
     def _connect_to_write(self) -> None:
@@ -205,7 +237,7 @@ class SQLiteStorage:
         elif self.noted_end() is not None:
             self._check_end()
         self._connection = connection = sqlite3.connect(
-            self._path, isolation_level=None, check_same_thread=False
+            self._path, isolation_level=None, check_same_thread=False, timeout=PATIENCE
         )
         tables = self._tables()
         if tables and "graphcb_log" not in tables:
@@ -216,6 +248,7 @@ class SQLiteStorage:
         connection.execute("PRAGMA journal_mode=WAL")
         synchronous = "FULL" if self._durability == "power-loss" else "NORMAL"
         connection.execute(f"PRAGMA synchronous={synchronous}")
+        connection.execute("PRAGMA secure_delete=ON")  # what is removed is overwritten
         connection.execute("PRAGMA fullfsync=ON")  # on macOS, where fsync alone is not enough
         self._tables()  # reading opens the write-ahead log
         self._wal_identity = self._identify_wal()
@@ -238,9 +271,12 @@ class SQLiteStorage:
         with suppress(OSError):
             self._end.unlink(missing_ok=True)
 
-    def _connect_to_read(self) -> None:
+    def _check_exists(self) -> None:
         if not self._path.is_file():
             raise FileNotFoundError(f"a log must be a file that exists, got {self.location!r}")
+
+    def _connect_to_read(self) -> None:
+        self._check_exists()
         try:
             self._open_to_read("mode=ro")
         except sqlite3.OperationalError:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from graphcb.decisions.noted_end import NotedEnd
+    from graphcb.decisions.stored_contents import Contents
 
 # user, password, hosts with their ports and the database, parameters
 _HOST = r"(?:[^/?@:,\[\]]*|\[[^/?@]*\])(?::\d*)?"
@@ -43,6 +44,7 @@ class Storage(Protocol):
     is_shared: bool
     location: str
     types: ColumnTypes
+    contents: "Contents"
 
     def open(self, previous: Any = None) -> None:
         """Connect, and take the writer's lock if it is to be written.
@@ -67,6 +69,14 @@ class Storage(Protocol):
         """Run one statement for each row of parameters."""
         ...
 
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Add rows to a table."""
+        ...
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name, beside those of the log or among them."""
+        ...
+
     def has_log(self) -> bool:
         """Whether the tables of a log exist."""
         ...
@@ -79,6 +89,10 @@ class Storage(Protocol):
         """Commit; the log `name` ends at event `position` then, which is noted outside of it."""
         ...
 
+    def scrub(self) -> str:
+        """Overwrite what deleted rows have left on disk; what could not be done, "" if nothing."""
+        ...
+
     def noted_end(self) -> "NotedEnd | None":
         """The event that was noted last, if that can be known."""
         ...
@@ -86,6 +100,12 @@ class Storage(Protocol):
     def close(self) -> None:
         """Close the connection and release the writer's lock; may be called again."""
         ...
+
+
+def insertion(table: str, columns: Sequence[str]) -> str:
+    """The statement that adds a row."""
+    marks = ", ".join("?" for _ in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
 
 
 def interruption(problem: BaseException, before: BaseException | None) -> BaseException | None:
@@ -119,7 +139,7 @@ def new_storage(
 ) -> Storage:
     """A SQLite file or a PostgreSQL URL, for the one writer or for a reader; not open yet.
 
-    With `shares`, which needs PostgreSQL, for one that writes beside the one writer.
+    With `shares`, for one that writes beside the one writer.
     """
     if durability not in ("power-loss", "process-kill"):
         raise ValueError(f'`durability` must be "power-loss" or "process-kill", got {durability!r}')
@@ -128,7 +148,7 @@ def new_storage(
             "a log must be a file, got ':memory:'; a log outlives its process, and a file in "
             "tempfile.mkdtemp() is one that need not"
         )
-    if location.startswith(("postgresql://", "postgres://")):
+    if is_url(location):
         try:
             from graphcb.decisions.postgresql import PostgreSQLStorage
         except ModuleNotFoundError:
@@ -137,11 +157,6 @@ def new_storage(
             ) from None
 
         return PostgreSQLStorage(location, writes=writes, durability=durability, shares=shares)
-    if shares:
-        raise ValueError(
-            "the log of a decider must be a URL postgresql://user@host/database, got "
-            f"{without_password(location)!r}"
-        )
     if "://" in location or is_garbled(location):
         raise ValueError(
             "a log must be a file or a URL postgresql://user@host/database, "
@@ -149,7 +164,12 @@ def new_storage(
         )
     from graphcb.decisions.sqlite import SQLiteStorage
 
-    return SQLiteStorage(location, writes=writes, durability=durability)
+    return SQLiteStorage(location, writes=writes, durability=durability, shares=shares)
+
+
+def is_url(location: str) -> bool:
+    """Whether a log is in PostgreSQL."""
+    return location.startswith(("postgresql://", "postgres://"))
 
 
 def open_storage(location: str, *, writes: bool, durability: Durability = "power-loss") -> Storage:

@@ -75,6 +75,7 @@ class StoredGraphs:
         self._kept.clear()
         self._number_of.clear()
         self.n_bytes, self.whole = 0, None
+        self._storage.contents.forget()
 
     def _find(self, description: str) -> int | None:
         digest = zlib.crc32(description.encode())

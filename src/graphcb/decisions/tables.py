@@ -10,25 +10,29 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from graphcb.decisions.packing import pack_probabilities, unpack_probabilities
 from graphcb.decisions.storage import Storage
 from graphcb.files import FileError
 
-FORMAT = 4  # those before belong to versions that were never released
+FORMAT = 5  # those before belong to versions that were never released
 
 _TABLES = (
     """CREATE TABLE graphcb_log (
         format {whole} NOT NULL, version TEXT NOT NULL, name TEXT NOT NULL, seed {whole} NOT NULL,
         created_at {real} NOT NULL, agent {bytes} NOT NULL, position {whole} NOT NULL,
-        n_feedbacks {whole} NOT NULL, checksum {whole} NOT NULL)""",
+        n_feedbacks {whole} NOT NULL, cut {whole} NOT NULL, checksum {whole} NOT NULL)""",
     """CREATE TABLE graphcb_graphs (
         graph {whole} PRIMARY KEY, digest {whole} NOT NULL, description TEXT NOT NULL,
         checksum {whole} NOT NULL)""",
     "CREATE INDEX graphcb_graphs_by_digest ON graphcb_graphs (digest)",
+    """CREATE TABLE graphcb_contents (
+        number {whole} PRIMARY KEY, content {bytes} NOT NULL, checksum {whole} NOT NULL)""",
     """CREATE TABLE graphcb_decisions (
         position {whole} PRIMARY KEY, made_at {real} NOT NULL, graph {whole} NOT NULL,
-        context {bytes} NOT NULL, actions {bytes} NOT NULL, action {whole} NOT NULL,
-        probabilities {bytes} NOT NULL, gamma {real}, model_version {whole} NOT NULL,
-        token TEXT NOT NULL, snapshot {whole}, checksum {whole} NOT NULL)""",
+        n_bytes {whole} NOT NULL, context {bytes} NOT NULL, actions {bytes} NOT NULL,
+        action {whole} NOT NULL, probabilities {bytes} NOT NULL, gamma {real},
+        model_version {whole} NOT NULL, token TEXT NOT NULL, snapshot {whole},
+        checksum {whole} NOT NULL)""",
     """CREATE TABLE graphcb_feedbacks (
         position {whole} PRIMARY KEY, received_at {real} NOT NULL, decision {whole} NOT NULL,
         actions {bytes} NOT NULL, losses {bytes} NOT NULL, source TEXT,
@@ -41,6 +45,14 @@ _TABLES = (
         position {whole} PRIMARY KEY, n_feedbacks {whole} NOT NULL, agent {bytes} NOT NULL,
         n_parts {bytes} NOT NULL, checksum {whole} NOT NULL)""",
     "CREATE TABLE graphcb_writer (epoch TEXT NOT NULL)",
+    """CREATE TABLE graphcb_subjects (
+        subject TEXT NOT NULL, token TEXT NOT NULL, position {whole} NOT NULL)""",
+    "CREATE INDEX graphcb_subjects_by_subject ON graphcb_subjects (subject)",
+    "CREATE INDEX graphcb_subjects_by_position ON graphcb_subjects (position)",
+    "CREATE INDEX graphcb_subjects_by_token ON graphcb_subjects (token)",
+    """CREATE TABLE graphcb_receipts (
+        forgotten_at {real} NOT NULL, subject TEXT NOT NULL, n_decisions {whole} NOT NULL,
+        n_feedbacks {whole} NOT NULL, unlearned {whole} NOT NULL)""",
 )
 
 
@@ -48,7 +60,8 @@ class LogStart(NamedTuple):
     """How a log began; `name` is the first part of its decisions' identifiers.
 
     `agent` is the agent after event `position`, when it had learned from `n_feedbacks`: both are 0
-    unless old decisions were removed.
+    unless old decisions were removed. Those up to event `cut` count as removed, even while their
+    rows are still there.
     """
 
     format: int
@@ -59,6 +72,7 @@ class LogStart(NamedTuple):
     agent: bytes
     position: int = 0
     n_feedbacks: int = 0
+    cut: int = 0
     checksum: int = 0
 
 
@@ -80,6 +94,32 @@ class DecisionRow(NamedTuple):
     model_version: int
     token: str
     snapshot: int | None = None
+    checksum: int = 0
+
+
+class PackedDecision(NamedTuple):
+    """A decision as it is stored: in few bytes, where it had `n_bytes`; see `packing`."""
+
+    position: int
+    made_at: float
+    graph: int
+    n_bytes: int
+    context: bytes
+    actions: bytes
+    action: int
+    probabilities: bytes
+    gamma: float | None
+    model_version: int
+    token: str
+    snapshot: int | None = None
+    checksum: int = 0
+
+
+class ContentRow(NamedTuple):
+    """What many decisions share, stored once; see `stored_contents`."""
+
+    number: int
+    content: bytes
     checksum: int = 0
 
 
@@ -142,23 +182,27 @@ class SnapshotRow(NamedTuple):
 
 
 StoredRow = (
-    LogStart | DecisionRow | FeedbackRow | VersionRow | CheckpointRow | GraphRow | SnapshotRow
+    LogStart
+    | DecisionRow
+    | PackedDecision
+    | FeedbackRow
+    | VersionRow
+    | CheckpointRow
+    | GraphRow
+    | ContentRow
+    | SnapshotRow
 )
 TABLE_OF: dict[type[Any], str] = {
     LogStart: "graphcb_log",
     DecisionRow: "graphcb_decisions",
+    PackedDecision: "graphcb_decisions",
+    ContentRow: "graphcb_contents",
     FeedbackRow: "graphcb_feedbacks",
     VersionRow: "graphcb_versions",
     CheckpointRow: "graphcb_checkpoints",
     GraphRow: "graphcb_graphs",
     SnapshotRow: "graphcb_snapshots",
 }
-_INSERT = {
-    kind: f"INSERT INTO {table} ({', '.join(kind._fields)}) "
-    f"VALUES ({', '.join('?' for _ in kind._fields)})"
-    for kind, table in TABLE_OF.items()
-}
-
 _SELECT = {
     kind: f"SELECT {', '.join(kind._fields)} FROM {table}" for kind, table in TABLE_OF.items()
 }
@@ -188,21 +232,65 @@ def create_tables(storage: Storage, epoch: str) -> None:
 
 
 def insert(storage: Storage, rows: Sequence[StoredRow]) -> None:
-    """Add rows of one kind with their checksums."""
+    """Add rows of one kind with their checksums; decisions are packed."""
+    if isinstance(rows[0], DecisionRow):
+        rows = [pack(storage, row) for row in rows if isinstance(row, DecisionRow)]
+    kind: type[Any] = type(rows[0])
     values = [(*row[:-1], checksum(row)) for row in rows]
-    if len(values) == 1:
-        storage.execute(_INSERT[type(rows[0])], values[0])
-    else:
-        storage.execute_many(_INSERT[type(rows[0])], values)
+    storage.insert(TABLE_OF[kind], kind._fields, values)
 
 
 def select(storage: Storage, kind: type[Any], where: str = "", *parameters: Any) -> list[Any]:
     """Rows of one kind; a checksum that does not match is an error."""
+    if kind is DecisionRow:
+        packed = select(storage, PackedDecision, where, *parameters)
+        return [unpack(storage, row) for row in packed]
     rows = select_unchecked(storage, kind, where, *parameters)
     for row in rows:
         if checksum(row) != row.checksum:
             raise FileError(f"{storage.location}: damaged: {mismatch(row)}")
     return rows
+
+
+def pack(storage: Storage, row: DecisionRow) -> PackedDecision:
+    """A decision as it is stored."""
+    return PackedDecision(
+        row.position,
+        row.made_at,
+        row.graph,
+        len(row.context) + len(row.actions) + len(row.probabilities),
+        storage.contents.pack_text(row.context, "context"),
+        storage.contents.pack_actions(row.actions),
+        row.action,
+        pack_probabilities(row.probabilities, row.action),
+        row.gamma,
+        row.model_version,
+        row.token,
+        row.snapshot,
+    )
+
+
+def unpack(storage: Storage, row: PackedDecision) -> DecisionRow:
+    """A decision as it was before it was stored."""
+    try:
+        return DecisionRow(
+            row.position,
+            row.made_at,
+            row.graph,
+            storage.contents.unpack(row.context),
+            storage.contents.unpack(row.actions),
+            row.action,
+            unpack_probabilities(row.probabilities, row.action),
+            row.gamma,
+            row.model_version,
+            row.token,
+            row.snapshot,
+        )
+    except (ValueError, IndexError) as problem:
+        if isinstance(problem, FileError):
+            raise
+        where = f"{storage.location}: damaged: event {row.position}"
+        raise FileError(f"{where}: {problem}") from None
 
 
 def select_unchecked(

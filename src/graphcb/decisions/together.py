@@ -20,7 +20,9 @@ from graphcb.decisions.encoding import (
     plain_context,
 )
 from graphcb.decisions.filling import find_due
+from graphcb.decisions.forgetting import forget, hash_of, note_subjects
 from graphcb.decisions.frames import Frame, new_frame
+from graphcb.decisions.inbox import lock_tokens
 from graphcb.decisions.incoming import (
     Asked,
     Found,
@@ -31,11 +33,11 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
-from graphcb.decisions.pruning import Pruned, prune
-from graphcb.decisions.records import read_decisions
+from graphcb.decisions.pruning import SLICE, Pruned, Pruning
+from graphcb.decisions.records import Forgotten
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
-from graphcb.decisions.transition import Drawn, draw, learn, pass_by, uniform_at
+from graphcb.decisions.transition import Drawn, Passed, draw, learn, pass_by, uniform_at
 from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
@@ -52,6 +54,7 @@ class NewRound(NamedTuple):
     context: Any
     graph: FeedbackGraph | None = None
     actions: Any = None
+    subject: str | int | None = None
 
 
 class Place(Protocol):
@@ -146,6 +149,7 @@ class Together:
         self._place: Place = InLog(pending) if place is None else place
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
+        self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
         self._feedbacks: list[FeedbackRow] = []
         self._asked: dict[str, Asked] = {}
 
@@ -184,16 +188,22 @@ class Together:
         return self.pending.graphs.read(number)
 
     def decide(
-        self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
+        self,
+        context: Any,
+        graph: FeedbackGraph | None = None,
+        actions: Any = None,
+        subject: str | int | None = None,
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
         self._place.check("decide")
         pending = self.pending
-        frame = self._frame(graph, actions)
+        problem, frame = pending.versions.last.problem, self._frame(graph, actions)
         if not isinstance(context, Encoded):
-            is_free = pending.versions.last.problem is None
-            content = encode(context if is_free else plain_context(context), "context")
+            content = encode(context if problem is None else plain_context(context), "context")
             context = Encoded(content, decode(content))
+        if subject is None and problem is not None:
+            subject = problem.subject_of(context.value)
+        about = None if subject is None else hash_of(subject, pending.start)
         offered = self._decoded(frame.actions)
         pending.asked = True
         made_at, token = time.time(), new_token()
@@ -218,6 +228,8 @@ class Together:
         )
         row = self._place.decided(drawn, row)
         self._decisions.append(row)
+        if about is not None:
+            self._subjects[token] = about, token, row.position
         probabilities, names = tuple(played.probabilities.tolist()), frame.identifiers.values
         return Decision(
             name_of(pending.start.name, row),
@@ -253,8 +265,18 @@ class Together:
             yield
         except BaseException:
             self.pending.state = before  # a decision changes a copy of the agent
+            for row in self._decisions[n_rows:]:
+                self._subjects.pop(row.token, None)
             del self._decisions[n_rows:]
             raise
+
+    def claim(self, keys: Sequence[str]) -> None:
+        """Keep other processes from claiming the same until the commit.
+
+        Claim all at once and before anything else, so that no two wait for each other.
+        """
+        if self.storage.is_shared:
+            lock_tokens(self.storage, keys)
 
     def look_up(self, names: Iterable[str]) -> None:
         """Read many decisions at once that feedback will be for; those of no log are left out."""
@@ -307,15 +329,21 @@ class Together:
         return len(due.rows), due.is_done
 
     def prune(self, before: float) -> Pruned:
-        """Remove old decisions, as `Policy.prune` does."""
+        """Remove old decisions, as `Policy.prune` does, but all at once."""
+        pruning = Pruning(before)
+        self.prune_some(pruning, seconds=float("inf"))
+        return pruning.done
+
+    def prune_some(self, pruning: Pruning, seconds: float = SLICE) -> bool:
+        """Go on to remove old decisions for a while; whether all are removed."""
         self._begin_upkeep()
-        pruned = prune(self.pending, before, self._classes, check=self._check)
-        known = [asked.row.position for asked in self._asked.values() if asked.row is not None]
-        left = {row.position for row in read_decisions(self.storage, known)}
-        for name, asked in self._asked.items():
-            if asked.row is not None and asked.row.position not in left:
-                self._asked[name] = Asked(asked.token, None, [])
-        return pruned
+        return pruning.go_on(self.pending, self._classes, check=self._check, seconds=seconds)
+
+    def forget(self, subject: str | int, *, unlearn: bool = False) -> Forgotten:
+        """Remove all that is about a person, as `Policy.forget` does."""
+        self._begin_upkeep()
+        self._asked.clear()
+        return forget(self.pending, subject, self._classes, unlearn=unlearn)
 
     def change(
         self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""
@@ -351,17 +379,24 @@ class Together:
     def store(self) -> None:
         """Write the rows that were added."""
         self._place.store(self._decisions, self._feedbacks)
+        if self._subjects:
+            note_subjects(self.storage, list(self._subjects.values()))
+            self._subjects.clear()
         self._decisions.clear()
         self._feedbacks.clear()
 
-    def pass_by(self, row: DecisionRow) -> None:
-        """Add a decision that was made elsewhere as the next event."""
-        pending = self.pending
-        played = self._played(row)
+    def pass_by(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
+        """Decisions that were made elsewhere as the next events, which the caller writes."""
+        pending, first = self.pending, self.pending.state.position + 1
         pending.asked = True
-        version = pending.versions.of(row).number
-        pending.state = pass_by(pending.state, row.made_at, played, version)
-        self._decisions.append(row._replace(position=pending.state.position, checksum=0))
+        pending.state = pass_by(
+            pending.state,
+            (
+                Passed(row.made_at, pending.versions.of(row).number, self._played(row))
+                for row in rows
+            ),
+        )
+        return [row._replace(position=first + k, checksum=0) for k, row in enumerate(rows)]
 
     def add(self, new: NewFeedback) -> None:
         """Add a feedback, which the agent learns here and now if this is the place for that."""
@@ -371,7 +406,7 @@ class Together:
         row = FeedbackRow(
             position=self.pending.state.position if self._place.learns else 0,
             received_at=received_at,
-            decision=new.row.position if self._place.learns else 0,
+            decision=new.row.position,
             actions=new.indices.tobytes(),
             losses=new.losses.tobytes(),
             source=new.source if self._place.learns else new.row.token,

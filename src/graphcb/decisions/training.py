@@ -8,29 +8,29 @@ from typing import NamedTuple
 
 from graphcb.checks import as_positive
 from graphcb.decisions.changing import check_shared
-from graphcb.decisions.decision import Acknowledgement
 from graphcb.decisions.inbox import (
     create_inbox,
     find_decisions,
+    look_at_decisions,
+    move_decisions,
     server_time,
-    take_decisions,
     take_feedbacks,
 )
-from graphcb.decisions.incoming import NewFeedback
-from graphcb.decisions.parts import final, merge, read_part
+from graphcb.decisions.incoming import Found
 from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
-from graphcb.decisions.records import check_count, read_parts
-from graphcb.decisions.storage import Durability, without_password
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, SnapshotRow, insert, name_of
+from graphcb.decisions.records import Forgotten, check_count, read_parts
+from graphcb.decisions.storage import Durability, is_url, without_password
+from graphcb.decisions.tables import FeedbackRow, SnapshotRow, insert
+from graphcb.decisions.taking_in import AT_ONCE, learn_new
 from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
+from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.rounds import Agent
 from graphcb.saving import to_bytes
 
-AT_ONCE = 1000  # decisions, and feedbacks, in one transaction
 KEPT = 3  # snapshots
 MOST_RARELY = 1.0  # seconds between snapshots, if they take less than that
 _FORGET = (
@@ -75,13 +75,13 @@ class Trainer:
         publish_every: float = 0.25,
         seed: int | None = None,
         durability: Durability = "power-loss",
-        checkpoint_every: int = 2000,
+        checkpoint_every: int = 10_000,
         classes: Iterable[type] = (),
         check_replay: bool = True,
     ) -> None:
         self.location = os.fspath(log)
         self.publish_every = as_positive("publish_every", publish_every)
-        if not self.location.startswith(("postgresql://", "postgres://")):
+        if not is_url(self.location):
             raise ValueError(
                 f"`log` must be a URL postgresql://user@host/database, got "
                 f"{without_password(self.location)!r}: a file has one "
@@ -118,10 +118,10 @@ class Trainer:
             create_inbox(storage)
             pending.has_deciders = True
         now = server_time(storage)
-        decisions = take_decisions(storage, AT_ONCE)
-        for one in decisions:
-            together.pass_by(one.row)
-        together.store()
+        decisions = look_at_decisions(storage, AT_ONCE)
+        if decisions:
+            rows = together.pass_by([one.row for one in decisions])
+            move_decisions(storage, decisions, rows)
         feedbacks = take_feedbacks(storage, AT_ONCE)
         n_learned = _learn_all(together, [one.row for one in feedbacks])
         together.store()
@@ -141,6 +141,14 @@ class Trainer:
     def prune(self, before: float | None = None) -> Pruned:
         """As `Policy.prune`."""
         return self._policy.prune(before)
+
+    def forget(self, subject: str | int, *, unlearn: bool = False) -> Forgotten:
+        """As `Policy.forget`."""
+        return self._policy.forget(subject, unlearn=unlearn)
+
+    def scrub(self) -> str:
+        """As `Policy.scrub`."""
+        return self._policy.scrub()
 
     def change(
         self, problem: Problem | None = None, *, agent: Agent | None = None, note: str = ""
@@ -181,6 +189,16 @@ class Trainer:
     def alarms(self) -> list[Alarm]:
         """The actions and features that have looked different, the latest first."""
         return self._policy.alarms
+
+    @property
+    def match_rate(self) -> float | None:
+        """As `Policy.match_rate`."""
+        return self._policy.match_rate
+
+    @property
+    def last_checkpoint(self) -> Took | None:
+        """When this process last stored a checkpoint, and how long that took."""
+        return self._policy.last_checkpoint
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next trainer; may be called again."""
@@ -233,44 +251,17 @@ class Publishing:
 
 def _learn_all(together: Together, rows: Sequence[FeedbackRow]) -> int:
     """Learn what is new in these feedbacks; a decision that was removed has none."""
-    if not rows:
-        return 0
     storage, counts = together.storage, together.pending.counts
-    tokens = [str(row.source) for row in rows]
-    decisions = find_decisions(storage, tokens)
+    decisions = find_decisions(storage, [str(row.source) for row in rows]) if rows else {}
     positions = [decision.position for decision in decisions.values()]
     parts = read_parts(storage, positions)
     for position in positions:
-        check_count(storage, position, counts, parts.setdefault(position, []))
-    n_learned = 0
-    for row, token in zip(rows, tokens, strict=True):
-        decision = decisions.get(token)
-        if decision is None:
-            continue
-        new = _what_is_new(together, row, decision, parts[decision.position])
-        if new is not None:
-            together.add(new)
-            n_learned += 1
-    return n_learned
-
-
-def _what_is_new(
-    together: Together, row: FeedbackRow, decision: DecisionRow, parts: list[FeedbackRow]
-) -> NewFeedback | None:
-    """What a feedback adds to the log; None if that is nothing."""
-    location, graph = together.storage.location, together.graph(decision.graph)
-    part = row._replace(decision=decision.position, source=None)
-    indices, losses = read_part(part, graph, location)
-    known = merge(parts, graph, location)
-    new = [i for i, k in enumerate(indices.tolist()) if k not in known or known[k].is_default]
-    if parts and not new:
-        return None
-    return NewFeedback(
-        decision,
-        parts,
-        indices=indices[new] if parts else indices,
-        losses=losses[new] if parts else losses,
-        receipt=Acknowledgement(name_of(together.log_name, decision), True, "counted"),
-        known=final(known) if parts else None,
-        received_at=row.received_at,
-    )
+        if position > together.pending.start.cut:
+            check_count(storage, position, counts, parts.setdefault(position, []))
+    found = {
+        token: Found(row, parts[row.position])
+        for token, row in decisions.items()
+        if row.position > together.pending.start.cut
+    }
+    known = [row for row in rows if str(row.source) in found]
+    return sum([learn_new(together, row, found[str(row.source)]) for row in known])

@@ -5,6 +5,7 @@ Live decisions and replayed ones go through the same functions, so they agree bi
 
 import copy
 import hashlib
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -13,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.graphs import FeedbackGraph
-from graphcb.rounds import Agent, Played, gamma_of, learn_revealed, play_round
+from graphcb.rounds import (
+    Agent,
+    Played,
+    gamma_of,
+    learn_revealed,
+    play_round,
+    tell_if_nothing_comes,
+)
 from graphcb.rounds.identifiers import pick
 
 
@@ -57,22 +65,41 @@ def draw(
     """
     agent: Agent = copy.copy(state.agent)
     played = play_round(agent, context, graph, actions, uniform, seconds=seconds, logged=logged)
+    tell_if_nothing_comes(agent, logged or played)
     after = PolicyState(agent, state.position + 1, state.n_feedbacks, state.version)
     return Drawn(played, gamma_of(agent), after)
 
 
-def pass_by(state: PolicyState, seconds: float, played: Played, version: int) -> PolicyState:
-    """The state after a decision that was made elsewhere, with an earlier state of this version.
+class Passed(NamedTuple):
+    """A decision that was made elsewhere: when, by which version, and what was played."""
 
-    The agent goes through the round as if it had decided, so that its counters and budgets go on.
-    A round of another version, or one that it would refuse, changes nothing in it.
+    seconds: float
+    version: int
+    played: Played
+
+
+def pass_by(state: PolicyState, decisions: Iterable[Passed]) -> PolicyState:
+    """The state after decisions that were made elsewhere, with earlier states of this version.
+
+    The agent goes on to its next round, so that its counters and budgets do. Nothing is decided
+    again unless it needs that: decisions are checked where a log is verified. A round of another
+    version, or one that it would refuse, changes nothing in it.
     """
-    after = replace(state, position=state.position + 1)
-    if version == state.version:
-        context, graph, actions = played.context, played.graph, played.actions
+    agent: Any = copy.copy(state.agent)
+    position = state.position
+    for seconds, version, played in decisions:
+        position += 1
+        if version != state.version:
+            continue
         with suppress(ValueError, TypeError, LookupError):
-            after = draw(state, 0.0, seconds, context, graph, actions, logged=played).after
-    return after
+            passed = getattr(agent, "passed", None)
+            if passed is not None and passed(played):
+                tell_if_nothing_comes(agent, played)
+            else:
+                now = replace(state, agent=agent)
+                round_ = played.context, played.graph, played.actions
+                agent = draw(now, 0.0, seconds, *round_, logged=played).after.agent
+    return replace(state, agent=agent, position=position)
 
 
 def learn(

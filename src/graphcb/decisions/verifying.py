@@ -9,16 +9,18 @@ from typing import Any
 
 from graphcb.decisions import records
 from graphcb.decisions.decision import read_decision_id
+from graphcb.decisions.inbox import has_feedbacks, read_waiting
 from graphcb.decisions.log import DecisionLog
-from graphcb.decisions.replaying import replay
+from graphcb.decisions.replaying import steps
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.stored_graphs import parse
 from graphcb.decisions.tables import (
     TABLE_OF,
     CheckpointRow,
-    DecisionRow,
+    ContentRow,
     FeedbackRow,
     GraphRow,
+    PackedDecision,
     VersionRow,
     checksum,
     mismatch,
@@ -49,6 +51,7 @@ def verify(
         _damaged_rows,
         _damaged_graphs,
         _damaged_events,
+        _damaged_inbox,
     ]
     if replays:
         looks.append(partial(_different_when_replayed, classes=tuple(classes)))
@@ -111,7 +114,14 @@ def _damaged_file(log: DecisionLog) -> list[str]:
 
 def _damaged_rows(log: DecisionLog) -> Iterator[str]:
     """Every row whose checksum does not match; one row at a time, as one may be large."""
-    kinds: list[type[Any]] = [DecisionRow, FeedbackRow, CheckpointRow, GraphRow, VersionRow]
+    kinds: list[type[Any]] = [
+        PackedDecision,
+        FeedbackRow,
+        CheckpointRow,
+        GraphRow,
+        ContentRow,
+        VersionRow,
+    ]
     for kind in kinds:
         fields: tuple[str, ...] = vars(kind)["_fields"]
         number, begin = fields[0], -(2**63)
@@ -148,21 +158,37 @@ def _damaged_events(log: DecisionLog) -> Iterator[str]:
             yield f"{log.storage.location}: damaged: event {row.position}: {problem}"
 
 
+def _damaged_inbox(log: DecisionLog) -> Iterator[str]:
+    """A feedback from beside that is not as it was put there."""
+    after = 0 if has_feedbacks(log.storage) else None
+    while after is not None:
+        page = read_waiting(log.storage, after, records.PAGE)
+        after = page[-1].number if page else None
+    yield from ()
+
+
 def _different_when_replayed(log: DecisionLog, classes: tuple[type, ...]) -> Iterator[str]:
-    """From the first event on; a checkpoint at the end must contain the same."""
+    """From the first event on; checkpoints on the way must contain the same."""
+    wanted = set(records.checkpoint_positions(log.storage))
     try:
-        state = replay(log, classes=classes)
+        for step in steps(log, classes=classes):
+            if step.position in wanted:
+                yield from _different_from(step.after, log, classes)
     except (ValueError, TypeError, LookupError) as problem:
         yield str(problem)
-        return
-    for row in records.read_checkpoints(log.storage):
-        where = f"{log.storage.location}, checkpoint {row.position}"
+
+
+def _different_from(
+    state: PolicyState, log: DecisionLog, classes: tuple[type, ...]
+) -> Iterator[str]:
+    where = f"{log.storage.location}, checkpoint {state.position}"
+    for row in records.read_checkpoints(log.storage, state.position):
         try:
             agent = from_bytes(row.agent, where=where, classes=classes)
         except Exception as problem:
             yield f"{where}: cannot be read: {problem}"
             continue
-        if row.position == state.position and differs(state, row, agent):
+        if differs(state, row, agent):
             yield f"{where}: differs from what the log leads to"
 
 

@@ -4,15 +4,16 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from graphcb.agents import Agent
 from graphcb.checks import as_count
 from graphcb.decisions import records
-from graphcb.decisions.inbox import has_inbox
+from graphcb.decisions.inbox import count_waiting, has_feedbacks, has_inbox
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.replaying import rebuild
 from graphcb.decisions.start import check_same_problem, first_agent
@@ -40,6 +41,8 @@ from graphcb.files import FileError
 from graphcb.problems import Problem
 from graphcb.saving import to_bytes
 
+KEPT, KEPT_BYTES = 16, 64_000_000  # checkpoints, and how large they may be together
+
 
 @dataclass
 class Pending:
@@ -48,7 +51,9 @@ class Pending:
     `answered` are the decisions that feedback was added for. `asked` is set before the agent is
     called, `learned` once it has learned, `changed` once there is another version or start. All
     decisions up to `waited` have feedback, or get no default. If the log `has_deciders`, nobody
-    else decides. Once it `is_over`, nothing more would be written.
+    else decides. If it `is_beside`, another process is the writer, which takes in what is written
+    here. There may be something to take in if it `has_mail`; `set_aside` are the numbers of what
+    the agent refused. Once it `is_over`, nothing more would be written.
     """
 
     storage: Storage
@@ -63,7 +68,17 @@ class Pending:
     learned: bool = False
     changed: bool = False
     has_deciders: bool = False
+    is_beside: bool = False
+    has_mail: bool = False
+    set_aside: set[int] = field(default_factory=set)
     is_over: bool = False
+
+
+class Took(NamedTuple):
+    """When something was done last, in seconds since 1970, and how many seconds it took."""
+
+    at: float
+    seconds: float
 
 
 class LogWriter:
@@ -105,9 +120,11 @@ class LogWriter:
         self._start: LogStart | None = None
         self._counts = PartCounts()
         self.versions = Versions(())
-        self._waited, self._has_deciders = 0, False
+        self._waited, self._has_deciders, self._has_mail = 0, False, False
+        self._set_aside: set[int] = set()
         self._found = self._mine = ""
         self._checkpointed = self._committed = 0
+        self.last_checkpoint: Took | None = None
         self.storage = new_storage(location, writes=True, durability=durability)
         self.graphs = StoredGraphs(self.storage)
 
@@ -145,10 +162,12 @@ class LogWriter:
             self.start,
             self._waited,
             has_deciders=self._has_deciders,
+            set_aside=self._set_aside,
         )
         self._state, before = None, sys.exception()
         try:
             self._begin(pending.storage, state.position)
+            pending.has_mail = self._has_mail
             yield pending
             pending.storage.commit(pending.start.name, pending.state.position)
         except BaseException as problem:
@@ -158,13 +177,21 @@ class LogWriter:
             raise
         self._found, self._committed = self._mine, pending.state.position
         self.versions, self._waited = pending.versions, pending.waited
+        if pending.start is not self._start:
+            pending.counts.drop(pending.start.cut)
         self._start, self._has_deciders = pending.start, pending.has_deciders
+        self._has_mail = pending.has_mail
         for decision in pending.answered:
             pending.counts.add(decision)
         since = pending.state.position - self._checkpointed
         due = pending.changed or since >= self._checkpoint_every
         if (not due or self._checkpoint(pending.state)) and self.storage is pending.storage:
             self._state = pending.state
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether feedback from beside waits in the inbox, other than what was refused."""
+        return count_waiting(self.storage) > len(self._set_aside)
 
     def close(self) -> None:
         """Store a checkpoint and release the log to the next writer."""
@@ -225,6 +252,7 @@ class LogWriter:
                 f"{standing.position} and not at {position}; a log has one writer: nothing was "
                 "written, call again to continue from there once the other has stopped"
             )
+        self._has_mail = self._has_mail or has_feedbacks(storage)  # others have written something
         if standing.epoch != self._mine:
             storage.execute("UPDATE graphcb_writer SET epoch = ?", (self._mine,))
 
@@ -301,7 +329,7 @@ class LogWriter:
 
         If that fails, the next start takes longer, no more.
         """
-        self._checkpointed = state.position
+        self._checkpointed, began = state.position, time.monotonic()
         try:
             agent = to_bytes(state.agent)
         except Exception:
@@ -309,14 +337,32 @@ class LogWriter:
         row = CheckpointRow(state.position, state.n_feedbacks, agent, self._counts.to_bytes())
         try:
             self._begin(self.storage, state.position)
-            self.storage.execute("DELETE FROM graphcb_checkpoints")
+            there = records.checkpoint_positions(self.storage)[::-1]
+            for one in to_drop(there, self.start.position, state.position, len(agent)):
+                self.storage.execute("DELETE FROM graphcb_checkpoints WHERE position = ?", (one,))
             insert(self.storage, [row])
             self.storage.execute("COMMIT")
         except Exception:
             self.storage.close()
             return False
         self._found = self._mine
+        self.last_checkpoint = Took(time.time(), time.monotonic() - began)
         return True
+
+
+def to_drop(positions: Sequence[int], start: int, new: int, n_bytes: int) -> list[int]:
+    """Which checkpoints, in order, need not stay beside a new one of so many bytes.
+
+    Those that stay are spread evenly over the log: it may start from any of them once it is pruned.
+    """
+    apart = (new - start) / max(1, min(KEPT, KEPT_BYTES // n_bytes))
+    dropped, last = [], start
+    for position, following in zip(positions, [*positions, new][1:], strict=True):
+        if position >= new or following - last < 2.0 * apart:  # what it leaves is not too wide
+            dropped.append(position)
+        else:
+            last = position
+    return dropped
 
 
 def _identity(start: LogStart) -> tuple[str, int, float]:

@@ -130,8 +130,9 @@ def _self_normalised(sums: BySize, size: float, asked: Conditions, why: Why | No
 def _standard_error(sums: BySize, squares: float) -> float:
     """Of a self-normalised mean, with a degree of freedom less than its effective size."""
     total = float(sums.w.sum())
-    left = total**2 - float(sums.ww.sum())
-    return math.sqrt(squares / left) if left > 1e-12 * total**2 else math.inf
+    whole = total * total  # infinite where weights are too large to say anything
+    left = whole - float(sums.ww.sum())
+    return math.sqrt(squares / left) if left > 1e-12 * whole else math.inf
 
 
 def least_error_of(sums: BySize, mean: float, size: float) -> float:

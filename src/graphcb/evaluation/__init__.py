@@ -5,6 +5,7 @@ from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.evaluation.candidates import candidate
 from graphcb.evaluation.judging import Evaluation, evaluate
 from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
+from graphcb.evaluation.mattering import importances
 from graphcb.evaluation.shadowing import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
@@ -26,6 +27,7 @@ __all__ = [
     "constant",
     "evaluate",
     "greedy",
+    "importances",
     "logged",
     "shadow",
     "summarize",

@@ -11,7 +11,7 @@ from graphcb.estimates.estimators import estimates, mean_of
 from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.estimates.means import AnytimeEnds, differences
 from graphcb.estimates.moments import Moments
-from graphcb.estimates.smoothing import Smoothing
+from graphcb.estimates.smoothing import smoothed
 from graphcb.estimates.terms import Floats, Terms
 from graphcb.evaluation.rounds import RoundTerms
 from graphcb.evaluation.settling import Turnout
@@ -87,7 +87,10 @@ class Estimating:
                 named["switch"] = self._switch(terms, found, robust)
         named.update(self._plain(terms))
         if self.has_anytime:
-            named["log smoothing"] = self._smoothed(terms)
+            low, width = self.scale
+            values = low * terms.weights + width * terms.below
+            span = low, low + width
+            named["log smoothing"] = smoothed(terms.weights, values, span, self.confidence)
         return named
 
     def _known(self, terms: RoundTerms) -> Estimate:
@@ -180,13 +183,6 @@ class Estimating:
             least = self.scale.width * math.sqrt(variance / size)
         one = mean_of(around, found, self.asked, bias=bias, least_error=least)
         return one._replace(anytime=anytime)
-
-    def _smoothed(self, terms: RoundTerms) -> Estimate:
-        low, width = self.scale
-        smoothing = Smoothing(1, (low, low + width))
-        weights = terms.weights[None]
-        smoothing.add(weights, low * weights + width * terms.below)
-        return smoothing.estimate(0, self.asked)
 
     def _moments(self, sides: list[tuple[Floats, Floats]]) -> Moments:
         """Sums for targets, from terms of losses between 0 and 1, and of what they lack to 1."""

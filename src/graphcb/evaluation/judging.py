@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from graphcb.checks import as_range
 from graphcb.decisions import DecisionLog, LoggedDecision
@@ -13,6 +15,7 @@ from graphcb.evaluation.rounds import Rounds
 from graphcb.evaluation.settling import Settling
 from graphcb.evaluation.targets import Target
 from graphcb.evaluation.weighing import Graphs, Weights, weighed, weighing_graphs, weights_of
+from graphcb.html import interval, paragraphs, table
 from graphcb.oracles import Oracle
 
 
@@ -65,6 +68,22 @@ class Evaluation:
     n_young: int = 0
     is_known: bool = False
     has_range: bool = True
+
+    def plot(self, *, title: str = "", unit: str = "loss") -> Any:
+        """A matplotlib figure: each estimate with its interval."""
+        figures = import_module("graphcb.figures.estimates")  # which needs the extra `experiments`
+        return figures.draw_estimates(list(self.estimates.items()), title=title, unit=unit)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, one.value, interval(one.interval), interval(one.anytime))
+            for name, one in self.estimates.items()
+        ]
+        if self.bounds is not None:
+            rows.append(("whatever could not be seen", float("nan"), "", interval(self.bounds)))
+        heads = ("estimate", "value", "interval", "at any time")
+        title = f"{self.n_used:,} of {self.n_decisions:,} decisions"
+        return table(title, rows, heads) + paragraphs(self.warnings)
 
     @property
     def graph(self) -> Estimate | None:
@@ -137,11 +156,11 @@ def evaluate(
         graphs = weighing_graphs(rows)
     weights: Weights = "known"
     for logged_row in rows:
-        given = own_alone(logged_row)
-        row = weighed(given, graphs)
+        own = own_alone(logged_row)
+        row = weighed(own, graphs)
         if weights != "learned":
-            weights = weights_of(given, row)
-        for settled in settling.add(given, row):
+            weights = weights_of(own, row)
+        for settled in settling.add(own, row):
             rounds.add(settled)
     if settling.n_used == 0:
         raise ValueError(

@@ -103,7 +103,8 @@ class Keeping:
         for spending in self.spending:
             spending.add(row, names)
         if problem.baseline is not None:
-            baseline = names.index(problem.baseline.action)
+            rule = problem.baseline
+            baseline = 0 if rule.is_first else names.index(rule.action)
             self.n_deviations += bool(row.probabilities[baseline] < 1.0 - SLACK)
 
     def followed_by(self, versions: Versions) -> "Keeping":

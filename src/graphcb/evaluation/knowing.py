@@ -39,8 +39,8 @@ def knowing(row: LoggedDecision) -> LoggedDecision:
 def _with_known(
     row: LoggedDecision, seen: LoggedFeedback, known: Mapping[int, float]
 ) -> LoggedFeedback:
-    given = dict(zip(seen.action_indices.tolist(), seen.losses.tolist(), strict=True))
-    given.update(known)
-    indices = np.array(sorted(given), dtype=WHOLE)
-    losses = np.array([given[index] for index in indices.tolist()], dtype=FLOAT)
+    by_index = dict(zip(seen.action_indices.tolist(), seen.losses.tolist(), strict=True))
+    by_index.update(known)
+    indices = np.array(sorted(by_index), dtype=WHOLE)
+    losses = np.array([by_index[index] for index in indices.tolist()], dtype=FLOAT)
     return seen._replace(actions=pick(row.actions, indices), action_indices=indices, losses=losses)

@@ -21,6 +21,12 @@ def agents_before(
 
     def agent(row: LoggedDecision) -> Any:
         nonlocal replayed, at
+        if row.position <= log.start.position:
+            raise ValueError(
+                f"{log!r}: decision {row.decision_id} must be after event {log.start.position}, "
+                "from which the log is replayed, as old decisions were removed; judge later ones "
+                f"alone (--after {log.start.position})"
+            )
         if at == 0 or row.position <= at:
             replayed = steps(log, classes=kinds)
         for step in replayed:

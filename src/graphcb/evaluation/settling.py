@@ -133,14 +133,14 @@ class Settling:
         self._young: deque[tuple[LoggedDecision, LoggedDecision]] = deque()
         self._clock = Clock()
 
-    def add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
+    def add(self, own: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
         """The decisions that are settled by now.
 
         `weighed` is the decision with the graph by which it is weighed.
         """
         self.n += 1
-        self._clock.decision(given)
-        self._young.append((given, weighed))
+        self._clock.decision(own)
+        self._young.append((own, weighed))
         found = []
         while self._young and self._is_due(self._young[0][0]):
             found += self._add(*self._young.popleft())
@@ -149,9 +149,9 @@ class Settling:
     def _is_due(self, row: LoggedDecision) -> bool:
         return row.waiting is None or self._clock.has_reached(row.made_at + row.waiting)
 
-    def _add(self, given: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
-        is_silent = not awaits_feedback(given)
-        group = self.answers.group_of(str(given.action))
+    def _add(self, own: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
+        is_silent = not awaits_feedback(own)
+        group = self.answers.group_of(str(own.action))
         self.answers.made(group, is_silent=is_silent)
         if is_silent:
             self._silent.append(SettledRow(weighed, group))

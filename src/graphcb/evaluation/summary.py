@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from graphcb.contexts import Encoder
 from graphcb.contexts.codes import codes_in_words
 from graphcb.decisions import DecisionLog, LoggedDecision, ReplayError, Versions, replay
 from graphcb.decisions.dating import dated
+from graphcb.decisions.inbox import count_waiting
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.stillness import Alarm
 from graphcb.estimates.terms import Flags
@@ -29,6 +31,7 @@ from graphcb.evaluation.standing import Standing, standings
 from graphcb.evaluation.targets import logged
 from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
 from graphcb.files import FileError
+from graphcb.html import interval, shares, table
 from graphcb.problems import Problem
 from graphcb.problems.alarms import alarms_of, in_words
 
@@ -69,7 +72,9 @@ class LogSummary:
     have the default after waiting, which counts in the means but not as feedback. Another program
     made `n_imported` of the decisions. `notes` say which features of contexts have a value that
     looks like a code for missing, and where the clock went back. `alarms` say what looked
-    different to the agent, and since when.
+    different to the agent, and since when. `n_waiting` feedbacks from other processes are in the
+    inbox: they count once a policy has taken them in. `n_removed` older decisions were removed from
+    the log and count in nothing here.
     """
 
     unit: str
@@ -94,6 +99,8 @@ class LogSummary:
     n_imported: int = 0
     notes: tuple[str, ...] = ()
     alarms: tuple[Alarm, ...] = ()
+    n_waiting: int = 0
+    n_removed: int = 0
 
     @property
     def answer_rate(self) -> float | None:
@@ -107,6 +114,22 @@ class LogSummary:
         """The share of decisions that have feedback."""
         return self.n_with_feedback / self.n_decisions
 
+    def plot(self, *, title: str = "") -> Any:
+        """A matplotlib figure: the mean, the actions and the feedback over time."""
+        figures = import_module("graphcb.figures.summary")  # which needs the extra `experiments`
+        return figures.draw_summary(self, title)
+
+    def _repr_html_(self) -> str:
+        mean = "not known" if self.mean is None else f"{self.mean:.4g}"
+        rows = [
+            ("decisions", f"{self.n_decisions:,}"),
+            ("with feedback", f"{self.n_with_feedback:,} ({self.feedback_share:.1%})"),
+            (f"mean {self.unit}", f"{mean} {interval(self.interval)}".strip()),
+            *((one.name, one.stands or one.says) for one in self.guardrails),
+        ]
+        bars = shares("share of each action", list(self.shares), list(self.shares.values()))
+        return table("LogSummary", rows) + bars
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         plain = asdict(self)
@@ -119,7 +142,7 @@ class LogSummary:
             del plain["kept"]
         if not self.guardrails:
             del plain["guardrails"]
-        for name in ("n_by_default", "n_imported", "notes"):
+        for name in ("n_by_default", "n_imported", "notes", "n_waiting", "n_removed"):
             if not plain[name]:
                 del plain[name]
         for part in (plain, *plain["windows"]):
@@ -213,6 +236,8 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
         log.n_imported,
         (*codes_in_words([encoder]), *clock.in_words()),
         tuple(_alarms(log)),
+        count_waiting(log.storage),
+        log.n_removed,
     )
 
 
@@ -221,7 +246,7 @@ def _alarms(log: DecisionLog) -> list[Alarm]:
     try:
         state = replay(log)
         found = alarms_of(state.agent)
-        return found if log.start.position else dated(found, log.storage, state)
+        return dated(found, log.storage, state, log.start)
     except (ReplayError, FileError):
         return []
 
@@ -308,6 +333,7 @@ class _Weighing:
         unknown = {one.reveals.unknown for one in problems if one is not None}
         self.answering = Answering(promises=not any(unknown))
         self.predicted = predicted_graphs(log) if replays else None
+        self.start = log.start.position  # from which the log can be replayed
         self.certain = {
             version.number
             for version in versions
@@ -318,7 +344,8 @@ class _Weighing:
 
     def of(self, row: LoggedDecision) -> LoggedDecision | None:
         """The decision as it is weighed; None if nobody can say how."""
-        graph = None if row.informed or self.predicted is None else self.predicted(row)
+        can_say = self.predicted is not None and row.position > self.start
+        graph = self.predicted(row) if self.predicted and can_say and not row.informed else None
         self.answering.add(row, graph)
         if row.informed:
             return weighed(row, None)

@@ -62,8 +62,8 @@ def weighed(row: LoggedDecision, graphs: Graphs | None) -> LoggedDecision:
     return row._replace(graph=graph, feedback=seen, informed=graph.is_deterministic)
 
 
-def weights_of(given: LoggedDecision, used: LoggedDecision) -> Weights:
+def weights_of(own: LoggedDecision, used: LoggedDecision) -> Weights:
     """Where the weights of a decision come from, before and after it was weighed."""
-    if given.informed:
+    if own.informed:
         return "known"
     return "certain" if used.informed else "learned"

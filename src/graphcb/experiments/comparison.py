@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Agent
 from graphcb.experiments.model import Model
-from graphcb.experiments.progressive import PlayedRows, Player, Points, Sums
+from graphcb.experiments.progressive import PlayedRows, Player, Sums
 from graphcb.graphs.families import full_information
 from graphcb.streams import Examples
+from graphcb.thinning import Thinned
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ class Comparison:
         self.rival_total = 0.0
         self.repeats = repeats
         self.repeat_totals = np.zeros(len(repeats))
-        self._points = Points()
+        self._points: Thinned[Floats] = Thinned(512)
         self._last = np.empty(0)  # the means after the last row, as in `_points`
 
     def add(self, examples: Examples, played: PlayedRows) -> Sums:
@@ -53,7 +54,8 @@ class Comparison:
             fulls = np.cumsum(np.append(self.rival_total, losses))[1:]
             self.rival_total = float(fulls[-1])
             means = np.column_stack((sums.totals, fulls, sums.others)) / sums.counts[:, None]
-            self._points.add(sums.counts, means)
+            for i in np.flatnonzero(sums.counts % self._points.every == 0).tolist():
+                self._points.add(int(sums.counts[i]), means[i].copy())
             self._last = means[-1]
         return sums
 
@@ -93,7 +95,7 @@ class Comparison:
 
         The last point is that of the last row, so that a figure ends where the sums do.
         """
-        rounds, rows = list(self._points.rounds), list(self._points.values)
+        rounds, rows = self._points.counts, list(self._points.values)
         if not rounds or rounds[-1] != self.model.tally.count:
             rounds.append(self.model.tally.count)
             rows.append(self._last)

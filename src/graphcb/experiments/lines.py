@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
-from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, SquareCB, SquareCBG
+from graphcb.agents import (
+    Agent,
+    EpsilonGreedy,
+    Greedy,
+    InformationDirected,
+    SquareCB,
+    SquareCBG,
+    Uniform,
+)
 from graphcb.checks import as_one_of
 from graphcb.experiments.problems import ExperimentProblem
 from graphcb.exploration import Method, SquareRoot, TwoThirds
@@ -106,6 +114,7 @@ KINDS: dict[str, Kind] = {
     "epsilon-greedy": Kind(
         lambda line, problem, oracle, c: EpsilonGreedy(oracle, epsilon=c), "epsilon"
     ),
+    "uniform": Kind(lambda *_: Uniform(), "none", has_oracle=False),
     CONSTANT: Kind(_no_agent, "none", has_oracle=False),
 }
 

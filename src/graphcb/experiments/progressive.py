@@ -14,7 +14,6 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import Array, Count, Learned, Number
 from graphcb.rounds.identifiers import pick
 from graphcb.streams import Examples
-from graphcb.thinning import Thinned
 
 Floats = NDArray[np.float64]
 
@@ -147,31 +146,3 @@ class Tally:
         """Refuse a table of progress that is ahead of the rows."""
         if self.last_count > self.count:
             raise ValueError(f"`last_count` must be at most {self.count}, got {self.last_count}")
-
-
-class Points:
-    """Points of curves of unknown length: at most 512, evenly spaced.
-
-    >>> points = Points()
-    >>> points.add(np.arange(1, 2001), np.arange(2000.0)[:, None])
-    >>> len(points.rounds), points.rounds[:2], points.rounds[-1]
-    (500, [4, 8], 2000)
-    """
-
-    def __init__(self) -> None:
-        self._kept: Thinned[Floats] = Thinned(512)
-
-    @property
-    def rounds(self) -> list[int]:
-        """The round of each point."""
-        return self._kept.counts
-
-    @property
-    def values(self) -> list[Floats]:
-        """The values (m,) at each point."""
-        return self._kept.values
-
-    def add(self, counts: NDArray[np.intp], values: Floats) -> None:
-        """The values (n, m) after each of these rounds, which continue the earlier ones."""
-        for i in np.flatnonzero(counts % self._kept.every == 0).tolist():
-            self._kept.add(int(counts[i]), values[i].copy())

@@ -1,6 +1,6 @@
 """All runs of an experiment: finished ones from the store, the others run now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from graphcb.experiments.curves import Curve, Setting
@@ -37,6 +37,7 @@ def finish(
     experiment: Runs,
     store: Store,
     *,
+    settings: Sequence[Setting] | None = None,
     n_jobs: int = 1,
     engine: Engine = "joblib",
     on_start: Callable[[list[Curve]], None] = lambda found: None,
@@ -44,9 +45,10 @@ def finish(
 ) -> list[Curve]:
     """The curves of all settings, in their order; each new one is stored as soon as it is done.
 
+    The settings are those of the experiment unless they are given.
     `on_start` is called with the runs that were found in the store, `on_run` with each new one.
     """
-    settings = experiment.settings()
+    settings = experiment.settings() if settings is None else settings
     identities = [experiment.identity(setting) for setting in settings]
     keys = [store.key(identity) for identity in identities]
     with store.writing() as writer:

@@ -17,38 +17,19 @@ class Spread(NamedTuple):
     draws: float
 
 
-class Repeats:
-    """The best setting of each line again: every seed of the data with every seed of the draws.
+def repeats(experiment: Experiment, summaries: Sequence[Summary]) -> list[Setting]:
+    """The best setting of each line with every seed of the data and every seed of the draws.
 
-    `name` is that of the panel, so that the runs are kept with its own.
+    Those with equal seeds are runs of the panel.
     """
-
-    def __init__(self, experiment: Experiment, summaries: Sequence[Summary]) -> None:
-        self.name = experiment.name
-        self.experiment = experiment
-        self.summaries = [s for s in summaries if s.agent != CONSTANT]
-
-    def settings(self) -> list[Setting]:
-        """Every run; those with equal seeds are runs of the panel."""
-        seeds = range(self.experiment.n_seeds)
-        return [
-            Setting(s.agent, s.line, s.learning_rate, s.c, seed, None if draws == seed else draws)
-            for s in self.summaries
-            for seed in seeds
-            for draws in seeds
-        ]
-
-    def n_rounds_of(self, setting: Setting) -> int:
-        """How long a run is."""
-        return self.experiment.n_rounds_of(setting)
-
-    def identity(self, setting: Setting) -> dict[str, Any]:
-        """Everything that defines a run."""
-        return self.experiment.identity(setting)
-
-    def play(self, setting: Setting) -> Curve:
-        """One run."""
-        return self.experiment.play(setting)
+    seeds = range(experiment.n_seeds)
+    return [
+        Setting(s.agent, s.line, s.learning_rate, s.c, seed, None if draws == seed else draws)
+        for s in summaries
+        if s.agent != CONSTANT
+        for seed in seeds
+        for draws in seeds
+    ]
 
 
 def spreads(curves: Sequence[Curve]) -> dict[tuple[str, str], Spread]:

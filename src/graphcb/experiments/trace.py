@@ -35,12 +35,6 @@ class Trace(NamedTuple):
     seconds: tuple[float, float, float]
     n_compiled: int
 
-    @property
-    def mean_losses(self) -> Floats:
-        """Progressive validation loss after each round."""
-        means: Floats = np.cumsum(self.losses) / np.arange(1, self.losses.size + 1)
-        return means
-
 
 def trace(
     agent: Agent,

@@ -41,9 +41,11 @@ def beliefs(
     span: float,
     low: float,
     parameters: float,
+    cover: float,
 ) -> Beliefs:
-    """What a forecast says, with its deviations divided by sqrt(parameters).
+    """What a forecast says, with deviations divided by the root of the parameters that looks share.
 
+    `cover` is the largest share of what the best-looking action hides that one action shows.
     The floor is NaN if a number is not finite, or negative where it must not be.
     """
     n = f.size
@@ -55,7 +57,7 @@ def beliefs(
         known = 1.0 - math.exp(-gains[a])  # u / (1 + u), where a look adds the share u
         shared[a] = max(1.0, (1.0 + counts[a]) * known)
     low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
-    odds, widths = _log_odds(f, deviations, parameters, low, high)
+    odds, widths = _log_odds(f, deviations, counts, parameters, cover, low, high)
     ceiling = np.inf
     for a in range(n):
         ceiling = min(ceiling, odds[a] + REACH * widths[a])
@@ -74,14 +76,35 @@ def beliefs(
         if chances[a] > 0.0 and deviations[a] > 0.0:
             off = f[a] - moments[a] / chances[a]  # from its mean if it is the best
             more = chances[a] / max(total - chances[a], 1e-6 * total)
-            relevant[a] = min(1.0, off * off * more * parameters / deviations[a] ** 2)
+            divided = sharing(parameters, counts[a], cover)
+            relevant[a] = min(1.0, off * off * more * divided / deviations[a] ** 2)
     chances /= total
     return Beliefs(min(moments.sum() / total, f.min()), chances, relevant, shared)
 
 
 @inner
+def sharing(parameters: float, count: float, cover: float) -> float:
+    """The parameters that a look at an action is shared among, d; (1 + n) / d of them if it was
+    seen n < d times, where one action shows all that is hidden.
+
+    Contexts explore an action by themselves where it is played in others, which one that was
+    hardly ever seen is not. Seeing it costs little if one look shows all of its kind, as that at
+    the highest stock level does. With bandit feedback and many actions each has its price, and
+    most are not worth it.
+    """
+    few = (1.0 + count) / parameters
+    return parameters if few >= 1.0 else parameters * few**cover
+
+
+@inner
 def _log_odds(
-    f: Floats, deviations: Floats, parameters: float, low: float, high: float
+    f: Floats,
+    deviations: Floats,
+    counts: Floats,
+    parameters: float,
+    cover: float,
+    low: float,
+    high: float,
 ) -> tuple[Floats, Floats]:
     """Mean and deviation of the log odds that have these means and deviations as shares.
 
@@ -92,7 +115,8 @@ def _log_odds(
     for a in range(f.size):
         share = min(max((f[a] - low) / span, 1e-6), 1.0 - 1e-6)
         coin = share * (1.0 - share)
-        known = 1.0 - min((deviations[a] / span) ** 2 / (parameters * coin), 0.99)
+        divided = sharing(parameters, counts[a], cover)
+        known = 1.0 - min((deviations[a] / span) ** 2 / (divided * coin), 0.99)
         leverage = (1.0 / (known * known) - 1.0) / (2.0 * coin)
         widths[a] = math.sqrt(leverage)
         odds[a] = math.log(share / (1.0 - share)) * math.sqrt(1.0 + math.pi / 8.0 * leverage)

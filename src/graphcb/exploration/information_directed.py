@@ -13,26 +13,29 @@ ratio is minimised over all distributions that obey them.
 **As is safe.** Diverse contexts explore by themselves: what is learned of an action in one helps
 in all others. Deviations are divided by sqrt(d), where d is the number of parameters that a look is
 shared among: n u / (1 + u) for an action seen n times where another look adds the share u to what
-is known. Without contexts d = 1. Where the best-looking action does not show its own loss, and no
-action shows more than a share c of what it hides, d^(c / 2) takes its place. Each action is looked
-at with at least 1 / d of the probability with which Thompson sampling would play it, by whatever
-action shows it at the least price. An action that hides its own loss could be wrong for ever: what
-it hides is looked at with at least `BLIND` sqrt(c) t^(-1/3) in round t, t^(-1/2) where the graph is
-strongly observable. Where its n losses fill a small part of what is possible, a large one may be
-rare: the first looks come with at least the probability (1 - `RARE`)^n that none has come so far.
+is known, averaged over looks. Without contexts d = 1, and d is less for actions hardly ever seen
+(`beliefs.sharing`). Where the best-looking action does not show its own loss, and no action shows
+more than a share c of what it hides, d^(c / 2) takes its place. Beside these choices, some looks
+are due (`due_looks`).
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb.checks import as_numbers
 from graphcb.compilation import compiled, inner
-from graphcb.exploration.beliefs import beliefs
 from graphcb.exploration.cheapest import obeys
+from graphcb.exploration.due_looks import (
+    LEAST_WANTED,
+    ask,
+    at_most_one,
+    look_at_each,
+    look_at_once,
+    shown_by,
+)
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
 from graphcb.graphs import FeedbackGraph, require_observable
@@ -41,9 +44,6 @@ from graphcb.graphs.structure import Floats, Structure
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 ROUNDS = 20.0  # over which regret and information are summed
 LOOKS = 200.0  # over which the number of parameters is averaged
-BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
-RARE = 1.0 / 16.0  # probability of a larger loss than was seen yet, where one is possible
-LEAST_WANTED = 1e-6  # probability of a look, below which an action does not ask for one
 TIE = 1e-9  # of the span
 
 
@@ -137,12 +137,14 @@ def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, 
     f, gains, tie, round_number = given[0], given[2], TIE * given[4], given[7]
     best = _best_looking(f, gains, tie)
     hidden = 1.0 - edges.row(best)
-    most_shown = float(edges.sums_revealed(hidden).max()) if hidden[best] > 0.0 else 0.0
-    asked = _ask(*[*given, best, hidden, most_shown, before.parameters])
+    most_shown = 0.0
+    if hidden[best] > 0.0 or given[3].min() < before.parameters:
+        most_shown = float(edges.sums_revealed(hidden).max())
+    asked = ask(*[*given, best, hidden, most_shown, before.parameters])
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
-    looks = _look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
-    p = _choose(f, regrets, known, gains, looks, best, tie)
+    looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
+    p = _choose(f, regrets, known, gains, looks, best, tie, given[1] * (hidden[best] < 1.0))
     seen = edges.reveal_probabilities(p)
     after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
     return p, regrets, known, asked.shared, *after
@@ -168,30 +170,23 @@ def _in_one(
     """Probabilities, regrets, information, the parameters of a look; the memory of the round."""
     best = _best_looking(f, gains, TIE * span)
     hidden = 1.0 - matrix[best]
-    most_shown = _shown_by(matrix, hidden).max() if hidden[best] > 0.0 else 0.0
-    asked = _ask(
+    most_shown = 0.0
+    if hidden[best] > 0.0 or counts.min() < parameters:
+        most_shown = shown_by(matrix, hidden).max()
+    asked = ask(
         f, deviations, gains, counts, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters,
     )  # fmt: skip
     regrets = regret + f - asked.floor
-    known = information + _shown_by(matrix, asked.tells)
-    least = _look_at_each(f, gains, matrix, asked.wanted, best)
-    p = _choose(f, regrets, known, gains, least, best, TIE * span)
+    known = information + shown_by(matrix, asked.tells)
+    least = look_at_each(f, gains, matrix, asked.wanted, best)
+    p = _choose(
+        f, regrets, known, gains, least, best, TIE * span, deviations * (hidden[best] < 1.0)
+    )
     after = _remember(
-        p, regrets, known, _shown_by(matrix.T, p), asked.shared, round_number, looks, parameters
+        p, regrets, known, shown_by(matrix.T, p), asked.shared, round_number, looks, parameters
     )
     return p, regrets, known, asked.shared, after[0], after[1], after[2], after[3]
-
-
-@inner
-def _shown_by(matrix: Floats, worth: Floats) -> Floats:
-    """What each action is expected to show of what is worth something."""
-    shown = np.zeros(worth.size)
-    for b in range(worth.size):
-        if worth[b] > 0.0:
-            for a in range(worth.size):
-                shown[a] += matrix[a, b] * worth[b]
-    return shown
 
 
 @compiled
@@ -204,101 +199,6 @@ def _best_looking(f: Floats, gains: Floats, tie: float) -> int:
     return best
 
 
-class Questions(NamedTuple):
-    """What a round may bring: the expected smallest loss, what each loss tells of the best action,
-    how often each loss is to be looked at beside the best action, and the parameters that a look
-    is shared among."""
-
-    floor: float
-    tells: Floats
-    wanted: Floats
-    shared: Floats
-
-
-@compiled
-def _ask(
-    f: Floats,
-    deviations: Floats,
-    gains: Floats,
-    counts: Floats,
-    span: float,
-    low: float,
-    bound: float,
-    round_number: int,
-    rate: float,
-    best: int,
-    hidden: Floats,
-    most_shown: float,
-    parameters: float,
-) -> Questions:
-    """What to learn in this round, from the forecast and from what the best action hides."""
-    shrunk, blind = parameters, 0.0
-    if hidden[best] > 0.0:
-        cover = most_shown / hidden.sum()
-        shrunk = parameters ** (0.5 * cover)
-        blind = BLIND * math.sqrt(cover) * round_number**rate
-        if bound > span:
-            blind = max(blind, (1.0 - RARE) ** counts[best])
-    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, shrunk)
-    wanted = np.zeros(f.size)
-    for a in range(f.size):
-        chance = 1.0 - chances[best] if a == best else chances[a]
-        wanted[a] = hidden[a] * max(chance / parameters, blind * hidden[a])
-    return Questions(floor, relevant * gains, wanted, shared)
-
-
-@inner
-def _look_at_each(f: Floats, gains: Floats, matrix: Floats, wanted: Floats, best: int) -> Floats:
-    """How often each action is played at least, so that every loss gets the looks it wants.
-
-    A loss that those so far do not show often enough is looked at by the action that shows most of
-    what is wanted for its price.
-    """
-    looks, shown = np.zeros(f.size), _shown_by(matrix, wanted * gains)
-    for b in range(f.size):
-        if wanted[b] <= LEAST_WANTED:
-            continue
-        missing, cheapest, price = wanted[b], best, np.inf
-        for a in range(f.size):
-            missing -= looks[a] * matrix[a, b]
-            if a != best and matrix[a, b] > 0.0 and shown[a] > 0.0:
-                cost = (f[a] - f[best]) / shown[a]
-                if cost < price or (cost == price and shown[a] > shown[cheapest]):
-                    cheapest, price = a, cost
-        if cheapest != best and missing > 0.0:
-            looks[cheapest] += missing / matrix[cheapest, b]
-    return _at_most_one(looks)
-
-
-@inner
-def _at_most_one(shares: Floats) -> Floats:
-    """The shares, made smaller if their sum is above 1."""
-    total = shares.sum()
-    if total > 1.0:
-        for a in range(shares.size):
-            shares[a] /= total
-    return shares
-
-
-@compiled
-def _look_at_once(f: Floats, shown: Floats, worth: Floats, best: int) -> Floats:
-    """`_look_at_each` without the edges: all looks go to the action that shows most for its price.
-
-    `shown` is what each action shows of what looks are worth together.
-    """
-    looks, cheapest, price = np.zeros(f.size), best, np.inf
-    for a in range(f.size):
-        cost = max(f[a] - f[best], 0.0) / shown[a] if a != best and shown[a] > 0.0 else np.inf
-        if cost < price or (cost == price < np.inf and shown[a] > shown[cheapest]):
-            cheapest, price = a, cost
-    if cheapest != best:
-        share = 0.0
-        for a in range(f.size):
-            share += worth[a] * worth[a]
-        looks[cheapest] = min(1.0, share / shown[cheapest])
-    return looks
-
-
 @compiled
 def _choose(
     f: Floats,
@@ -308,8 +208,12 @@ def _choose(
     looks: Floats,
     best: int,
     tie: float,
+    doubts: Floats,
 ) -> Floats:
     """The best-looking action, mixed with one that tells more, and with the looks that are due.
+
+    `doubts` are the deviations, or 0 if it does not show its own loss. Where it is in doubt itself,
+    only playing it can tell, and no action that is less in doubt is played more often.
 
     With regret A and information B of the best-looking action, and d and e more of another one,
     (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e.
@@ -330,7 +234,8 @@ def _choose(
     _spread(p, f, information, gains, other, share, tie)
     for a in range(f.size):
         p[a] = max(p[a], looks[a])
-    p = _at_most_one(p)
+    most = p.argmax()
+    p = at_most_one(p, p[most] if doubts[best] > doubts[most] else 0.0)
     _spread(p, f, information, gains, best, 1.0 - p.sum(), tie)
     for a in range(f.size):
         if p[a] < LEAST_WANTED:  # weights of 1 / p would be worth nothing

@@ -1,24 +1,15 @@
 """Regret: how it grows with the rounds, and with what the oracle cannot represent."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphcb.experiments.curves import Summary
+from graphcb.figures.lines import COLOURS, OTHERS, End, draw_band, name_ends
 
-COLOURS = {
-    "SquareCB.G": "#08519c",
-    "SquareCB.G, TwoThirds": "#08519c",
-    "SquareCB.G, SquareRoot": "#6baed6",
-    "information-directed": "#31a354",
-    "SquareCB": "#e6550d",
-    "greedy": "#756bb1",
-    "epsilon-greedy": "#9e9ac8",
-    "best constant action": "#636363",
-}
-OTHERS = "#000000"
 GUIDES = {"1/2": 1.0 / 2.0, "2/3": 2.0 / 3.0}
 MARKS = ("o", "s", "^", "v", "D")
 
@@ -26,13 +17,15 @@ MARKS = ("o", "s", "^", "v", "D")
 def draw_growth(title: str, summaries: Sequence[Summary]) -> Figure:
     """Regret by round on logarithmic axes: one part for each line, one curve for each agent.
 
-    The legend has the fitted slopes; dotted lines have the slopes 1/2 and 2/3.
+    Names have the fitted slopes; bands are one standard deviation; dotted lines have the slopes
+    1/2 and 2/3.
     """
     parts = list(dict.fromkeys(s.line for s in summaries))
     n_columns = min(3, len(parts))
     n_rows = -(-len(parts) // n_columns)
-    figure = Figure(figsize=(5.2 * n_columns, 4.4 * n_rows), layout="constrained")
-    figure.suptitle(title)
+    figure = Figure(figsize=(5.0 * n_columns, 3.8 * n_rows), layout="constrained")
+    seeds = summaries[0].n_seeds
+    figure.suptitle(f"{title} (slope; {seeds} seeds, band: one standard deviation)")
     for number, part in enumerate(parts, start=1):
         axes = figure.add_subplot(n_rows, n_columns, number)
         _draw_growth(axes, part, [s for s in summaries if s.line == part])
@@ -40,14 +33,16 @@ def draw_growth(title: str, summaries: Sequence[Summary]) -> Figure:
 
 
 def _draw_growth(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
+    ends = []
     for summary in summaries:
         shown = summary.rounds >= summary.rounds[-1] / 32.0
-        axes.plot(
-            summary.rounds[shown],
-            summary.regret_curve[shown],
-            color=COLOURS.get(summary.agent, OTHERS),
-            label=f"{summary.agent}: {summary.slope:.2f}",
-        )
+        rounds, regret = summary.rounds[shown], summary.regret_curve[shown]
+        colour = COLOURS.get(summary.agent, OTHERS[-1])
+        deviation = rounds * summary.deviation_curve[shown]
+        draw_band(axes, rounds, regret, np.minimum(deviation, 0.9 * regret), colour)
+        name = f"{summary.agent}: {summary.slope:.2f}"
+        axes.plot(rounds, regret, color=colour, label=name)
+        ends.append(End(name, colour, regret))
     first = summaries[0]
     rounds = first.rounds[first.rounds >= first.rounds[-1] / 32.0]
     start = 0.7 * min(float(s.regret_curve[s.rounds >= rounds[0]][0]) for s in summaries)
@@ -55,6 +50,7 @@ def _draw_growth(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
         curve = start * (rounds / rounds[0]) ** power
         style = ":" if power == 0.5 else "--"
         axes.plot(rounds, curve, color="black", linewidth=0.8, linestyle=style, label=name)
+        ends.append(End(f"slope {name}", "black", curve))
     axes.set_xscale("log")
     axes.set_yscale("log")
     last = int(rounds[-1])
@@ -66,7 +62,8 @@ def _draw_growth(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
     axes.set_ylabel("regret")
     axes.set_title(title, size=10)
     axes.grid(alpha=0.3, which="both")
-    axes.legend(title="slope", fontsize=7, title_fontsize=7)
+    axes.set_xlim(rounds[0], rounds[-1])
+    name_ends(axes, ends)
 
 
 def draw_misspecification(
@@ -74,28 +71,36 @@ def draw_misspecification(
 ) -> Figure:
     """Regret at the end against epsilon * T * sqrt(alpha), beside the line on which they are equal.
 
-    `scales` has, for each line, the name of its graph and that number.
+    One part for each graph. `scales` has, for each line, the name of its graph and that number. A
+    band is one standard deviation over the seeds.
     """
-    figure = Figure(figsize=(7.0, 5.0), layout="constrained")
-    axes = figure.add_subplot()
-    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    points: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     for summary in summaries:
-        if summary.agent == "best constant action":
-            continue
-        graph, x = scales[summary.line]
-        point = x, float(summary.regret_curve[-1])
-        curves.setdefault((summary.agent, graph), []).append(point)
-    graphs = list(dict.fromkeys(graph for _, graph in curves))
-    for (agent, graph), points in curves.items():
-        mark = MARKS[graphs.index(graph) % len(MARKS)]
-        colour = COLOURS.get(agent, OTHERS)
-        label = f"{agent}, {graph}"
-        axes.plot(*np.array(points).T, color=colour, marker=mark, label=label, linewidth=1.0)
-    furthest = max(x for points in curves.values() for x, _ in points)
-    axes.plot([0.0, furthest], [0.0, furthest], color="black", linestyle="--", linewidth=0.8)
-    axes.set_xlabel("epsilon T sqrt(alpha)")
-    axes.set_ylabel("regret after T rounds")
-    axes.set_title(title, size=10)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=7)
+        if summary.agent != "best constant action":
+            graph, x = scales[summary.line]
+            total = int(summary.rounds[-1])
+            point = x, float(summary.regret_curve[-1]), total * summary.deviation
+            points.setdefault(graph, {}).setdefault(summary.agent, []).append(point)
+    figure = Figure(figsize=(5.0 * len(points), 4.0), layout="constrained")
+    n_rounds, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
+    figure.suptitle(f"{title} ({seeds} seeds, band: one standard deviation)")
+    for number, (graph, agents) in enumerate(points.items(), start=1):
+        axes = figure.add_subplot(1, len(points), number)
+        ends = []
+        for (agent, found), mark in zip(agents.items(), cycle(MARKS), strict=False):
+            colour = COLOURS.get(agent, OTHERS[-1])
+            x, regret, deviation = np.array(found).T
+            axes.plot(x, regret, color=colour, marker=mark, markersize=4, label=agent)
+            draw_band(axes, x, regret, deviation, colour)
+            ends.append(End(f"{agent}: {regret[-1]:.0f}", colour, regret))
+        equal = np.array([0.0, max(x for found in agents.values() for x, _, _ in found)])
+        axes.plot(equal, equal, color="black", linestyle="--", linewidth=0.8, label="equal")
+        ends.append(End("epsilon T sqrt(alpha)", "black", equal))
+        axes.set_xlim(equal)  # type: ignore[arg-type]  # a pair, as it may be
+        axes.set_ylim(0.0, 1.05 * max(equal[1], *(end.curve.max() for end in ends)))
+        axes.set_xlabel("epsilon T sqrt(alpha)")
+        axes.set_ylabel(f"regret after T = {n_rounds:,} rounds")
+        axes.set_title(graph.replace("_", " "), size=10)
+        axes.grid(alpha=0.3)
+        name_ends(axes, ends)
     return figure

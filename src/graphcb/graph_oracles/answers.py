@@ -81,11 +81,9 @@ class Answers:
             self.edges.learn_row(row, columns, index, shown.row(index), known.row(index))
 
     def check_update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
-        """Raise what `update` would raise; nothing changes."""
         self._read(context, played, revealed, actions)
 
     def check_update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
-        """Raise what `update_full` would raise; nothing changes."""
         self._read_full(context, graph, actions)
 
     def explain(self, context: Any, actions: Any = None) -> str:

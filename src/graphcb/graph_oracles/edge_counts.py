@@ -64,11 +64,9 @@ class EdgeCounts:
         self.looked[places] += 1.0
 
     def check_update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
-        """Raise what `update` would raise; nothing changes."""
         self._read(played, revealed, actions)
 
     def check_update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
-        """Raise what `update_full` would raise; nothing changes."""
         read_shown_graph(graph, as_columns(actions, self.n_actions).size)
 
     def learn_row(

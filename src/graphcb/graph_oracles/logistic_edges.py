@@ -100,13 +100,11 @@ class LogisticEdges:
             self.learn_row(row, columns, index, shown.structure.row(index), certain)
 
     def check_update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
-        """Raise what `update` would raise; nothing changes."""
         self.read_row(context)
         columns = as_columns(actions, self.n_actions)
         read_played_row(played, revealed, columns.size)
 
     def check_update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
-        """Raise what `update_full` would raise; nothing changes."""
         self.read_row(context)
         read_shown_graph(graph, as_columns(actions, self.n_actions).size)
 

@@ -1,11 +1,10 @@
 """The role of a graph oracle, and the checks that every one makes of a round."""
 
-import operator
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from graphcb.checks import as_one_of
+from graphcb.checks import as_action, as_one_of
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.oracles.rows import Floats
 
@@ -72,15 +71,7 @@ def as_edge_loss(loss: Any) -> EdgeLoss:
 
 def read_played_row(played: Any, revealed: Any, n_actions: int) -> tuple[int, Floats]:
     """The played index, and 1 for each revealed action of the round, else 0: (n_actions,)."""
-    try:
-        index = operator.index(played)
-    except TypeError:
-        raise TypeError(f"`played` must be a whole number, got {played!r}") from None
-    if not 0 <= index < n_actions:
-        raise IndexError(
-            f"`played` must be between 0 and {n_actions - 1} (the round has {n_actions} actions), "
-            f"got {index}"
-        )
+    index = as_action(played, n_actions, name="played", of="round")
     indices = np.asarray(revealed)
     if indices.ndim != 1:
         raise ValueError(f"`revealed` must be a list of indices, got shape {indices.shape}")

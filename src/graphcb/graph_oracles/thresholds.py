@@ -117,11 +117,9 @@ class Thresholds:
             self._learn(row, levels[chosen].tolist(), sides[chosen].tolist())
 
     def check_update(self, context: Any, played: int, revealed: Any, actions: Any = None) -> None:
-        """Raise what `update` would raise; nothing changes."""
         self._read(context, played, revealed, actions)
 
     def check_update_full(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> None:
-        """Raise what `update_full` would raise; nothing changes."""
         self._read_full(context, graph, actions)
 
     def check_loaded(self) -> None:

@@ -1,23 +1,28 @@
 """What is known of a graph: derived from its structure when asked for, and remembered."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
-from graphcb.graphs import measures
+import numpy as np
+
 from graphcb.graphs.effective import effective_independence, effective_weak_domination
 from graphcb.graphs.matrices import DenseMatrix, build_dense
-from graphcb.graphs.numbers import Bounds
-from graphcb.graphs.observability import (
-    Observability,
-    unobservable,
-    weakly_observable,
+from graphcb.graphs.numbers import (
+    Bounds,
+    greedy_independence,
+    greedy_weak_domination,
+    solve_independence,
+    solve_weak_domination,
 )
-from graphcb.graphs.structure import Floats, Indices, Structure
+from graphcb.graphs.structure import Flags, Floats, Indices, Structure
 
 if TYPE_CHECKING:
     from graphcb.graphs.graph import FeedbackGraph
 
 Fact = TypeVar("Fact")
+Observability = Literal["strong", "weak", "unobservable"]
+Measure = Literal["independence", "weak_domination", "self_looped_independence"]
 
 
 class GraphFacts:
@@ -86,12 +91,12 @@ class GraphFacts:
     @property
     def unobservable_actions(self) -> Indices:
         """The actions that nothing reveals: why a graph is "unobservable"."""
-        return self.remember("unobservable", lambda graph: unobservable(graph.structure))
+        return self.remember("unobservable", _unobservable)
 
     @property
     def weakly_observable_actions(self) -> Indices:
         """The actions seen neither by themselves nor by all others: why a graph is "weak"."""
-        return self.remember("weakly observable", lambda graph: weakly_observable(graph.structure))
+        return self.remember("weakly observable", _weakly_observable)
 
     def remember(self, what: str, compute: Callable[[Self], Fact]) -> Fact:
         """A fact about this graph, worked out by `compute` the first time it is asked for.
@@ -146,16 +151,16 @@ class GraphFacts:
 
     def independence_bounds(self) -> Bounds:
         """Greedy bounds on `independence_number`: a set found below, a cover by cliques above."""
-        return measures.greedy(self._structure, "independence")
+        return self._bounds("independence", greedy_independence)
 
     def self_looped_independence_bounds(self) -> Bounds:
         """Greedy bounds on `self_looped_independence_number`."""
-        return measures.greedy(self._structure, "self_looped_independence")
+        return self._bounds("self_looped_independence", greedy_independence)
 
     def weak_domination_bounds(self) -> Bounds:
         """Greedy bounds on `weak_domination_number`: a count below, a cover above."""
         require_observable(self, "to have a weak domination number")
-        return measures.greedy(self._structure, "weak_domination")
+        return self._bounds("weak_domination", greedy_weak_domination)
 
     def effective_independence_bound(self) -> float:
         """What takes the place of alpha where edges are random: an upper bound on gamma * DEC.
@@ -191,15 +196,42 @@ class GraphFacts:
             return float(self.weak_domination_bounds().upper)
         return self.remember("effective domination", lambda g: effective_weak_domination(g.matrix))
 
-    def _number(self, measure: measures.Measure, time_limit: float | None) -> int | Bounds:
+    def _number(self, measure: Measure, time_limit: float | None) -> int | Bounds:
         """The exact number, remembered once found, or what was proven in time."""
         if measure not in self._memory:
-            bounds = measures.solve(self._structure, measure, time_limit)
+            search = solve_weak_domination if measure == "weak_domination" else solve_independence
+            bounds = self._bounds(measure, partial(search, time_limit=time_limit))
             if bounds.lower < bounds.upper:
                 return bounds
             self._memory[measure] = bounds.lower
         found: int = self._memory[measure]
         return found
+
+    def _bounds(self, measure: Measure, search: Callable[[Flags], Bounds]) -> Bounds:
+        """What the structure knows, or what a search among the edges that count finds."""
+        structure = self._structure
+        known = structure.numbers()
+        if known is not None:
+            return Bounds(getattr(known, measure), getattr(known, measure))
+        edges = build_dense(structure) > 0.0
+        if measure == "self_looped_independence":
+            looped = np.flatnonzero(structure.self_loops())
+            edges = edges[np.ix_(looped, looped)]
+        return search(edges) if edges.size else Bounds(0, 0)
+
+
+def _unobservable(graph: GraphFacts) -> Indices:
+    return _frozen((graph.structure.in_degrees() == 0).nonzero()[0])
+
+
+def _weakly_observable(graph: GraphFacts) -> Indices:
+    degrees, hidden = graph.structure.in_degrees(), ~graph.structure.self_loops()
+    return _frozen(np.flatnonzero(hidden & (degrees > 0) & (degrees < graph.n_actions - 1)))
+
+
+def _frozen(actions: Indices) -> Indices:
+    actions.setflags(write=False)
+    return actions
 
 
 def as_graph(graph: Any, *, name: str = "graph") -> "FeedbackGraph":

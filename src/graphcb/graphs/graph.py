@@ -209,6 +209,11 @@ class FeedbackGraph(GraphFacts):
         arguments = ", ".join(f"{k}={v!r}" for k, v in self._structure.arguments().items())
         return f"{self.family}({arguments})"
 
+    def _repr_html_(self) -> str:
+        from graphcb.graphs.drawing import as_svg  # in notebooks only
+
+        return as_svg(self)
+
 
 def _revealing(graph: FeedbackGraph, actions: Indices) -> FeedbackGraph:
     matrix = np.array(graph.matrix)

@@ -59,8 +59,8 @@ def _decision(number: int, event: dict[str, Any]) -> ForeignDecision:
         raise OddLineError(f"_label_cost must be a finite number, got {cost!r}")
     probability = None
     if chosen is not None:
-        given = event.get("_label_probability") if probabilities is None else probabilities[chosen]
-        probability = as_probability(given, "the chosen action")
+        own = event.get("_label_probability") if probabilities is None else probabilities[chosen]
+        probability = as_probability(own, "the chosen action")
     features = [_features(action) for action in described]
     return ForeignDecision(
         number,
@@ -77,16 +77,16 @@ def _decision(number: int, event: dict[str, Any]) -> ForeignDecision:
 
 def _chosen(event: dict[str, Any], n: int) -> tuple[int | None, list[float] | None]:
     """The place of the chosen action, and the probabilities in the order of the actions."""
-    ranking, given = event.get("a"), event.get("p")
-    if ranking is None or given is None:
+    ranking, chances = event.get("a"), event.get("p")
+    if ranking is None or chances is None:
         label = event.get("_labelIndex")
         if label is not None and not (isinstance(label, int) and 0 <= label < n):
             raise OddLineError(f"_labelIndex must be between 0 and {n - 1}, got {label!r}")
         return label, None
-    if len(ranking) != len(given) or sorted(ranking) != list(range(1, n + 1)):
+    if len(ranking) != len(chances) or sorted(ranking) != list(range(1, n + 1)):
         raise OddLineError(f"a must rank the actions 1 to {n}, with a probability for each in p")
     probabilities = [0.0] * n
-    for action, probability in zip(ranking, given, strict=True):
+    for action, probability in zip(ranking, chances, strict=True):
         probabilities[action - 1] = probability
     total = math.fsum(probabilities)
     if not 0.99 <= total <= 1.01 or min(probabilities) < 0.0:

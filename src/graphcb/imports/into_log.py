@@ -15,12 +15,14 @@ from graphcb.checks import as_range, listed
 from graphcb.contexts import Encoder
 from graphcb.decisions.recording import Continued, PastDecision, record
 from graphcb.decisions.warm_start import check_fits
-from graphcb.graphs import FeedbackGraph, bandit
-from graphcb.imports.foreign import LogFormat, format_of, read_foreign
+from graphcb.graphs import bandit
+from graphcb.imports.foreign import format_of, read_foreign
 from graphcb.imports.record import ForeignDecision
 from graphcb.imports.table import DecisionColumns, DecisionTable
 from graphcb.problems import Problem, Recorded
 from graphcb.streams import BadRows, Source
+
+_graph = lru_cache(maxsize=64)(bandit)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class _File:
     format: str
     place: str
     has_rewards: bool
-    read: Callable[[BadRows], Iterator[ForeignDecision]]
+    read: Callable[..., Iterator[ForeignDecision]]  # takes `bad`
     table: DecisionTable | None = None
 
     @property
@@ -124,7 +126,7 @@ def import_log(
     file = _open(path, format, n_actions, columns, delimiter)
     bad = BadRows(file.name, place=file.place, skip=skip_odd)
     found = _Found()
-    for one in file.read(bad):
+    for one in file.read(bad=bad):
         found.count(one, None if one.cost is None else file.sign * one.cost)
     if found.n_decisions == 0:
         raise ValueError(f"{file.name}: must have decisions with a chosen action, got none")
@@ -135,7 +137,7 @@ def import_log(
         encoder = Encoder(problem.features)
     recorded = Recorded(imported, source=Path(path).name, all_probabilities=found.all_probabilities)
     warnings = () if file.table is None else tuple(file.table.report.warnings())
-    again = file.read(BadRows("", place=file.place, skip=skip_odd))
+    again = file.read(bad=BadRows("", place=file.place, skip=skip_odd))
     changed = record(
         os.fspath(log),
         recorded,
@@ -163,16 +165,9 @@ def _open(
         has_rewards = columns.reward is not None
         return _File(source.name, source.format, source.place, has_rewards, table.read, table)
     source = Source(os.fspath(path), format="vw")
-    kind: Any = format_of(source) if format is None else format
-    given: LogFormat = kind  # checked by who reads it
-    read = partial(_read_foreign, path, given, n_actions)
+    kind: Any = format_of(source) if format is None else format  # checked by who reads it
+    read: Any = partial(read_foreign, path, format=kind, n_actions=n_actions)
     return _File(source.name, kind, source.place, kind == "dsjson", read)
-
-
-def _read_foreign(
-    path: str | os.PathLike[str], format: LogFormat, n_actions: int | None, bad: BadRows
-) -> Iterator[ForeignDecision]:
-    return read_foreign(path, format=format, n_actions=n_actions, bad=bad)
 
 
 def _problem(
@@ -242,11 +237,6 @@ def _check_context(encoder: Encoder, one: ForeignDecision, file: _File) -> None:
         raise ValueError(
             f"{file.name}, {file.place} {one.line}: the problem's features do not fit: {reason}"
         ) from None
-
-
-@lru_cache(maxsize=64)
-def _graph(n_actions: int) -> FeedbackGraph:
-    return bandit(n_actions)
 
 
 def _actions(actions: Any) -> Any:

@@ -30,7 +30,7 @@ class TableRows:
         self.places = {name: place for place, name in enumerate(table.actions)}
         self.played = as_labels(cells[columns.action])
         self.outcomes, self.odd_outcomes = as_numbers(cells[columns.outcome])
-        self.given = {name: _as_probabilities(cells[name]) for name in table.probabilities}
+        self.probabilities = {name: _as_probabilities(cells[name]) for name in table.probabilities}
         self.times = [] if columns.time is None else as_words(cells[columns.time])
         asked = columns.identifier
         self.identifiers = [] if asked is None else as_labels(cells[asked])
@@ -83,7 +83,7 @@ class TableRows:
         return None if math.isnan(value) else value
 
     def _probability(self, place: int, chosen: int) -> tuple[float, list[float] | None]:
-        cells = {name: given[place] for name, given in self.given.items()}
+        cells = {name: cells[place] for name, cells in self.probabilities.items()}
         column, own = next(iter(cells.items()))
         if len(cells) == 1 and not isinstance(own, list):
             return _checked(column, own, self.cells[column][place]), None
@@ -106,18 +106,18 @@ class TableRows:
         scaled = [one / total for one in probabilities]
         return scaled[chosen], scaled
 
-    def _listed(self, column: str, given: list[Any]) -> list[float]:
+    def _listed(self, column: str, cell: list[Any]) -> list[float]:
         if not self.table.columns.actions:
             raise OddLineError(
                 f"the probabilities in {column!r} are lists: name the actions in their order with "
                 "--actions a,b,..."
             )
-        numbers, odd = as_numbers(given)
+        numbers, odd = as_numbers(cell)
         n = len(self.table.actions)
-        if len(given) != n or odd or not ((numbers >= 0.0) & (numbers <= 1.0 + 1e-6)).all():
+        if len(cell) != n or odd or not ((numbers >= 0.0) & (numbers <= 1.0 + 1e-6)).all():
             raise OddLineError(
                 f"the probabilities in {column!r} must be {n} numbers between 0 and 1, got "
-                f"{str(given)[:60]}"
+                f"{str(cell)[:60]}"
             )
         return [float(number) for number in numbers]
 

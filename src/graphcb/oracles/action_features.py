@@ -20,7 +20,8 @@ from graphcb.oracles.action_rows import (
     n_rows,
     width_of,
 )
-from graphcb.oracles.blend_kernels import PRODUCTS_UP_TO, RATE
+from graphcb.oracles.blend_rows import PRODUCTS_UP_TO
+from graphcb.oracles.blend_weights import RATE
 from graphcb.oracles.context_products import ProductPosterior
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
 from graphcb.oracles.pairs import PairPosterior

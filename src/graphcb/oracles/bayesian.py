@@ -15,20 +15,20 @@ from graphcb.checks import (
 )
 from graphcb.describing import describe
 from graphcb.loaded import Array, Learned, Number
-from graphcb.oracles.loss_scale import Carry
-from graphcb.oracles.posterior import (
-    PRIOR_COUNT,
-    certainty,
-    diagonal_learn,
-    diagonal_scores,
+from graphcb.oracles.diagonal_posterior import diagonal_learn, diagonal_scores
+from graphcb.oracles.full_posterior import (
+    as_triangles,
     full_add,
     full_fits,
     full_learn,
     full_scores,
-    mean_shares,
-    note_residuals,
+    n_entries,
+    on_diagonal,
 )
+from graphcb.oracles.loss_scale import Carry
+from graphcb.oracles.posterior import PRIOR_COUNT, certainty, mean_shares
 from graphcb.oracles.protocol import Forecast
+from graphcb.oracles.residuals import note_residuals
 from graphcb.oracles.rows import (
     Columns,
     Floats,
@@ -56,7 +56,7 @@ class BayesianLogistic:
 
     `covariance="full"` is for up to a few hundred features: a round costs n_features * non-zeros
     for each action that is predicted, n_features^2 for each one that is learned, and memory is
-    n_actions * n_features^2 * 8 bytes. "diagonal" is for many features, such as words: a round
+    n_actions * n_features^2 * 4 bytes. "diagonal" is for many features, such as words: a round
     costs the non-zeros times the actions.
 
     >>> oracle = BayesianLogistic(2, 3)
@@ -151,7 +151,7 @@ class BayesianLogistic:
     def variances(self) -> Floats:
         """The posterior variance of each weight (n_features, n_actions)."""
         if self.covariance == "full":
-            return np.ascontiguousarray(np.einsum("aii->ia", self.covariances))
+            return np.ascontiguousarray(self.covariances[:, on_diagonal(self.n_features)].T)
         return self.covariances
 
     def take_priors(self, other: "BayesianLogistic") -> None:
@@ -194,7 +194,7 @@ class BayesianLogistic:
             self.covariances[b] /= keep
             full_add(self.weights[:, b].copy(), self.covariances[b], precisions)
         else:
-            self.covariances[b] = np.diag(1.0 / precisions)
+            self.covariances[b] = as_triangles(1.0 / precisions, 1)[0]
 
     def grow(self, n_actions: int, n_features: int) -> None:
         """Make room for more actions or features; what was learned stays."""
@@ -202,10 +202,8 @@ class BayesianLogistic:
         self.prior_variances = np.append(self.prior_variances, more)
         weights, covariances = np.zeros((n_features, n_actions)), self._prior(n_actions)
         weights[: self.n_features, : self.n_actions] = self.weights
-        if self.covariance == "full":
-            covariances[: self.n_actions, : self.n_features, : self.n_features] = self.covariances
-        else:
-            covariances[: self.n_features, : self.n_actions] = self.covariances
+        rows, entries = self.covariances.shape
+        covariances[:rows, :entries] = self.covariances
         new = n_actions - self.n_actions
         self.weights, self.covariances = weights, covariances
         self.squares = np.append(self.squares, np.full(new, PRIOR_COUNT))
@@ -230,12 +228,12 @@ class BayesianLogistic:
     def _shape(self, n_actions: int, n_features: int) -> tuple[int, ...]:
         """The shape of the covariances, or of the variances alone."""
         if self.covariance == "full":
-            return n_actions, n_features, n_features
+            return n_actions, n_entries(n_features)
         return n_features, n_actions
 
     def _prior(self, n_actions: int) -> Floats:
         if self.covariance == "full":
-            return np.tile(np.diag(self.prior_variances), (n_actions, 1, 1))
+            return as_triangles(self.prior_variances, n_actions)
         return np.tile(self.prior_variances[:, None], (1, n_actions))
 
     def _step(

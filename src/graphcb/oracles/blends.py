@@ -6,6 +6,7 @@ They work on shares of the loss range. `forecast` and `learn` trust their input:
 
 import math
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,19 +14,9 @@ import numpy as np
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
 from graphcb.oracles.bayesian import BayesianLogistic
-from graphcb.oracles.blend_kernels import (
-    KEEPS,
-    PRODUCTS_UP_TO,
-    STILL,
-    Answer,
-    Layout,
-    Members,
-    Models,
-    Record,
-    Row,
-    forecast,
-    learn,
-)
+from graphcb.oracles.blend_kernels import Answer, Members, Models, Record, forecast, learn
+from graphcb.oracles.blend_rows import PRODUCTS_UP_TO, Layout, Row
+from graphcb.oracles.blend_weights import KEEPS, STILL
 from graphcb.oracles.features import (
     DENSE_CONSTANT,
     SPARSE_CONSTANT,
@@ -68,12 +59,8 @@ class Blend:
     diagonal covariance on these and on the products of numbers; `waved` ones a full covariance on
     numbers, words and waves of them, which bend. Of each kind there is one that keeps what it
     learned and some that forget: with each loss of an action, all that they knew of it counts
-    `KEEPS` times as much.
-
-    Each has a constant at place 0, with the value `constant` in every row. Numbers and words have
-    the places behind it, in the order in which they first appear, products of numbers i <= j of
-    paired members are at `first_product` + j (j + 1) / 2 + i. Waved members have the `n_waves`
-    waves before the numbers and words.
+    `KEEPS` times as much. `blend_rows` says where features have their places, `blend_weights` how
+    members are weighed.
 
     With more than 64 numbers, or none, there are no products, and paired members are silent while
     there are others. With more than 256 features, or too many actions for their memory, those with
@@ -209,7 +196,7 @@ class Blend:
             features.keys, features.key_places, features.largest, self.constant,
             self.first_product, self.n_numbers, directions(self.n_waves, n_places),
         )  # fmt: skip
-        members = _arrays(self.straight, 3), _arrays(self.paired, 2), _arrays(waved, 3)
+        members = _arrays(self.straight), _arrays(self.paired), _arrays(waved)
         unseen = (self.straight or self.paired)[0].unseen_variance
         record = (
             self.log_weights, self.squares, self.surprises, self.counts, self.ages, unseen,
@@ -247,15 +234,14 @@ class Blend:
             self.first_product, self.n_numbers = linear, numbers
 
 
-def _arrays(members: list[BayesianLogistic], n_dimensions: int) -> Models:
+def _arrays(members: list[BayesianLogistic]) -> Models:
     """Weights, covariances and prior variances at each rate, empty where there is no member."""
-    arrays = tuple((m.weights, m.covariances, m.prior_variances) for m in members)
-    return arrays if len(arrays) == len(KEEPS) else arrays + _NOTHING[n_dimensions][len(arrays) :]
+    arrays = tuple(map(_MODEL, members))
+    return arrays if len(arrays) == len(KEEPS) else arrays + _NOTHING[len(arrays) :]
 
 
-_NOTHING = {
-    n: ((np.zeros((0, 1)), np.zeros((0, 1, 1)[:n]), np.zeros(0)),) * len(KEEPS) for n in (2, 3)
-}
+_MODEL = attrgetter("weights", "covariances", "prior_variances")
+_NOTHING = ((np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0)),) * len(KEEPS)
 
 
 def _grown(

@@ -4,11 +4,11 @@ from functools import lru_cache
 from typing import Any
 
 from graphcb.checks import DivergenceError, as_count, as_range, check_in_range, first_not_finite
-from graphcb.describing import describe
+from graphcb.describing import COMMENT, describe
 from graphcb.loaded import Instance, Learned
 from graphcb.oracles.blends import Blend, form_of
 from graphcb.oracles.loss_scale import LossScale, Range
-from graphcb.oracles.members import explain_members
+from graphcb.oracles.members import explain_members, name_members
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen
 from graphcb.oracles.watched_losses import WatchedLosses
@@ -37,6 +37,8 @@ class DefaultOracle:
     ...     oracle.update([income, 1.0], [0, 1], [float(income < 2000), float(income > 2000)])
     >>> oracle.predict([1000.0, 1.0]) > 0.5
     array([ True, False])
+    >>> oracle
+    DefaultOracle(2)  # 37 % waved (keeps all), 29 % paired (keeps all), 29 % straight (keeps all)
     """
 
     learned = Learned(
@@ -50,7 +52,10 @@ class DefaultOracle:
         self.blend: Blend | None = None
         self.watched = WatchedLosses(self.n_actions)
 
-    __repr__ = describe
+    def __repr__(self) -> str:
+        """The call that makes one, and who predicts now."""
+        who = "" if self.blend is None else f"{COMMENT}{name_members(self.blend, least=0.05)}"
+        return f"{describe(self)}{who}"
 
     def predict(self, context: Any, actions: Any = None) -> Floats:
         """Predicted losses of these actions (numbers), of all for None."""

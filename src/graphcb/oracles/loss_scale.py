@@ -1,22 +1,25 @@
 """Losses as shares of a working range: a declared range is a bound, not a scale.
 
-The working range starts as the declared one, or as (0, 1) where none is. It grows when a loss
-falls outside, and shrinks at 16, 32, 64, ... losses if those seen fill less than a sixteenth of it
-and vary: an action that always cost the same may be a coin that fell on one side so far. Losses 0
-and 1 in (0, 1), and all that fill their range, never change it.
+The working range starts as the declared one. Where none is, it starts as (0, 1), or with the first
+loss in its middle if that lies outside: actions that were not seen yet look like the first, neither
+better nor worse. It grows when a loss falls outside, and shrinks at 16, 32, 64, ... losses if those
+seen fill less than an eighth of it (half of one that was guessed from the first) and vary: an
+action that always cost the same may be a coin that fell on one side so far. Losses 0 and 1 in
+(0, 1), and all that fill their range, never change it.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.checks import LARGEST, as_count, as_range
+from graphcb.checks import LARGEST, as_count, as_range, first_outside
 from graphcb.compilation import compiled
 from graphcb.loaded import Array, Count, Learned, Number
 from graphcb.oracles.rows import Columns, Floats
 
 FIRST_LOOK = 16  # losses before the range may shrink,
-FILLED = 1.0 / 16.0  # which it does if they fill less of it than this
+FILLED = 1.0 / 8.0  # which it does if they fill less of it than this
+GUESSED = 1.0 / 2.0  # or less than this of one that the first losses alone have set
 MARGIN = 0.25  # of the width seen, on both sides of it
 NARROWEST = 1e-12  # relative to the losses: what varies less is rounding
 LEAST_SHARE = 1e-4  # at which a model is carried over
@@ -83,9 +86,12 @@ class LossScale:
 
     def around(self, losses: Floats) -> Range | None:
         """A range that holds these losses too; None if the working one does."""
-        if _all_within(losses, self.low, self.high):
+        if first_outside(losses, self.low, self.high) < 0:
             return None
-        least, most = losses.min(), losses.max()
+        least, most = float(losses.min()), float(losses.max())
+        if self.bounds is None and self.n_losses == 0:  # in the middle, as those of other actions
+            reach = max(abs(least), abs(most))
+            return least - reach, most + reach
         low, high = self._with_margin(min(self.seen[0], least), max(self.seen[1], most))
         return low if least < self.low else self.low, high if most > self.high else self.high
 
@@ -100,7 +106,9 @@ class LossScale:
         """A smaller range that fits what was seen; None if the working one does."""
         least, most = self.seen
         narrowest = max(NARROWEST * max(abs(least), abs(most)), 1.0 / LARGEST)
-        if self.varied[0] <= narrowest or not most - least < FILLED * self.span:
+        guessed = self.bounds is None and (self.low, self.high) != (0.0, 1.0)
+        filled = (GUESSED if guessed else FILLED) * self.span
+        if self.varied[0] <= narrowest or not most - least < filled:
             return None
         low, high = self._with_margin(least, most)
         return max(low, self.low), min(high, self.high)
@@ -110,17 +118,17 @@ class LossScale:
 
         Linear in the score around each action's mean loss: with b the old width over the new one
         and v = share (1 - share), a slope is b v / v'. Data count by their number, so that their
-        precision changes with v, but never rises. Where the range grows, n losses say of the new
-        part what n coins would: a mean share s becomes (n s + 1/2) / (n + 1). Where it shrinks,
-        what was learned at a wrong scale is forgotten, up to the means.
+        precision changes with v, but never rises. Of a range at which they were not learned, n
+        losses say what n coins would: a mean share s becomes (n s + 1/2) / (n + 1), or an action
+        with a few losses at one end would never be tried again. Where the range shrinks, what was
+        learned at a wrong scale is forgotten, up to the means.
         """
         low, high = new
         ratio = self.span / (high - low)
         known = self.counts > 0.0
         old = np.where(known, _inner_share(self.means, self.low, self.high), 0.5)
         share = np.where(known, _inner_share(self.means, low, high), 0.5)
-        if ratio < 1.0:
-            share = (self.counts * share + 0.5) / (self.counts + 1.0)
+        share = (self.counts * share + 0.5) / (self.counts + 1.0)
         before, after = old * (1.0 - old), share * (1.0 - share)
         slopes, keeps, looks = ratio * before / after, np.minimum(1.0, after / before), 0.0 * after
         noises = slopes * slopes * keeps
@@ -159,14 +167,6 @@ def _inner_share(losses: Floats, low: float, high: float) -> Floats:
 def _logits(shares: Floats) -> Floats:
     logits: Floats = np.log(shares / (1.0 - shares))
     return logits
-
-
-@compiled
-def _all_within(losses: Floats, low: float, high: float) -> bool:
-    for loss in losses:
-        if not low <= loss <= high:
-            return False
-    return True
 
 
 @compiled

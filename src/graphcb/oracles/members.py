@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from graphcb.oracles.blend_kernels import KEEPS, PRODUCTS_UP_TO
+from graphcb.oracles.blend_rows import PRODUCTS_UP_TO
+from graphcb.oracles.blend_weights import KEEPS
 from graphcb.oracles.blends import FULL_ENTRIES, FULL_UP_TO, WAVE_ENTRIES, Blend
 from graphcb.oracles.rows import Floats
 
@@ -23,18 +24,23 @@ def member_weights(blend: Blend) -> Floats:
     return found
 
 
-def explain_members(blend: Blend) -> str:
-    """The members by weight, the heaviest first, and those that were left out, with the reason."""
+def name_members(blend: Blend, least: float = LEAST) -> str:
+    """The members with at least this weight, the heaviest first."""
     weights = member_weights(blend)
     named = [
         (weights[kind, rate], f"{name} ({_rate(keep)})")
         for kind, name in enumerate(KINDS)
         for rate, keep in enumerate(KEEPS)
-        if weights[kind, rate] >= LEAST
+        if weights[kind, rate] >= least
     ]
-    text = ", ".join(f"{100 * weight:.0f} % {name}" for weight, name in sorted(named, reverse=True))
+    return ", ".join(f"{100 * weight:.0f} % {name}" for weight, name in sorted(named, reverse=True))
+
+
+def explain_members(blend: Blend) -> str:
+    """The members by weight, and those that were left out, with the reason."""
     left_out = _left_out(blend)
-    return f"predicted by {text}" + (f"; left out: {', '.join(left_out)}" if left_out else "")
+    ending = f"; left out: {', '.join(left_out)}" if left_out else ""
+    return f"predicted by {name_members(blend)}{ending}"
 
 
 def _rate(keep: float) -> str:

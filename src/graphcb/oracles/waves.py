@@ -20,7 +20,7 @@ WIDTH = 0.5  # of the kernel, relative to the length of a context
 
 @lru_cache(maxsize=4)
 def directions(n_waves: int, n_places: int) -> Floats:
-    """Directions (n_waves, n_places) with the phases at place 0, where contexts have a constant."""
+    """Directions (n_places, n_waves) with the phases at place 0, where contexts have a constant."""
     found = _directions(n_waves, n_places)
     found.setflags(write=False)
     return found
@@ -28,13 +28,13 @@ def directions(n_waves: int, n_places: int) -> Floats:
 
 @compiled
 def _directions(n_waves: int, n_places: int) -> Floats:
-    found = np.empty((n_waves, n_places))
+    found = np.empty((n_places, n_waves))
     for i in range(n_waves):
         for place in range(n_places):
             state = np.uint64(2) * (np.uint64(i) * np.uint64(2**32) + np.uint64(place))
             angle = 2.0 * math.pi * _uniform(state + np.uint64(1))
             normal = math.sqrt(-2.0 * math.log(_uniform(state))) * math.cos(angle)
-            found[i, place] = normal / WIDTH if place > 0 else angle
+            found[place, i] = normal / WIDTH if place > 0 else angle
     return found
 
 
@@ -50,8 +50,10 @@ def add_waves(
 ) -> None:
     """Fill `waves` for a row whose first entry is the constant, `length` long without it."""
     stretch = 1.0 / max(length, 1e-9)
+    waves[:] = directions[0]
+    for k in range(1, places.size):
+        direction, value = directions[places[k]], stretch * values[k]
+        for i in range(waves.size):
+            waves[i] += direction[i] * value
     for i in range(waves.size):
-        angle = 0.0
-        for k in range(1, places.size):
-            angle += directions[i, places[k]] * values[k]
-        waves[i] = math.sqrt(2.0) * math.cos(stretch * angle + directions[i, 0])
+        waves[i] = math.sqrt(2.0) * math.cos(waves[i])

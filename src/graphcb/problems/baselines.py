@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents import Budget
-from graphcb.agents.baselines import check_budgets
+from graphcb.agents.baselines import FIRST, check_budgets
 from graphcb.checks import as_number, as_one_of, listed
 from graphcb.exploration import Limits
 from graphcb.exploration.clashing import SLACK
@@ -19,7 +19,7 @@ MODES = ("conservative", "shadow")
 
 @dataclass(frozen=True)
 class Baseline:
-    """Today's rule plays `action`.
+    """Today's rule plays `action`, by its name or as the "first of each round".
 
     In the mode "conservative", the learner loses at most 1 + `epsilon` times as much as the rule,
     with this `confidence`; `value` is the loss or reward that the rule is known to have per
@@ -33,6 +33,11 @@ class Baseline:
     confidence: float = 0.95
     value: float | None = None
     learned = Learned()  # the problem around it knows the actions, and checks it
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the rule plays the first of the actions that a round offers."""
+        return self.action == FIRST
 
     @property
     def is_shadow(self) -> bool:
@@ -73,7 +78,9 @@ def read_baseline(
         as_one_of("baseline", key, ("action", "mode", *settings))
     if "action" not in baseline:
         raise ValueError(f"`baseline` must have an action, got {listed(baseline)}")
-    action = _known_action("baseline.action", baseline["action"], actions)
+    action = baseline["action"]
+    if action != FIRST:
+        action = _known_action("baseline.action", action, actions)
     mode = as_one_of("baseline.mode", baseline.get("mode", "conservative"), MODES)
     given = {
         key: as_number(f"baseline.{key}", baseline[key]) for key in settings if key in baseline
@@ -101,6 +108,10 @@ def check_obeys(
     budgets: Sequence[Budget],
 ) -> None:
     """Refuse a baseline that cannot be played in every round as the problem is."""
+    if action == FIRST:
+        for one in actions:
+            check_obeys(one, actions, limits, budgets)
+        return
     start = f"`baseline.action` must be one that can always be played, got {action!r}, but"
     box = None if limits is None else limits.on(actions)
     if box is not None:

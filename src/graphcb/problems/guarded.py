@@ -65,6 +65,13 @@ def guarded(agent: Any, problem: Problem) -> Any:
     return whole
 
 
+def match_rate_of(agent: Any) -> float | None:
+    """How often an agent in the shadow of a baseline would have played the same; None otherwise."""
+    if not isinstance(agent, Shadow) or not agent.n_rounds:
+        return None
+    return agent.n_matches / agent.n_rounds
+
+
 def innermost(agent: Any) -> Any:
     """The agent that learns, without the baseline around it."""
     return agent.agent if isinstance(agent, Conservative | Shadow) else agent
@@ -212,7 +219,7 @@ def _budgets(problem: Problem) -> tuple[Budget, ...]:
 
 
 def _with_baseline(agent: Agent, problem: Problem, rule: Baseline) -> Conservative | Shadow:
-    (action,) = called(problem, [rule.action])
+    action = rule.action if rule.is_first else called(problem, [rule.action])[0]
     if rule.is_shadow:
         return Shadow(agent, action)
     known = rule.value

@@ -1,9 +1,9 @@
 """Learner: an agent that takes contexts as they are, names of actions, and losses or rewards."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from graphcb.problems.uninformed import check_features, predicted_graph, uninfor
 from graphcb.problems.units import Floats
 from graphcb.rounds import Entered, Played, act_on, gamma_of, hook, knowing_round, learn_from
 from graphcb.rounds.identifiers import indices_of, pick
+
+if TYPE_CHECKING:
+    from graphcb.problems.importances import Importances
 
 Features = Callable[[Any, str, Any], Any]
 
@@ -119,6 +122,12 @@ class Learner:
 
     __repr__ = describe
 
+    def __str__(self) -> str:
+        """What it has learned, from how much, and who predicts."""
+        from graphcb.problems.learned import learned_facts  # which imports this module
+
+        return "\n".join([repr(self), *(f"  {name}: {text}" for name, text in learned_facts(self))])
+
     def act(
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> NDArray[np.float64]:
@@ -134,7 +143,7 @@ class Learner:
         known = None if self.problem.known is None else self._known_losses(context, names)
         if known is not None:
             graph, given = self.problem.with_known(graph, names), {**given, "known": known}
-        inner = self._inner(actions, names, self._described(context, actions, names))
+        inner = self.inner(actions, names, self.described(context, actions, names))
         called = None if self.problem.has_fixed_actions else names
         return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
 
@@ -162,13 +171,14 @@ class Learner:
             actions, values = self._with_known(context, actions, names, values)
             names = self._names(actions)
         losses = self.problem.as_losses(values)
-        described = self._described(context, actions, names)
-        inner = self._inner(actions, names, described)
-        self.agent.learn(self.encoder.encode(context), inner, losses)
-        self.encoder.count(context)
+        described = self.described(context, actions, names)
+        inner = self.inner(actions, names, described)
+        row, count = self.encoder.taken(context)
+        self.agent.learn(row, inner, losses)
+        count()
         if self.action_encoder is not None:
             for action in described:
-                self.action_encoder.count(action)
+                self.action_encoder.learn(action)
 
     def completed(self, played: Played, revealed: Any, values: Any) -> tuple[Any, Any]:
         """What a round revealed, with what is known of those of its actions that were named before.
@@ -188,7 +198,7 @@ class Learner:
         """Learn what a round revealed, and what it did not; for graphs that are not known."""
         names = self._names(revealed)
         losses = self.problem.as_losses(self._checked(values, names))
-        inner = self._inner(revealed, names, [])
+        inner = self.inner(revealed, names, [])
         learn_from(self.agent, self._inside(played), inner, losses, shown=shown)
         self.encoder.learn(played.context)
 
@@ -205,6 +215,23 @@ class Learner:
     def on_context(self, context: Any) -> None:
         """The hook `on_context`: the features of every decision are watched."""
         self.watched = self.watched.after(context)
+
+    def passed(self, played: Played) -> bool:
+        """Go on after a round that another copy has decided; False if the agent inside must act."""
+        inner = getattr(self.agent, "passed", None)
+        if inner is None or self.problem.known is not None:
+            return False
+        watched, columns = self.watched.after(played.context), None
+        if self.action_encoder is None:
+            columns = self.inner(played.actions, self._names(played.actions), [])
+        if not inner(played._replace(actions=columns)):
+            return False
+        self.watched = watched  # only now: a round that is refused changes nothing
+        return True
+
+    def on_no_feedback(self, context: Any) -> None:
+        """The hook `on_no_feedback`: the context is counted now, as it will not be learned from."""
+        self.encoder = self.encoder.after(context)
 
     @property
     def on_draw(self) -> Callable[[Played], None] | None:
@@ -225,8 +252,8 @@ class Learner:
             found = [self.predict(row, actions) for row in rows]
             return np.array(found).reshape(len(rows), -1)
         names = self._names(actions)
-        inner = self._inner(actions, names, self._described(context, actions, names))
-        losses = self._oracle().predict(self.encoder.encode(context), inner)
+        inner = self.inner(actions, names, self.described(context, actions, names))
+        losses = self.inner_oracle().predict(self.encoder.encode(context), inner)
         if self.problem.range is not None or self.needs_range is not None:
             losses = np.clip(losses, 0.0, 1.0)
         values = self.problem.as_values(losses)
@@ -234,6 +261,18 @@ class Learner:
             return values
         known = self.problem.known_in(context, names)
         return values if known is None else np.where(np.isnan(known), values, known)
+
+    def importances(self, rounds: Iterable[Any]) -> "Importances":
+        """Which features matter for its predictions, by how much worse they are without each.
+
+        `rounds` are pairs (context, {action: loss or reward}), with the actions of the round as a
+        third part where these come with each round. They should be rounds that it has not learned
+        from; `evaluation.importances(log)` does this for a log, with every prediction as it was
+        when the decision was made.
+        """
+        from graphcb.problems.importances import importances_of  # which imports this module
+
+        return importances_of(self, rounds)
 
     def update(self, context: Any, actions: Any, values: Any) -> None:
         """Teach what predicts: with `predict`, a learner is an oracle in the problem's units."""
@@ -243,12 +282,12 @@ class Learner:
         names = self._names(actions)
         losses = self.problem.as_losses(self._checked(values, names))
         encoded = self.encoder.encode(context)
-        explorer_of(self.agent).learn(encoded, self._inner(actions, names, []), losses)
+        explorer_of(self.agent).learn(encoded, self.inner(actions, names, []), losses)
         self.encoder.learn(context)
 
     def predicted_graph(self, context: Any, actions: Any = None) -> FeedbackGraph:
         """What each action is thought to reveal, where the graph is not known beforehand."""
-        inner = self._inner(actions, self._names(actions), [])
+        inner = self.inner(actions, self._names(actions), [])
         return predicted_graph(innermost(self.agent), self.encoder.encode(context), inner)
 
     @property
@@ -267,7 +306,7 @@ class Learner:
         It keeps the limits and budgets, but plays no baseline and explores nothing.
         """
         twin = copy.copy(self)
-        best: Any = Greedy(self._oracle())
+        best: Any = Greedy(self.inner_oracle())
         rules = getattr(innermost(self.agent), "rules", None)
         if rules is not None:
             best.rules = rules
@@ -311,7 +350,7 @@ class Learner:
             )
         return self.problem.names_of(actions)
 
-    def _described(self, context: Any, actions: Any, names: tuple[str, ...]) -> list[Any]:
+    def described(self, context: Any, actions: Any, names: tuple[str, ...]) -> list[Any]:
         """What is known of each action: its name and features, or what `features` returns."""
         if self.action_encoder is None:
             return []
@@ -321,7 +360,7 @@ class Learner:
         rows = [{"action": name, "features": given.get(name)} for name in names]
         return [{"action": row["action"]} if row["features"] is None else row for row in rows]
 
-    def _inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
+    def inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
         """The actions in the terms of the agent inside: columns, or rows of features."""
         if self.action_encoder is not None:
             return [self.action_encoder.encode(action) for action in described]
@@ -345,8 +384,8 @@ class Learner:
     def _inside(self, played: Played) -> Played:
         """The round in the terms of the agent inside."""
         names = self._names(played.actions)
-        described = self._described(played.context, played.actions, names)
-        inner = self._inner(played.actions, names, described)
+        described = self.described(played.context, played.actions, names)
+        inner = self.inner(played.actions, names, described)
         context = self.encoder.encode(played.context)
         called = None if self.problem.has_fixed_actions else names
         inside = played._replace(context=context, actions=inner, names=called)
@@ -409,7 +448,8 @@ class Learner:
         known = self.problem.known_in(context, names)
         return None if known is None else self.problem.as_losses(known)
 
-    def _oracle(self) -> Oracle:
+    def inner_oracle(self) -> Oracle:
+        """The oracle of the agent inside, in its terms."""
         if self.oracle is None:
             name = type(innermost(self.agent)).__name__
             raise TypeError(f"{name} has no oracle to predict with")

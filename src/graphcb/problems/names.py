@@ -1,6 +1,7 @@
 """Names of actions and features: texts that are not empty and differ from each other."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, TypeVar
 
 from graphcb.checks import as_one_of
@@ -34,7 +35,10 @@ def as_names(name: str, values: Any) -> tuple[str, ...]:
 def as_name(name: str, value: Any) -> str:
     """A text with something in it that a file can hold."""
     if not isinstance(value, str):
-        raise TypeError(f"`{name}` must be a text, got {value!r}; write it in quotes")
+        remedy = "; write it in quotes"
+        if isinstance(value, Integral):  # and so are integers of numpy and pandas
+            remedy += ", or map(str, ...): a number stands for the place of an action"
+        raise TypeError(f"`{name}` must be a text, got {value!r}{remedy}")
     if not value.strip():
         raise ValueError(f"`{name}` must not be empty, got {value!r}")
     try:

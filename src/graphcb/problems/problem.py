@@ -4,12 +4,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
 from graphcb.agents import Budget
 from graphcb.checks import as_action, as_one_of, as_range, listed
 from graphcb.contexts.frames import is_frame
+from graphcb.contexts.values import as_given, features_of
 from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.seldom_seen import as_share
@@ -60,7 +62,9 @@ class Problem(Knows):
     feedback has come after this time (`Policy.fill_in`), and {"keep_days": number}, after which
     decisions may be removed. `explore` is a share of every decision's probability, such as 0.01:
     up to so much of it goes to outcomes that are seldom seen, so that other policies can be
-    judged on the log (`graphcb evaluate`).
+    judged on the log (`graphcb evaluate`). `subject` names the feature of the context that says
+    whom a decision is about, such as "customer.id", so that a `Policy` can forget that person;
+    it has to be there unless `features` says that it may be missing.
 
     `known` are losses or rewards that need no feedback, such as {"review": -2.0}: a number, or the
     name of a feature of the context, by action. Whatever is played, they count as revealed.
@@ -91,8 +95,9 @@ class Problem(Knows):
     defaults: Defaults | None = None
     explore: float = 0.0
     known: Known | None = None
+    subject: str = ""
     learned = Learned(reveals=Instance(Reveals))
-    added = ("explore", "known")
+    added = ("explore", "known", "subject")
 
     def __init__(
         self,
@@ -109,6 +114,7 @@ class Problem(Knows):
         defaults: Mapping[str, float] | Defaults | None = None,
         explore: float = 0.0,
         known: Mapping[str, float | str] | None = None,
+        subject: str = "",
     ) -> None:
         names = read_actions(actions)
         low, high = (0.0, 1.0) if range is None else as_range("range", range)
@@ -123,6 +129,7 @@ class Problem(Knows):
             "limits": read_limits(limits, names),
             "budgets": read_budgets(budgets, names, kinds),
             "explore": as_share(explore),
+            "subject": as_name("subject", subject) if subject != "" else subject,
         }
         for key, value in content.items():
             object.__setattr__(self, key, value)
@@ -194,6 +201,8 @@ class Problem(Knows):
             plain["range"] = self.range
         if self.explore:
             plain["explore"] = self.explore
+        if self.subject:
+            plain["subject"] = self.subject
         tables: dict[str | tuple[str, ...], Mapping[str, Any]] = {
             "problem": plain,
             "reveals": self.reveals.as_table(),
@@ -306,6 +315,15 @@ class Problem(Knows):
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.actions)}
 
+    def subject_of(self, context: Any) -> Any:
+        """Whom a decision with this context is about; None if that is not said."""
+        if not self.subject:
+            return None
+        features = features_of(context)
+        if (self.features or {}).get(self.subject, "").endswith("?"):
+            return features.get(self.subject)
+        return as_given(features, self.subject, "says whom the decision is about")
+
     # Value semantics ----------------------------------------------------------------------
 
     def differences(self, other: "Problem") -> list[str]:
@@ -327,6 +345,15 @@ class Problem(Knows):
 
     def __repr__(self) -> str:
         return describe(self, **{field.name: self._argument(field.name) for field in fields(self)})
+
+    def _repr_html_(self) -> str:
+        """The problem as its file, and what its actions reveal."""
+        from graphcb.graphs.drawing import as_svg  # in notebooks only
+
+        text = f"<pre>{escape(self.to_toml())}</pre>"
+        if not isinstance(self.actions, tuple) or self.reveals.each_round or self.reveals.unknown:
+            return text
+        return text + as_svg(self.graph, self.actions)
 
     def _argument(self, name: str) -> Any:
         """What a person would give for this argument."""

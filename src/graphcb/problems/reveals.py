@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -247,9 +248,15 @@ def _read_family(text: Any, actions: tuple[str, ...] | str) -> Reveals:
 
 
 def _family_graph(text: str, actions: Sequence[str]) -> FeedbackGraph:
-    graph = read_graph(text if ":" in text else f"{text}:{len(actions)}")
+    graph = read_graph(text) if ":" in text else _sized_graph(text, len(actions))
     _check_size(graph, actions, repr(text))
     return graph
+
+
+@lru_cache(maxsize=64)
+def _sized_graph(family: str, n_actions: int) -> FeedbackGraph:
+    """A family's graph, made once: rounds with actions of their own ask for it again and again."""
+    return read_graph(f"{family}:{n_actions}")
 
 
 def _from_graph(graph: FeedbackGraph, actions: tuple[str, ...] | str) -> Reveals:

@@ -4,18 +4,18 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphcb.checks import listed
+from graphcb.checks import did_you_mean, listed
 
 # The tables of a file and their keys; None: any key.
 TABLES: dict[str, tuple[str, ...] | None] = {
-    "problem": ("name", "actions", "feedback", "range", "explore"),
+    "problem": ("name", "actions", "feedback", "range", "explore", "subject"),
     "reveals": ("family", "file", "each_round", "all", "own", "edges", "unknown", "answers"),
     "features": None,
     "limits": ("floors", "caps", "linear"),
     "budgets": None,
     "known": None,
     "baseline": ("action", "mode", "epsilon", "loss", "reward", "confidence"),
-    "defaults": ("waiting", "loss", "reward", "keep_days"),
+    "defaults": ("waiting", "loss", "reward", "keep_days", "reward_aggregation"),
 }
 
 GUARDRAILS = """\
@@ -109,12 +109,8 @@ def _is_array_of_tables(value: Any) -> bool:
 
 
 def _meant(given: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(given, known, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; it may have {listed(known)}" if known else "; it has no keys yet"
+    others = f"; it may have {listed(known)}" if known else "; it has no keys yet"
+    return did_you_mean(given, known) or others
 
 
 def _key(key: str) -> str:

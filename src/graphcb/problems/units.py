@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphcb.checks import LARGEST, as_numbers
+from graphcb.checks import LARGEST, as_numbers, first_outside
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -49,9 +49,8 @@ class InUnits:
                 f"`{self.feedback}` must have shape ({len(actions)},), one for each action, "
                 f"got {numbers.shape}"
             )
-        inside = self.accepts(numbers, needs_range)
-        if not inside.all():
-            wrong = np.flatnonzero(~inside)[0]
+        wrong = first_outside(numbers, *self._accepted(needs_range))
+        if wrong >= 0:
             raise ValueError(
                 f"`{self.feedback}` must {self._bounds(needs_range)}, got {numbers[wrong]:g} for "
                 f"action {actions[wrong]!r}{self._remedy(needs_range)}"
@@ -60,10 +59,13 @@ class InUnits:
 
     def accepts(self, values: Floats, needs_range: str | None = None) -> Flags:
         """Which of these values `check_values` would accept."""
-        if self.range is None and needs_range is None and self.needs_range is None:
-            return np.abs(values) <= LARGEST
-        low, high = self.scale
+        low, high = self._accepted(needs_range)
         return (values >= low) & (values <= high)
+
+    def _accepted(self, needs_range: str | None) -> tuple[float, float]:
+        if self.range is None and needs_range is None and self.needs_range is None:
+            return -LARGEST, LARGEST
+        return self.scale
 
     def _bounds(self, needs_range: str | None) -> str:
         if self.range is not None:

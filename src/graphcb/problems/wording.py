@@ -79,8 +79,10 @@ def spent_in_words(spent: float, rate: float | None, per: str | float) -> str:
 
 
 def left_in_words(share: float) -> str:
-    """How often a baseline was left."""
-    return f"left in {share:.1%} of the decisions"
+    """How often a learner decided instead of the baseline."""
+    if share == 0.0:
+        return "the baseline decided all"
+    return f"the learner decided {share:.1%}, the baseline the rest"
 
 
 def period(per: str | float) -> str:
@@ -132,9 +134,11 @@ def _budget(budget: Budget) -> str:
 
 def _baseline(rule: Baseline, problem: Problem) -> str:
     action, unit = rule.action, problem.unit
+    if rule.is_first:
+        action = "the first action of each round"
     if rule.is_shadow:
         return f"{action} is always played; what the learner would have played is worked out"
-    if rule.value is None and not _shows_itself(problem, action):
+    if rule.value is None and not rule.is_first and not _shows_itself(problem, action):
         return (
             f"{action}, which can never be left: playing it does not reveal its {unit}; "
             f"write {unit} = ..., what it is known to be on average"
@@ -180,6 +184,8 @@ def _defaults(defaults: Defaults, unit: str) -> str:
             f"a decision without feedback after {defaults.waiting:,g} s has a {unit} of "
             f"{defaults.value:g}"
         )
+    if defaults.adds_up:
+        sentences.append("rewards from clients of Personalizer add up until then")
     if defaults.keep_days is not None:
         sentences.append(f"decisions may be removed after {defaults.keep_days:g} days")
     return "; ".join(sentences)

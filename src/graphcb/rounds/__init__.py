@@ -13,6 +13,7 @@ from graphcb.rounds.round import (
     learn_from,
     learn_revealed,
     play_round,
+    tell_if_nothing_comes,
     would_play,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "learn_from",
     "learn_revealed",
     "play_round",
+    "tell_if_nothing_comes",
     "would_play",
 ]

@@ -32,9 +32,15 @@ class Agent(Protocol):
       agent's own attributes.
     - `on_context(context)`, once after the draw: the context as it came, for the agent that was
       asked and not for one inside it.
+    - `on_no_feedback(context)`, once after the draw, of a policy with a log: what was played
+      reveals nothing, so that there will be nothing to learn.
     - `on_feedback(played, indices, losses)`, just before each `learn`: the round that the feedback
       is for, and the losses it reveals, by index. Where feedback comes in parts, each part is one
       call with what is new in it.
+
+    One of many copies of an agent may learn for all of them. For each round that another copy has
+    decided, it either acts as if it had decided itself, or has a method `passed(played)` that does
+    less and returns True; False if it has changed nothing and must act.
 
     An agent that puts rounds into the terms of another one inside it, as a `Learner` does, may have
     a method `enter(context, graph, actions)` that returns an `Entered`: the agent inside then

@@ -26,7 +26,7 @@ from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.rounds.identifiers import indices_of
 
-Hook = Literal["at_time", "on_context", "on_draw", "on_feedback"]
+Hook = Literal["at_time", "on_context", "on_draw", "on_feedback", "on_no_feedback"]
 Floats = NDArray[np.float64]
 
 
@@ -129,6 +129,13 @@ def learn_revealed(
         found = indices_of(revealed, played.actions) if indices is None else indices
         on_feedback(played, found, losses)
     learn_from(agent, played, revealed, losses, shown=shown)
+
+
+def tell_if_nothing_comes(agent: Any, played: Played) -> None:
+    """Tell an agent that wants to hear it that a round reveals nothing, once it is logged."""
+    on_no_feedback = hook(agent, "on_no_feedback")
+    if on_no_feedback is not None and not played.graph.structure.row(played.action).any():
+        on_no_feedback(played.context)
 
 
 def would_play(

@@ -49,11 +49,15 @@ class Admission:
 
     Without keys the service is for programs on this machine. A browser on this machine also runs
     pages of other sites, which may send requests here: these have a foreign Origin, a Host that
-    is not this machine, or a body that is not declared as JSON, and are refused.
+    is not this machine, or a body that is not declared as JSON, and are refused. `is_local` says
+    that this holds, by default if there are no keys.
     """
 
-    def __init__(self, keys: Keys | None, per_second: float | None) -> None:
+    def __init__(
+        self, keys: Keys | None, per_second: float | None, *, is_local: bool | None = None
+    ) -> None:
         self._keys, self._rates = keys, Rates(per_second)
+        self._is_local = keys is None if is_local is None else is_local
         self._wrong = Rates(WRONG_KEYS)
 
     def check(self, headers: Iterable[tuple[bytes, bytes]], route: Route, address: str = "") -> str:
@@ -68,13 +72,14 @@ class Admission:
             )
         if route.takes is not None:
             kind = found.get(b"content-type", b"").partition(b";")[0].strip().lower()
-            if kind != b"application/json":
-                raise Refused(415, "the content type must be application/json")
+            wanted = "application/octet-stream" if route.takes is bytes else "application/json"
+            if kind != wanted.encode():
+                raise Refused(415, f"the content type must be {wanted}")
         origin = found.get(b"origin")
         if origin is not None and origin.partition(b"://")[2] != found.get(b"host"):
             raise Refused(403, "pages of another origin must not call this service")
         client = "this machine"
-        if self._keys is None:
+        if self._is_local:
             host = found[b"host"].decode("latin-1")
             if host not in _LOCAL and host.rpartition(":")[0] not in _LOCAL:
                 raise Refused(
@@ -82,11 +87,16 @@ class Admission:
                     f"the host must be one of {listed(_LOCAL)}, as this service has no keys; "
                     "start it with --keys to allow other names",
                 )
-        elif route.scope:
+        if self._keys is not None and route.scope:
             client = self._client_of(self._keys, found, route.scope, address)
         if route.scope:
             self._rates.take(client)
         return client
+
+    def check_scope(self, client: str, scope: str) -> None:
+        """Refuse a client whose key lacks a scope that only the body of its request needs."""
+        if self._keys is not None and not self._keys.allow(client, scope):
+            raise Refused(403, f"the key must have the scope {scope!r} for this request")
 
     def charge(self, client: str, more: float) -> None:
         """Count a request as that many more: the next ones wait until they are paid for."""

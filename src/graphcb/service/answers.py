@@ -6,6 +6,7 @@ import msgspec
 
 from graphcb.decisions import Acknowledgement, Change, Decision, Versions
 from graphcb.decisions.encoding import FLOAT, decode, numbers, read_identifiers
+from graphcb.decisions.explaining import Explanation
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.tables import name_of
@@ -62,6 +63,22 @@ class LoggedAnswer(msgspec.Struct):
     feedback: dict[str, float] | None
 
 
+class ExplanationAnswer(msgspec.Struct):
+    """Why a decision was made, in words as `text` and in numbers for each action.
+
+    `reason` is one sentence, `bound` what limits, budgets and prices had to do with it.
+    """
+
+    decision_id: str
+    action: str
+    probability: float
+    unit: str
+    reason: str
+    bound: list[str]
+    actions: list[dict[str, Any]]
+    text: str
+
+
 class ProblemAnswer(msgspec.Struct):
     """The current problem; `toml` is its file. Without a `range`, it is found as it comes."""
 
@@ -71,6 +88,20 @@ class ProblemAnswer(msgspec.Struct):
     range: tuple[float, float] | None
     features: dict[str, str] | None
     toml: str
+
+
+class ForgottenAnswer(msgspec.Struct):
+    """The receipt: when, a hash of the person, and how much was removed.
+
+    `left` says what could not be overwritten on disk, "" if nothing.
+    """
+
+    forgotten_at: float
+    subject: str
+    n_decisions: int
+    n_feedbacks: int
+    unlearned: bool
+    left: str = ""
 
 
 class VersionAnswer(msgspec.Struct):
@@ -120,6 +151,9 @@ class StatusAnswer(msgspec.Struct):
 
     `role` is "alone", or "decider" or "trainer" where many deciders share a log; then `staleness`
     is by how many seconds the model may be behind the log. `alarms` has the latest first.
+    `log_failures` are transactions that the log refused, `defaults` were given after waiting.
+    `clock_jumps` counts how often the clock of this machine jumped by more than 5 seconds, last by
+    `last_clock_jump`, which is below 0 if it went back.
     """
 
     version: str
@@ -137,6 +171,10 @@ class StatusAnswer(msgspec.Struct):
     role: str
     staleness: float | None
     alarms: list[AlarmAnswer]
+    log_failures: int
+    defaults: int
+    clock_jumps: int
+    last_clock_jump: float | None
 
 
 class ErrorDetail(msgspec.Struct):
@@ -188,6 +226,21 @@ def of_logged(found: Found, together: Together) -> LoggedAnswer:
         gamma=row.gamma,
         model_version=row.model_version,
         feedback=feedback if found.parts else None,
+    )
+
+
+def of_explanation(found: Explanation) -> ExplanationAnswer:
+    """Why a decision was made."""
+    plain = found.to_dict()
+    return ExplanationAnswer(
+        decision_id=found.decision_id,
+        action=str(found.action),
+        probability=found.probability,
+        unit=found.unit,
+        reason=found.reason,
+        bound=plain["bound"],
+        actions=plain["actions"],
+        text=str(found),
     )
 
 

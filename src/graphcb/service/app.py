@@ -1,27 +1,22 @@
-"""The ASGI application: from a request to its route, and from the route's answer to bytes."""
+"""The service of one problem: a policy, a decider or a trainer behind the table of routes."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import msgspec
 
 from graphcb.decisions import Decider, Policy, Trainer
 from graphcb.decisions.storage import without_password
-from graphcb.service.admission import Admission, ClientGone, RequestLimits, read_body
+from graphcb.service.admission import Admission, RequestLimits
+from graphcb.service.application import Application, Send, live
 from graphcb.service.desk import Desk
-from graphcb.service.errors import RETRY, Refused, as_refusal
 from graphcb.service.keys import Keys
 from graphcb.service.metrics import Metrics
 from graphcb.service.routes import ROUTES
-from graphcb.service.routing import Call, Content, Route, Router
-from graphcb.service.tending import tend, train
-from graphcb.service.watching import Watch
+from graphcb.service.routing import Route
+from graphcb.service.telemetry import telemetry_of
+from graphcb.service.tending import add_up, tend, train
+from graphcb.service.watcher import IDLE, Watcher
 
-Send = Callable[[Any], Awaitable[None]]
-_ENCODE = msgspec.json.Encoder().encode
-_JSON = b"application/json"
 PATIENCE = 6  # times as long for changes, and while machine code may have to be compiled
 
 
@@ -30,7 +25,8 @@ class Service:
 
     Without `keys` any client that reaches it may do anything, so it must listen on this machine
     only. Every `tend_every` seconds, decisions that have waited long enough for feedback get the
-    problem's default.
+    problem's default. With a `name` it is one of several problems, and its paths begin with
+    /v1/problems/NAME.
     """
 
     def __init__(
@@ -41,92 +37,59 @@ class Service:
         limits: RequestLimits | None = None,
         tend_every: float = 1.0,
         routes: Sequence[Route] = ROUTES,
+        name: str = "",
     ) -> None:
         if policy.problem is None:
             raise ValueError("`policy` must have a problem, whose names the service speaks")
         self.limits = RequestLimits() if limits is None else limits
         self._shown = without_password(policy.location)
         self.desk, self.metrics = Desk(policy), Metrics()
-        self.watch = Watch(policy.location, policy.versions)
-        self.routes = tuple(routes)
+        self.watcher = Watcher(policy.location)
+        self.telemetry = telemetry_of(self.desk, self.metrics)
+        self.routes, self.name = tuple(routes), name
         self.document: tuple[int, bytes] = (0, b"")  # OpenAPI's, of the version of this number
-        self._router = Router(self.routes)
-        self._decoders = {
-            route.takes: msgspec.json.Decoder(route.takes).decode
-            for route in self.routes
-            if route.takes is not None
-        }
+        self.needed: tuple[int, frozenset[str]] = (0, frozenset())  # features, of this version
         self.admission = Admission(keys, self.limits.per_second)
+        self.application = Application(self, self.routes, name)
         self._tend_every = tend_every
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
         """Answer a request, or start and stop with the server."""
         if scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            await self.application.answer(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self._start_and_stop(receive, send)
+            await live(receive, send, self.start, self.stop)
         else:
             await send({"type": "websocket.close", "code": 1000})
 
-    async def _answer(self, scope: Any, receive: Any, send: Send) -> None:
-        start, route, name = time.perf_counter(), None, ""
-        headers: tuple[Any, ...] = ()
-        kind = _JSON
-        try:
-            route, name = self._router.find(scope["method"], scope["raw_path"])
-            address = (scope.get("client") or ("",))[0]
-            client = self.admission.check(scope["headers"], route, address)
-            body = None
-            if route.takes is not None:
-                body = self._decoders[route.takes](await read_body(receive, self.limits))
-            answer = await self._in_time(route, Call(self, name, body, client))
-            status = route.status
-            if isinstance(answer, Content):
-                content, kind, headers = answer
-            else:
-                content = b"" if answer is None else _ENCODE(answer)
-        except ClientGone:
-            return
-        except Exception as problem:
-            takes_input = route is not None and (route.takes is not None or bool(name))
-            refusal = as_refusal(problem, at_fault=takes_input)
-            refusal.message = refusal.message.replace(self._shown, "the log")
-            status, content, headers = refusal.status, refusal.to_json(), refusal.headers
-        sent = [*headers]
-        if status != 204:
-            sent += (b"content-type", kind), (b"content-length", b"%d" % len(content))
-        await send({"type": "http.response.start", "status": status, "headers": sent})
-        await send({"type": "http.response.body", "body": content})
-        path = "other" if route is None else route.path
-        self.metrics.note(path, status, time.perf_counter() - start)
+    def seconds_for(self, route: Route) -> float:
+        """How long an answer may take."""
+        is_patient = route.scope == "admin" or not self.desk.is_warm
+        return self.limits.answer_seconds * (PATIENCE if is_patient else 1)
 
-    async def _in_time(self, route: Route, call: Call) -> Any:
-        """The handler's answer; a request that waits for too long is refused."""
-        seconds = self.limits.answer_seconds
-        if route.scope == "admin" or not self.desk.is_warm:
-            seconds *= PATIENCE
-        try:
-            async with asyncio.timeout(seconds):
-                return await route.handler(call)
-        except TimeoutError:
-            text = f"there was no answer within {seconds:g} seconds; try again"
-            raise Refused(503, text, RETRY) from None
+    def cleaned(self, message: str) -> str:
+        """A message that does not say where the log is."""
+        return message.replace(self._shown, "the log")
 
-    async def _start_and_stop(self, receive: Any, send: Send) -> None:
-        tasks: list[asyncio.Task[None]] = []
+    async def start(self) -> None:
+        """Begin to work for the running event loop."""
+        self.desk.start()
+        upkeep = add_up if self.desk.role == "decider" else tend
+        self._tasks.append(asyncio.create_task(upkeep(self.desk, self._tend_every)))
+        self._tasks.append(asyncio.create_task(self._stop_watching()))
+        if isinstance(self.desk.policy, Trainer):
+            self._tasks.append(asyncio.create_task(train(self.desk, self.desk.policy)))
+
+    async def stop(self) -> None:
+        """Answer the requests in progress and close the log."""
+        for task in self._tasks:
+            task.cancel()
+        await self.desk.stop()
+        self.watcher.close()
+
+    async def _stop_watching(self) -> None:
+        """End what counts for the page once nobody has looked for a while."""
         while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                self.desk.start()
-                if self.desk.role != "decider":
-                    tasks.append(asyncio.create_task(tend(self.desk, self._tend_every)))
-                if isinstance(self.desk.policy, Trainer):
-                    tasks.append(asyncio.create_task(train(self.desk, self.desk.policy)))
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                for task in tasks:
-                    task.cancel()
-                await self.desk.stop()
-                self.watch.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+            await asyncio.sleep(IDLE)
+            self.watcher.stop_if_idle()

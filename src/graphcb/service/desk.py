@@ -10,9 +10,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.together import Together
+from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.guarded import played_by
+from graphcb.service.clock import WallClock
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Result = TypeVar("Result")
@@ -24,12 +26,13 @@ WARM_UP = 32  # transactions that the thread does first, as machine code may hav
 
 
 class Waiting(NamedTuple):
-    """A job, the future of its answer, and the decision that it is going to read."""
+    """A job, the future of its answer, the decision that it will read, and what it claims."""
 
     job: Callable[[Together], Any]
     answer: "asyncio.Future[Any]"
     reads: str
     is_long: bool
+    claims: str
 
 
 class Done(NamedTuple):
@@ -62,8 +65,12 @@ class Desk:
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
         self._alarms: list[Alarm] = []  # as they were last seen
+        self._match_rate: float | None = None
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
-        self.n_withheld = 0  # defaults, in outages of feedback
+        self.clock = WallClock()
+        self.n_failures = 0  # of the log
+        self.n_defaults = self.n_withheld = 0  # given, and withheld in outages of feedback
+        self.last_prune: Took | None = None
         self.is_leaving = False  # others should be asked, as this one is about to stop
         self.is_in_long = False
         self._began = math.inf  # when the transaction in progress began
@@ -114,6 +121,18 @@ class Desk:
         return self._alarms
 
     @property
+    def match_rate(self) -> float | None:
+        """How often the learner behind a baseline would have played the same."""
+        if not self._busy:
+            self._match_rate = self.policy.match_rate
+        return self._match_rate
+
+    @property
+    def last_checkpoint(self) -> Took | None:
+        """When a checkpoint was stored last, None if this process has stored none."""
+        return None if isinstance(self.policy, Decider) else self.policy.last_checkpoint
+
+    @property
     def role(self) -> Role:
         """Whether it both decides and learns, or only one of these."""
         if isinstance(self.policy, Decider):
@@ -156,12 +175,20 @@ class Desk:
                 await self._idle.wait()
             self._thread.shutdown()
             self._thread = None
-        self.policy.close()
+        await asyncio.to_thread(self.policy.close)
 
     def ask(
-        self, job: Callable[[Together], Result], *, reads: str = "", is_long: bool = False
+        self,
+        job: Callable[[Together], Result],
+        *,
+        reads: str = "",
+        is_long: bool = False,
+        claims: str = "",
     ) -> "asyncio.Future[Result]":
-        """The answer to a job. A decision that it `reads` is read together with those of others."""
+        """The answer to a job. A decision that it `reads` is read together with those of others.
+
+        What it `claims` no job of another process has at the same time.
+        """
         if self._loop is None or self._stopping:
             raise Refused(503, "the service is not running; try again", RETRY)
         if self._n_waiting >= self._most_waiting:
@@ -169,7 +196,7 @@ class Desk:
         answer: asyncio.Future[Result] = self._loop.create_future()
         self._n_waiting += 1
         self._peak = max(self._peak, self._n_waiting)
-        self._jobs.append(Waiting(job, answer, reads, is_long))
+        self._jobs.append(Waiting(job, answer, reads, is_long, claims))
         self._schedule()
         return answer
 
@@ -236,6 +263,7 @@ class Desk:
         except Exception as problem:
             if isinstance(problem, LogError):
                 self.failed_at = time.monotonic()
+                self.n_failures += 1
             if len(batch) == 1 or isinstance(problem, LogError):
                 return [problem] * len(batch)
             kind = type(problem).__name__  # its message may quote what clients sent
@@ -245,6 +273,9 @@ class Desk:
     def _commit(self, batch: Sequence[Waiting]) -> list[Any]:
         answers: list[Any] = []
         with self.policy.together() as together:
+            claims = {waiting.claims for waiting in batch if waiting.claims}
+            if claims:
+                together.claim(sorted(claims))
             reads = [waiting.reads for waiting in batch if waiting.reads]
             if len(reads) > 1:
                 together.look_up(reads)
@@ -258,6 +289,7 @@ class Desk:
         self.position, self.model_version = together.position, together.model_version
         self.versions = together.versions
         self.committed_at = time.monotonic()
+        self.clock.look()
         self.n_commits += 1
         self.n_jobs += len(batch)
         return answers

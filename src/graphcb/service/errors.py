@@ -24,6 +24,16 @@ CODES = {
     500: "failed",
     503: "unavailable",
 }
+# As Personalizer published them, where it did.
+PERSONALIZER_CODES = {
+    **dict.fromkeys(CODES, "BadRequest"),
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "ResourceNotFound",
+    429: "TooManyRequests",
+    500: "InternalServerError",
+    503: "ServiceUnavailable",
+}
 RETRY = ((b"retry-after", b"1"),)
 
 
@@ -34,9 +44,9 @@ class Refused(Exception):  # noqa: N818 - what happened to the request
         super().__init__(message)
         self.status, self.message, self.headers = status, message, headers
 
-    def to_json(self) -> bytes:
+    def to_json(self, codes: dict[int, str] = CODES) -> bytes:
         """The body of the answer."""
-        error = {"code": CODES[self.status], "message": self.message}
+        error = {"code": codes[self.status], "message": self.message}
         return msgspec.json.encode({"error": error})
 
 

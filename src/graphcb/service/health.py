@@ -13,7 +13,7 @@ from graphcb.decisions import Decider
 from graphcb.decisions.together import Together
 from graphcb.service.desk import Desk
 from graphcb.service.errors import RETRY, Refused
-from graphcb.service.server import new_server, run
+from graphcb.service.server import Tls, new_server, run
 
 STUCK = 60.0  # seconds in one transaction after which only a restart helps
 STUCK_LONG = 3600.0  # in a long one, such as a prune
@@ -62,9 +62,9 @@ def _write(together: Together) -> None:
 
 
 @contextlib.contextmanager
-def answering(listener: socket.socket) -> Iterator[None]:
+def answering(listener: socket.socket, tls: Tls | None = None) -> Iterator[None]:
     """Answer that this process lives and is not ready, while a log is opened or waited for."""
-    server = new_server(_answer_meanwhile)
+    server = new_server(_answer_meanwhile, tls)
     ours = listener.dup()
     thread = threading.Thread(target=run, args=(server, ours), daemon=True)
     thread.start()

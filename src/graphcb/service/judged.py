@@ -10,6 +10,7 @@ from graphcb.estimates.terms import Floats, Terms, terms_by_action
 from graphcb.evaluation.guesses import MOST_NAMES, Guesses
 from graphcb.evaluation.settling import MOST_GROUPS, Settled, Turnout
 from graphcb.graphs import FeedbackGraph
+from graphcb.service.minutes import Minutes
 from graphcb.thinning import Thinned
 
 CONFIDENCE = 0.95
@@ -26,6 +27,14 @@ class Judged(NamedTuple):
     lower: float
     upper: float
     unseen: float
+
+
+class Point(NamedTuple):
+    """A point of the curve: the means of all rows, the ends of the policy's interval, and when."""
+
+    means: Floats
+    ends: Floats
+    at: float
 
 
 class Judge:
@@ -51,21 +60,27 @@ class Judge:
         self._sums = np.zeros((MOST_GROUPS + 1, 3, 2 + n_constants))
         self._ends = _Ends(2, n_constants, alpha)
         self._excess = _Ends(1, n_constants, alpha)
-        self.curve: Thinned[tuple[Floats, Floats]] = Thinned(MOST_POINTS, every=10)
+        self.curve: Thinned[Point] = Thinned(MOST_POINTS, every=10)
+        # of the policy in each minute: below, above, unseen and one, by group
+        self._minutes: Minutes[Floats] = Minutes(lambda: np.zeros((MOST_GROUPS + 1, 4)))
 
-    def add(self, settled: Sequence[Settled]) -> None:
-        """Decisions, in an order that does not depend on their losses."""
+    def add(self, settled: Sequence[Settled], times: Sequence[float] | None = None) -> None:
+        """Decisions, in an order that does not depend on their losses, and when it was."""
+        times = [0.0] * len(settled) if times is None else times
         if not settled:
             return
         terms = self._terms(settled, [self._guesses.add(one) for one in settled])
         parts = np.stack([terms.below, terms.above, terms.unseen]).transpose(2, 0, 1)
         ends = self._ends.add(terms)
         self._excess.add(differences(terms))
-        for one, part, end in zip(settled, parts, ends, strict=True):
+        for one, part, end, at in zip(settled, parts, ends, times, strict=True):
             self._sums[one.group] += part
+            lately = self._minutes.at(at)[one.group]
+            lately[:3] += part[:, 0]
+            lately[3] += 1.0
             self.n += 1
             if self.n % self.curve.every == 0:
-                self.curve.add(self.n, (self._means(), end))
+                self.curve.add(self.n, Point(self._means(), end, at))
 
     def replace(self, settled: Settled, losses: Floats) -> None:
         """Give a decision that was settled by a default the losses that came later."""
@@ -77,6 +92,16 @@ class Judge:
     def policy(self) -> Judged:
         """The policy that wrote the log."""
         return self._judged(0, self._ends.last[0])
+
+    def lately(self, now: float) -> tuple[int, float | None]:
+        """How many decisions were settled in the last hour, and the policy's mean of these."""
+        minutes = self._minutes.last(now)
+        if not minutes:
+            return 0, None
+        sums = np.sum(minutes, axis=0)
+        below, above, unseen = self._stands_for() @ sums[:, :3]
+        mean = None if unseen > 0.0 else float(normalised_mean(below, above))
+        return int(sums[:, 3].sum()), mean
 
     def constant(self, action: str) -> Judged:
         """A policy that plays one action in every round."""
@@ -105,10 +130,11 @@ class Judge:
 
     def _means(self) -> Floats:
         """Of each row; NaN where something could not be seen."""
-        answers = self._answers
-        stands_for = np.ones(MOST_GROUPS + 1) if answers is None else answers.stands_for
-        below, above, unseen = np.tensordot(stands_for, self._sums, axes=1)
+        below, above, unseen = np.tensordot(self._stands_for(), self._sums, axes=1)
         return np.where(unseen > 0.0, np.nan, normalised_mean(below, above))
+
+    def _stands_for(self) -> Floats:
+        return np.ones(MOST_GROUPS + 1) if self._answers is None else self._answers.stands_for
 
     def _unseen(self, row: int) -> float:
         return float(self._sums[:, 2, row].sum() / max(self.n, 1))

@@ -16,7 +16,7 @@ from graphcb.files import FileError, atomic_write
 from graphcb.problems.names import as_name
 from graphcb.service.errors import LOGGER
 
-SCOPES = ("decide", "feedback", "read", "admin")
+SCOPES = ("decide", "graphs", "feedback", "read", "admin")
 LOOK_EVERY = 1.0  # seconds between two checks of the file
 
 
@@ -24,7 +24,7 @@ LOOK_EVERY = 1.0  # seconds between two checks of the file
 class ClientKey:
     """A client's key; `sha256` is the digest of its secret in hexadecimal digits.
 
-    The scope "admin" includes the others.
+    The scope "admin" includes the others; "graphs" is for rounds that bring their own graph.
     """
 
     name: str
@@ -75,6 +75,10 @@ class Keys:
             if hmac.compare_digest(digest, key.sha256):
                 found = key
         return found
+
+    def allow(self, name: str, scope: str) -> bool:
+        """Whether a client's key has this scope."""
+        return any(key.allows(scope) for key in self._keys if key.name == name)
 
     def add(self, name: str, scopes: Iterable[str]) -> str:
         """A new key; this call alone returns its secret."""

@@ -1,13 +1,10 @@
 """/v1/live: the tally of the log and the service's own numbers, as the page shows them."""
 
-import time
 from collections import Counter
 
 import numpy as np
 
 from graphcb.problems import Problem
-from graphcb.service.answers import of_alarms
-from graphcb.service.desk import Desk
 from graphcb.service.judged import Judge
 from graphcb.service.live_answers import (
     ActionShown,
@@ -16,16 +13,15 @@ from graphcb.service.live_answers import (
     ExplorationShown,
     FeedbackShown,
     GraphShown,
+    HourShown,
     LiveAnswer,
     LogShown,
-    RequestsShown,
-    ServiceShown,
+    ProcessShown,
     ValueShown,
     VersionShown,
     VersionsShown,
     WindowsShown,
 )
-from graphcb.service.metrics import Metrics, status_of
 from graphcb.service.standing import rules_of
 from graphcb.service.tally import NAMED, LiveTally
 from graphcb.service.units import Units
@@ -33,7 +29,6 @@ from graphcb.service.watching import Watch
 
 MOST_IN_GRAPH = 24  # actions
 MOST_VERSIONS = 10  # in the table
-RECENT = 5  # windows
 NOT_ESTIMATED = (
     "This problem learns how likely each loss is to be revealed, so losses cannot be weighted as "
     "they arrive. graphcb log summary LOG replays the log and estimates them."
@@ -43,41 +38,42 @@ NOT_BOUNDED = (
     "interval is valid at any time. graphcb log summary LOG has means with normal intervals; a "
     "version with range = [LOW, HIGH] has estimates here."
 )
-WATCHED = ("/v1/decisions", "/v1/decisions/{id}/feedback", "/personalizer/v1.0/rank")
 
 
-def live_of(watch: Watch, desk: Desk, metrics: Metrics) -> LiveAnswer:
+def live_of(watch: Watch, process: ProcessShown) -> LiveAnswer:
     """The state of the service at this moment."""
-    tally = watch.tally
+    tally, now = watch.tally, process.now
     problem, units = tally.problem, Units(tally.problem)
     rule = None if problem.baseline is None else problem.baseline.action
     rule = rule if rule in tally.judge.actions else None
     return LiveAnswer(
         name=problem.name,
         unit=problem.unit,
-        now=time.time(),
-        log=_log(watch, desk),
+        now=now,
+        log=_log(watch, process),
         versions=_versions(watch),
         estimates=_estimates(tally, units, rule),
-        actions=_actions(tally, units),
+        hour=_hour(tally, units, now),
+        actions=_actions(tally, units, now),
         windows=_windows(tally),
-        exploration=_exploration(tally, units),
+        exploration=_exploration(tally, units, now),
         feedback=_feedback(tally),
+        match_rate=process.match_rate,
         rules=rules_of(problem, tally, units, rule),
         graph=_graph(problem),
-        alarms=of_alarms(desk.alarms),
-        service=_service(desk, metrics),
+        alarms=process.alarms,
+        service=process.service,
     )
 
 
-def _log(watch: Watch, desk: Desk) -> LogShown:
+def _log(watch: Watch, process: ProcessShown) -> LogShown:
     return LogShown(
-        n_events=desk.position,
+        n_events=process.n_events,
         first_event=max(watch.first, watch.tally.version.position),
         seen_event=watch.position,
         n_decisions=watch.tally.n,
         n_settled=watch.tally.judge.n,
-        model_version=desk.model_version,
+        model_version=process.model_version,
     )
 
 
@@ -104,17 +100,18 @@ def _missing(tally: LiveTally) -> str:
 
 def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> CurveShown:
     points = judge.curve.values
-    ends = [[units.low + units.width * float(end) for end in point[1]] for point in points]
+    ends = [[units.low + units.width * float(end) for end in point.ends] for point in points]
 
     def line(name: str | None) -> list[float | None]:
         if name is None:
             return [None] * len(points)
         row = 2 + judge.actions.index(name)
-        return [units.at(float(point[0][row])) for point in points]
+        return [units.at(float(point.means[row])) for point in points]
 
     return CurveShown(
         decisions=judge.curve.counts,
-        mean=[units.at(float(point[0][0])) for point in points],
+        times=[point.at for point in points],
+        mean=[units.at(float(point.means[0])) for point in points],
         lower=[pair[0] for pair in ends],
         upper=[pair[1] for pair in ends],
         baseline=line(rule),
@@ -122,17 +119,23 @@ def _curve(judge: Judge, units: Units, rule: str | None, best: str | None) -> Cu
     )
 
 
-def _actions(tally: LiveTally, units: Units) -> list[ActionShown]:
-    last, judge = tally.windows[-RECENT:], tally.judge
-    recent = sum((window.played for window in last), Counter())
-    n_recent = max(1, sum(window.n for window in last))
+def _hour(tally: LiveTally, units: Units, now: float) -> HourShown:
+    n_settled, mean = tally.judge.lately(now)
+    n = sum(window.n for window in tally.minutes.last(now))
+    return HourShown(n, n_settled, units.at(mean) if tally.has_estimates else None)
+
+
+def _actions(tally: LiveTally, units: Units, now: float) -> list[ActionShown]:
+    last, judge = tally.minutes.last(now), tally.judge
+    played = sum((window.played for window in last), Counter())
+    n_last = sum(window.n for window in last)
     estimated = judge.actions if tally.has_estimates else ()
     names = judge.actions or [name for name, _ in tally.played.most_common(2 * NAMED)]
     return [
         ActionShown(
             name=name,
             share=tally.played[name] / max(1, tally.n),
-            recent=recent[name] / n_recent,
+            hour=played[name] / n_last if n_last else None,
             value=units.value(name, judge.constant(name)) if name in estimated else None,
         )
         for name in names
@@ -143,8 +146,9 @@ def _windows(tally: LiveTally) -> WindowsShown:
     windows = tally.windows[:-1] if tally.last_is_short else tally.windows
     names = [name for name, _ in tally.played.most_common(NAMED)]
     fixed = tally.problem.actions
-    if isinstance(fixed, tuple):  # the colours of actions stay as they are
+    if isinstance(fixed, tuple):
         names = [name for name in fixed if name in names]
+    colours = tally.colours_for(names)
     sizes = [max(1, window.n) for window in windows]
     shares = {
         name: [window.played[name] / n for window, n in zip(windows, sizes, strict=True)]
@@ -153,18 +157,20 @@ def _windows(tally: LiveTally) -> WindowsShown:
     if len(tally.played) > len(names):
         rest = 1.0 - np.array(list(shares.values())).sum(axis=0)
         shares["others"] = np.maximum(rest, 0.0).tolist()
+        colours["others"] = NAMED
     explored = [window.explored / n for window, n in zip(windows, sizes, strict=True)]
-    return WindowsShown(np.cumsum(sizes).tolist(), shares, explored)
+    times = [window.until for window in windows]
+    return WindowsShown(np.cumsum(sizes).tolist(), times, shares, colours, explored)
 
 
-def _exploration(tally: LiveTally, units: Units) -> ExplorationShown:
-    last = tally.windows[-RECENT:]
-    n_recent = max(1, sum(window.n for window in last))
+def _exploration(tally: LiveTally, units: Units, now: float) -> ExplorationShown:
+    last = tally.minutes.last(now)
+    n_last = sum(window.n for window in last)
     gain = units.gain("exploration", tally.judge.excess())
     cost = None if gain.mean is None else 0.0 - gain.mean
     return ExplorationShown(
         share=tally.explored / max(1, tally.n),
-        recent=sum(window.explored for window in last) / n_recent,
+        hour=sum(window.explored for window in last) / n_last if n_last else None,
         cost=ValueShown("exploration", cost, -gain.upper, -gain.lower, gain.unseen),
     )
 
@@ -222,26 +228,3 @@ def _graph(problem: Problem) -> GraphShown | None:
             for pair in zip(rows, sure_rows.tolist(), strict=True)
         ]
     return GraphShown(list(problem.actions), rows)
-
-
-def _service(desk: Desk, metrics: Metrics) -> ServiceShown:
-    status = status_of(desk, metrics)
-    return ServiceShown(
-        version=status.version,
-        agent=desk.played_by,
-        uptime=status.uptime,
-        waiting=status.waiting,
-        jobs_per_commit=status.jobs_per_commit,
-        requests=[
-            RequestsShown(
-                path=path,
-                requests=sum(counts.values()),
-                refused=sum(n for code, n in counts.items() if code.startswith("4")),
-                failed=sum(n for code, n in counts.items() if code.startswith("5")),
-                p50=status.latency[path].get("p50"),
-                p99=status.latency[path].get("p99"),
-            )
-            for path in WATCHED
-            if (counts := status.requests.get(path))
-        ],
-    )

@@ -58,9 +58,13 @@ class VersionsShown(msgspec.Struct):
 
 
 class CurveShown(msgspec.Struct):
-    """Means after `decisions` settled decisions; the interval is that of the policy."""
+    """Means after `decisions` settled decisions; the interval is that of the policy.
+
+    `times` are when these were settled, in seconds since 1970.
+    """
 
     decisions: list[int]
+    times: list[float]
     mean: list[float | None]
     lower: list[float]
     upper: list[float]
@@ -84,27 +88,47 @@ class EstimatesShown(msgspec.Struct):
 
 
 class ActionShown(msgspec.Struct):
-    """How often an action was played, of all and of recent decisions, and its value if always."""
+    """How often an action was played, of all decisions and of the last hour's, and its value.
+
+    The value is that of always playing it.
+    """
 
     name: str
     share: float
-    recent: float
+    hour: float | None
     value: ValueShown | None
 
 
 class WindowsShown(msgspec.Struct):
-    """Shares of actions and of exploration, in windows that end after `decisions` decisions."""
+    """Shares of actions and of exploration, in windows that end after `decisions` decisions.
+
+    `times` are when they end, in seconds since 1970. `colours` are numbers that stay with their
+    actions.
+    """
 
     decisions: list[int]
+    times: list[float]
     shares: dict[str, list[float]]
+    colours: dict[str, int]
     explored: list[float]
+
+
+class HourShown(msgspec.Struct):
+    """Decisions of the last hour, and the mean of those that were settled in it.
+
+    The mean is null if nothing was settled, or part of it could not have been revealed.
+    """
+
+    n_decisions: int
+    n_settled: int
+    mean: float | None
 
 
 class ExplorationShown(msgspec.Struct):
     """The probability of actions other than the most likely one, and what they cost."""
 
     share: float
-    recent: float
+    hour: float | None
     cost: ValueShown
 
 
@@ -155,18 +179,36 @@ class RequestsShown(msgspec.Struct):
 
 
 class ServiceShown(msgspec.Struct):
-    """The process itself; `agent` is who decides, "" in a process that has only snapshots."""
+    """The process itself; `agent` is who decides, "" in a process that has only snapshots.
+
+    While it `is_compiling` machine code, the first requests wait.
+    """
 
     version: str
     agent: str
+    is_compiling: bool
     uptime: float
     waiting: int
     jobs_per_commit: float
     requests: list[RequestsShown]
 
 
+class ProcessShown(msgspec.Struct):
+    """What the page shows of the process that serves, not of the log, and when that was."""
+
+    now: float
+    n_events: int
+    model_version: int
+    match_rate: float | None
+    alarms: list[AlarmAnswer]
+    service: ServiceShown
+
+
 class LiveAnswer(msgspec.Struct):
-    """All numbers of the page."""
+    """All numbers of the page.
+
+    `match_rate` is how often a learner in shadow mode would have played as the baseline did.
+    """
 
     name: str
     unit: str
@@ -174,10 +216,12 @@ class LiveAnswer(msgspec.Struct):
     log: LogShown
     versions: VersionsShown
     estimates: EstimatesShown
+    hour: HourShown
     actions: list[ActionShown]
     windows: WindowsShown
     exploration: ExplorationShown
     feedback: FeedbackShown
+    match_rate: float | None
     rules: list[RuleAnswer]
     graph: GraphShown | None
     alarms: list[AlarmAnswer]

@@ -6,9 +6,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
+from graphcb.compilation.watch import is_compiling
 from graphcb.service.answers import StatusAnswer, of_alarms
 from graphcb.service.desk import Desk
+from graphcb.service.live_answers import ProcessShown, RequestsShown, ServiceShown
+from graphcb.service.meters import METERS
 
+WATCHED = ("/v1/decisions", "/v1/decisions/{id}/feedback", "/personalizer/v1.0/rank")  # by the page
 # Upper ends of the buckets of latencies, in seconds.
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -39,10 +43,12 @@ class Metrics:
     """Answers since the start, by route."""
 
     def __init__(self) -> None:
-        self.started = time.time()
+        self.started: float = time.time()
         self.answers: dict[tuple[str, int], int] = {}
         self.latencies: dict[str, Latencies] = {}
         self.missing: dict[str, int] = {}
+        self.log_bytes: float | None = None
+        self.measured = -math.inf  # when it was measured on a server
 
     def note(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
@@ -98,6 +104,43 @@ def status_of(desk: Desk, metrics: Metrics) -> StatusAnswer:
         role=desk.role,
         staleness=desk.staleness,
         alarms=of_alarms(desk.alarms),
+        log_failures=desk.n_failures,
+        defaults=desk.n_defaults,
+        clock_jumps=desk.clock.n_jumps,
+        last_clock_jump=desk.clock.last,
+    )
+
+
+def process_of(desk: Desk, metrics: Metrics) -> ProcessShown:
+    """What the page shows of this process."""
+    status = status_of(desk, metrics)
+    service = ServiceShown(
+        version=status.version,
+        agent=desk.played_by,
+        is_compiling=is_compiling(),
+        uptime=status.uptime,
+        waiting=status.waiting,
+        jobs_per_commit=status.jobs_per_commit,
+        requests=[
+            RequestsShown(
+                path=path,
+                requests=sum(counts.values()),
+                refused=sum(n for code, n in counts.items() if code.startswith("4")),
+                failed=sum(n for code, n in counts.items() if code.startswith("5")),
+                p50=status.latency[path].get("p50"),
+                p99=status.latency[path].get("p99"),
+            )
+            for path in WATCHED
+            if (counts := status.requests.get(path))
+        ],
+    )
+    return ProcessShown(
+        now=time.time(),
+        n_events=status.n_events,
+        model_version=status.model_version,
+        match_rate=desk.match_rate,
+        alarms=status.alarms,
+        service=service,
     )
 
 
@@ -130,30 +173,10 @@ class _Collector:
                 buckets.append((str(end), seen))
             seconds.add_metric([route], buckets, sum_value=latencies.total)
         yield seconds
-        missing = CounterMetricFamily(
-            "graphcb_missing_features", "Contexts without this feature.", labels=["feature"]
-        )
-        for feature, count in sorted(metrics.missing.items()):
-            missing.add_metric([feature], count)
-        yield missing
-        for name, text, count in (
-            ("graphcb_decisions", "Decisions in the log.", desk.n_decisions),
-            ("graphcb_feedbacks", "Feedback in the log.", desk.model_version),
-            ("graphcb_commits", "Transactions.", desk.n_commits),
-            ("graphcb_withheld_defaults", "Defaults withheld in outages.", desk.n_withheld),
-        ):
-            yield CounterMetricFamily(name, text, value=count)
-        alarms = GaugeMetricFamily(
-            "graphcb_alarm", "Since which decision it looks different.", labels=["kind", "name"]
-        )
-        for alarm in desk.alarms:
-            alarms.add_metric([alarm.kind, alarm.name], alarm.since if alarm.is_on else 0)
-        yield alarms
-        for name, text, value in (
-            ("graphcb_problem_version", "Version of the problem.", len(desk.versions)),
-            ("graphcb_staleness_seconds", "How far the model may be behind.", desk.staleness),
-            ("graphcb_waiting", "Requests without an answer yet.", desk.n_waiting),
-            ("graphcb_start_time_seconds", "When the service started.", metrics.started),
-        ):
-            if value is not None:
-                yield GaugeMetricFamily(name, text, value=value)
+        kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
+        for meter in METERS:
+            family = kinds[meter.kind](meter.name, meter.text, labels=meter.labels)
+            for labels, value in meter.read(desk, metrics):
+                family.add_metric(labels, value)
+            if family.samples or meter.labels:
+                yield family

@@ -7,7 +7,7 @@ import msgspec
 
 from graphcb.problems import Problem
 from graphcb.service.answers import ErrorAnswer
-from graphcb.service.routing import Route
+from graphcb.service.routing import Route, path_of
 
 _REF = "#/components/schemas/{name}"
 _ERRORS = {
@@ -24,8 +24,13 @@ _ERRORS = {
 _ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def describe(routes: Sequence[Route], problem: Problem) -> dict[str, Any]:
-    """The OpenAPI document of these routes, with examples for this problem."""
+def describe(
+    routes: Sequence[Route], problem: Problem | None = None, name: str = ""
+) -> dict[str, Any]:
+    """The OpenAPI document of these routes, with examples for this problem.
+
+    `name` is that of the problem in the paths if there are several.
+    """
     from graphcb import __version__  # the package imports this room's neighbours
 
     used = [kind for route in routes for kind in (route.takes, *route.gives) if kind is not None]
@@ -34,11 +39,11 @@ def describe(routes: Sequence[Route], problem: Problem) -> dict[str, Any]:
     schema_of = dict(zip(kinds, schemas, strict=True))
     paths: dict[str, Any] = {}
     for route in routes:
-        operation = _operation(route, problem, schema_of)
-        paths.setdefault(route.path, {})[route.method.lower()] = operation
+        operation = _operation(route, problem, name, schema_of)
+        paths.setdefault(path_of(route.path, name), {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
-        "info": {"title": problem.name or "graphcb", "version": __version__},
+        "info": {"title": (problem and problem.name) or name or "graphcb", "version": __version__},
         "paths": paths,
         "components": {
             "schemas": components,
@@ -47,7 +52,9 @@ def describe(routes: Sequence[Route], problem: Problem) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, problem: Problem, schema_of: dict[Any, Any]) -> dict[str, Any]:
+def _operation(
+    route: Route, problem: Problem | None, name: str, schema_of: dict[Any, Any]
+) -> dict[str, Any]:
     given = [schema_of[kind] for kind in route.gives]
     answer: dict[str, Any] = {"description": route.summary}
     if given:
@@ -65,12 +72,14 @@ def _operation(route: Route, problem: Problem, schema_of: dict[Any, Any]) -> dic
             for status, text in _ERRORS.items()
         }
     if route.also_at:
-        said.append(f"Also at {', '.join(route.also_at)}.")
+        said.append(f"Also at {', '.join(path_of(one, name) for one in route.also_at)}.")
     if said:
         operation["description"] = " ".join(said)
     if route.takes is not None:
-        example = None if route.example is None else route.example(problem)
+        example = None if route.example is None or problem is None else route.example(problem)
         content = _json(schema_of[route.takes], example)
+        if route.takes is bytes:
+            content = {"application/octet-stream": {"schema": {"type": "string"}}}
         operation["requestBody"] = {"required": True, "content": content}
     if "{id}" in route.path:
         operation["parameters"] = [_ID]

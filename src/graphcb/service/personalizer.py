@@ -6,14 +6,17 @@ by name. Each of several slots is a decision of its own, made in order among the
 left.
 """
 
+import time
+from collections.abc import Collection
 from typing import Any
 
-from graphcb.decisions.encoding import FLOAT, numbers, read_identifiers
-from graphcb.decisions.parts import merge
 from graphcb.decisions.together import NewRound, Together
 from graphcb.problems import Problem
+from graphcb.service import personalizer_admin as admin
+from graphcb.service import personalizer_evaluations as evaluations
+from graphcb.service import requests
 from graphcb.service.admission import RequestLimits
-from graphcb.service.personalizer_events import Event, Events
+from graphcb.service.personalizer_events import Event, Events, claim_of, decided, owner_of
 from graphcb.service.personalizer_messages import (
     ChosenAction,
     Features,
@@ -22,10 +25,12 @@ from graphcb.service.personalizer_messages import (
     RankedAction,
     RankRequest,
     RewardRequest,
+    Slot,
     SlotsAnswer,
     SlotsRequest,
     SlotsRewardRequest,
 )
+from graphcb.service.personalizer_rewards import activate, adds_up, reward, reward_slots
 from graphcb.service.requests import action_examples, check_size, count_features, decision_example
 from graphcb.service.routing import Call, Handler, Route
 
@@ -38,31 +43,34 @@ async def _rank(call: Call) -> RankAnswer:
     excluded = set(asked.excluded_actions or ())
     left = {name: value for name, value in features.items() if name not in excluded}
     context = _merged("contextFeatures", asked.context_features, limits)
-    one = _round(call.service.desk.problem, context, left)
+    problem, owner = call.service.desk.problem, owner_of(call.client)
+    one = _round(problem, context, left)
 
     def rank(together: Together) -> RankAnswer:
-        deferred = asked.defer_activation
-        events = Events(together) if asked.event_id is not None or deferred else None
-        known = events.find(asked.event_id) if events is not None and asked.event_id else None
+        deferred, name = asked.defer_activation, asked.event_id
+        is_kept = name is not None or deferred or adds_up(problem)
+        events = Events(together) if is_kept else None
+        known = events.find(owner, name) if events is not None and name else None
         if known is not None:
             event = known.name
-            action, probabilities = _decided(together, known.decisions.get("", event))
+            action, probabilities = _ranked(together, known, "", left)
         else:
+            now = time.time()
             made = together.decide(one.context, one.graph, one.actions)
-            event, action = asked.event_id or made.decision_id, str(made.action)
+            event, action = name or made.decision_id, str(made.action)
             probabilities = dict(zip(map(str, made.actions), made.probabilities, strict=True))
             if events is not None:
-                events.add(Event(event, {"": made.decision_id}, deferred))
+                events.add(Event(owner, event, {"": made.decision_id}, deferred, made_at=now))
         best_first = sorted(features, key=lambda n: (n != action, -probabilities.get(n, 0.0)))
         ranking = [RankedAction(n, probabilities.get(n, 0.0)) for n in best_first]
         return RankAnswer(ranking, event, action)
 
-    return await call.service.desk.ask(rank)
+    return await call.service.desk.ask(rank, claims=claim_of(owner, asked.event_id))
 
 
 async def _rank_slots(call: Call) -> SlotsAnswer:
     asked, limits = call.body, call.service.limits
-    problem = call.service.desk.problem
+    problem, owner = call.service.desk.problem, owner_of(call.client)
     check_size("slots", len(asked.slots), limits.batch)
     features = _features(asked.actions, limits)
     shared = _merged("contextFeatures", asked.context_features, limits)
@@ -75,92 +83,63 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
 
     def rank(together: Together) -> SlotsAnswer:
         events = Events(together)
-        known = None if asked.event_id is None else events.find(asked.event_id)
+        known = None if asked.event_id is None else events.find(owner, asked.event_id)
         if known is None:
-            made: dict[str, str] = {}
+            now, made = time.time(), dict[str, str]()
             chosen: dict[str, str] = {}
             with together.all_or_none():
                 for slot in asked.slots:
                     out = {*(slot.excluded_actions or ()), *chosen.values()}
                     left = {name: value for name, value in features.items() if name not in out}
+                    left = _baseline_first(problem, slot, left)
                     one = _round(problem, contexts[slot.id], left)
                     decision = together.decide(one.context, one.graph, one.actions)
                     made[slot.id], chosen[slot.id] = decision.decision_id, str(decision.action)
-            known = Event(asked.event_id or next(iter(made.values())), made, asked.defer_activation)
+            name = asked.event_id or next(iter(made.values()))
+            known = Event(owner, name, made, asked.defer_activation, made_at=now)
             events.add(known)
         else:
-            chosen = {slot: _decided(together, name)[0] for slot, name in known.decisions.items()}
+            chosen = {
+                slot.id: _ranked(together, known, slot.id, _left(features, slot))[0]
+                for slot in asked.slots
+            }
         return SlotsAnswer(known.name, [ChosenAction(*pair) for pair in chosen.items()])
 
-    return await call.service.desk.ask(rank)
+    return await call.service.desk.ask(rank, claims=claim_of(owner, asked.event_id))
 
 
-async def _reward(call: Call) -> None:
-    await _take_rewards(call, {"": call.body.value})
-
-
-async def _reward_slots(call: Call) -> None:
-    await _take_rewards(call, {one.slot_id: one.value for one in call.body.reward})
-
-
-async def _take_rewards(call: Call, values: dict[str, float]) -> None:
-    """Learn rewards by slot, now or once the event is active."""
-    problem, name = call.service.desk.problem, _event_name(call)
-    if problem.feedback != "rewards":
+def _ranked(
+    together: Together, event: Event, slot: str, offered: Collection[str]
+) -> tuple[str, dict[str, float]]:
+    """What an event that is ranked again got, which must be among what is offered now."""
+    if slot not in event.decisions:
+        what = f"slot {slot!r}" if slot else "a rank without slots"
+        raise ValueError(f"event {event.name!r} was ranked without {what}; use another eventId")
+    action, probabilities = decided(together, event.name, event.decisions[slot])
+    if action not in offered:
         raise ValueError(
-            'the problem must have feedback = "rewards" for Personalizer\'s clients, got '
-            f"{problem.feedback!r}"
+            f"event {event.name!r} was ranked before and got {action!r}, which is not among the "
+            "actions of this request; use another eventId"
         )
-    problem.check_values(list(values.values()), list(values))
-
-    def learn(together: Together) -> None:
-        events = Events(together)
-        event = events.find(name)
-        decisions = {"": name} if event is None else event.decisions
-        for slot in values:
-            if slot not in decisions:
-                raise LookupError(f"event {name!r} has no slot {slot!r}")
-        if event is not None and event.deferred:
-            events.change(event._replace(held={**values, **event.held}))
-        else:
-            _learn(together, {decisions[slot]: value for slot, value in values.items()})
-
-    await call.service.desk.ask(learn)
+    return action, probabilities
 
 
-async def _activate(call: Call) -> None:
-    name = _event_name(call)
-
-    def activate(together: Together) -> None:
-        events = Events(together)
-        event = events.find(name)
-        if event is None:
-            together.find(name)  # refuses a name that is not a decision's either
-        elif event.deferred:
-            _learn(together, {event.decisions[slot]: value for slot, value in event.held.items()})
-            events.change(event._replace(deferred=False, held={}))
-
-    await call.service.desk.ask(activate)
+def _left(features: dict[str, Any], slot: Slot) -> dict[str, Any]:
+    excluded = slot.excluded_actions or ()
+    return {name: value for name, value in features.items() if name not in excluded}
 
 
-def _learn(together: Together, rewards: dict[str, float]) -> None:
-    """Learn the reward of each decision that has none: the first one counts."""
-    new: dict[str, dict[str, float]] = {}
-    for name, value in rewards.items():
-        found = together.find(name)
-        graph = together.graph(found.row.graph)
-        known = merge(found.parts, graph, together.storage.location).get(found.row.action)
-        if known is None or known.is_default:
-            new[name] = {_decided(together, name)[0]: value}
-    together.feedback_many(new)
-
-
-def _decided(together: Together, name: str) -> tuple[str, dict[str, float]]:
-    """The action of a decision in the log, and the probabilities of all."""
-    row = together.find(name).row
-    names = read_identifiers(row.actions, together.graph(row.graph).n_actions).values
-    probabilities = numbers(row.probabilities, FLOAT).tolist()
-    return str(names[row.action]), dict(zip(map(str, names), probabilities, strict=True))
+def _baseline_first(problem: Problem, slot: Slot, left: dict[str, Any]) -> dict[str, Any]:
+    """The actions of a slot, that of its baseline first where the first one is the baseline."""
+    first = slot.baseline_action
+    if problem.baseline is None or not problem.baseline.is_first or not left:
+        return left
+    if first not in left:
+        raise ValueError(
+            f"`baselineAction` of slot {slot.id!r} must be an action that is not excluded and not "
+            f"in another slot, got {first!r}"
+        )
+    return {first: left[first], **left}
 
 
 def _round(problem: Problem, context: dict[str, Any], actions: dict[str, Any]) -> NewRound:
@@ -187,12 +166,6 @@ def _merged(what: str, parts: Features | None, limits: RequestLimits) -> dict[st
     return merged
 
 
-def _event_name(call: Call) -> str:
-    if "\x00" in call.name or len(call.name) > 256:
-        raise LookupError("an event must have a name of at most 256 characters, none of them NUL")
-    return call.name
-
-
 def _rank_example(problem: Problem) -> dict[str, Any]:
     actions = [{"id": name, "features": [{"topic": name}]} for name in action_examples(problem)]
     return {"contextFeatures": [decision_example(problem)["context"]], "actions": actions}
@@ -211,9 +184,103 @@ def _slots_reward_example(problem: Problem) -> dict[str, Any]:
 
 
 def _post(path: str, scope: str, handler: Handler, summary: str, **more: Any) -> Route:
+    return _route("POST", path, scope, handler, summary, **{"status": 204, **more})
+
+
+def _route(
+    method: str, path: str, scope: str, handler: Handler, summary: str, **more: Any
+) -> Route:
     paths = [f"/personalizer{version}{path}" for version in VERSIONS]
-    more = {"status": 204, **more}
-    return Route("POST", paths[0], scope, handler, summary, also_at=tuple(paths[1:]), **more)
+    return Route(method, paths[0], scope, handler, summary, also_at=tuple(paths[1:]), **more)
+
+
+_NO_IMPORTANCES = (
+    "feature importances are not jobs of this service; graphcb.evaluation.importances(log) has "
+    "them, and GET /v1/decisions/{id}/explanation says why a decision was made"
+)
+
+
+def _settings_example(problem: Problem) -> dict[str, Any]:
+    return {"name": "next", "arguments": requests.problem_example(problem)["toml"]}
+
+
+def _evaluation_example(problem: Problem) -> dict[str, Any]:
+    return {"name": "May", "startTime": "2024-05-01T00:00:00Z", "endTime": "2024-06-01T00:00:00Z"}
+
+
+_SERVICE, _POLICY = "/configurations/service", "/configurations/policy"
+_EVALUATION, _IMPORTANCE = "/evaluations/{id}", "/featureImportances/{id}"
+ADMIN = (
+    _route(
+        "GET", _SERVICE, "read", admin.show_configuration, "Personalizer: its configuration",
+        gives=(admin.Configuration,),
+    ),
+    _route(
+        "PUT", _SERVICE, "admin", admin.change_configuration, "Personalizer: configure it",
+        takes=admin.Configuration, example=lambda problem: {"explorationPercentage": 0.02},
+        gives=(admin.Configuration,),
+    ),
+    _route(
+        "GET", _POLICY, "read", admin.show_settings, "Personalizer: its learning settings",
+        gives=(admin.LearningSettings,),
+    ),
+    _route(
+        "PUT", _POLICY, "admin", admin.change_settings, "Personalizer: change learning settings",
+        takes=admin.LearningSettings, example=_settings_example, gives=(admin.LearningSettings,),
+    ),
+    _route(
+        "DELETE", _POLICY, "admin",
+        admin.refused("there are no default settings here; return to a version by /v1/rollback"),
+        "Personalizer: reset learning settings (refused)",
+    ),
+    _route(
+        "POST", "/configurations/applyFromEvaluation", "admin",
+        admin.refused("evaluations do not look for settings here; change the problem instead"),
+        "Personalizer: apply settings from an evaluation (refused)",
+    ),
+    _route("GET", "/model", "admin", admin.export_model, "Personalizer: export the model"),
+    _route(
+        "PUT", "/model", "admin", admin.import_model, "Personalizer: import a model",
+        takes=bytes, status=204,
+    ),
+    _route(
+        "DELETE", "/model", "admin", admin.reset_model, "Personalizer: reset the model", status=204
+    ),
+    _route(
+        "GET", "/model/properties", "read", admin.show_model, "Personalizer: age of the model",
+        gives=(admin.ModelProperties,),
+    ),
+    _route(
+        "GET", "/logs/properties", "read", admin.show_log, "Personalizer: times in the log",
+        gives=(admin.LogProperties,),
+    ),
+    _route("DELETE", "/logs", "admin", admin.delete_log, "Personalizer: empty the log", status=204),
+    _route(
+        "PUT", _EVALUATION, "admin", evaluations.create_evaluation,
+        "Personalizer: begin an evaluation",
+        takes=evaluations.EvaluationRequest, example=_evaluation_example,
+    ),
+    _route(
+        "GET", _EVALUATION, "read", evaluations.show_evaluation, "Personalizer: an evaluation"
+    ),
+    _route(
+        "DELETE", _EVALUATION, "admin", evaluations.delete_evaluation,
+        "Personalizer: delete an evaluation", status=204,
+    ),
+    _route(
+        "GET", "/evaluations", "read", evaluations.list_evaluations, "Personalizer: evaluations"
+    ),
+    *(
+        _route(
+            method, path, "admin", admin.refused(_NO_IMPORTANCES),
+            "Personalizer: feature importances (refused)",
+        )
+        for method, path in (
+            ("GET", "/featureImportances"), ("GET", _IMPORTANCE),
+            ("PUT", _IMPORTANCE), ("DELETE", _IMPORTANCE),
+        )
+    ),
+)  # fmt: skip
 
 
 ROUTES = (
@@ -222,20 +289,21 @@ ROUTES = (
         takes=RankRequest, example=_rank_example, gives=(RankAnswer,), status=201,
     ),
     _post(
-        "/events/{id}/reward", "feedback", _reward, "Personalizer: reward an event",
+        "/events/{id}/reward", "feedback", reward, "Personalizer: reward an event",
         takes=RewardRequest, example=_reward_example,
     ),
-    _post("/events/{id}/activate", "feedback", _activate, "Personalizer: activate an event"),
+    _post("/events/{id}/activate", "feedback", activate, "Personalizer: activate an event"),
     _post(
         "/multislot/rank", "decide", _rank_slots, "Personalizer: rank actions for slots",
         takes=SlotsRequest, example=_slots_example, gives=(SlotsAnswer,), status=201,
     ),
     _post(
-        "/multislot/events/{id}/reward", "feedback", _reward_slots, "Personalizer: reward slots",
+        "/multislot/events/{id}/reward", "feedback", reward_slots, "Personalizer: reward slots",
         takes=SlotsRewardRequest, example=_slots_reward_example,
     ),
     _post(
-        "/multislot/events/{id}/activate", "feedback", _activate,
+        "/multislot/events/{id}/activate", "feedback", activate,
         "Personalizer: activate an event with slots",
     ),
+    *ADMIN,
 )  # fmt: skip

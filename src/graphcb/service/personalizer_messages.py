@@ -26,7 +26,7 @@ class RankRequest(msgspec.Struct, rename="camel"):
 
 
 class Slot(msgspec.Struct, rename="camel"):
-    """A place for an action; its `baseline_action` is read and ignored."""
+    """A place for an action; `baseline_action` is the one that today's rule puts there."""
 
     id: Name
     baseline_action: str | None = None

@@ -30,12 +30,14 @@ class DecisionRequest(msgspec.Struct, forbid_unknown_fields=True):
     `context` is an object with features by name (which may be nested), a row of numbers, a text,
     or null. `actions` are names, or an object with the features of each; by default they are the
     problem's. `reveals` is what this round's actions reveal, by default what the problem says: as
-    in the problem file, or a matrix whose row is played and whose column is revealed.
+    in the problem file, or a matrix whose row is played and whose column is revealed. `subject` is
+    whom it is about, so that this person can be forgotten; the log keeps a hash of it.
     """
 
     context: msgspec.Raw = msgspec.field(default_factory=_no_context)
     actions: list[str] | dict[str, Any] | None = None
     reveals: str | dict[str, Any] | list[list[float]] | None = None
+    subject: str | int | None = None
 
 
 class DecisionsRequest(DecisionRequest):
@@ -56,6 +58,13 @@ class ProblemRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     toml: str
     note: str = ""
+
+
+class ForgetRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Whom to forget, as decisions name them; `unlearn` rebuilds the model without them."""
+
+    subject: str | int
+    unlearn: bool = False
 
 
 class RollbackRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -98,7 +107,8 @@ def values_in(request: FeedbackRequest, problem: Problem) -> dict[str, float]:
 def as_batch(request: DecisionsRequest, problem: Problem, limits: RequestLimits) -> list[NewRound]:
     """The rounds of a request with several."""
     rounds = request.decisions or []
-    if bytes(request.context) != b"null" or request.actions or request.reveals:
+    alone = request.context, request.actions, request.reveals, request.subject
+    if bytes(alone[0]) != b"null" or any(alone[1:3]) or alone[3] is not None:
         raise ValueError("`decisions` must stand alone: put context, actions and reveals into each")
     check_size("decisions", len(rounds), limits.batch)
     batch = [as_round(one, problem, limits) for one in rounds]
@@ -124,7 +134,7 @@ def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) 
         n_actions = len(problem.names_of(actions))
         check_size("actions of a round with its own graph", n_actions, limits.graph)
         graph = as_graph(request.reveals, problem.names_of(actions))
-    return NewRound(as_context(bytes(request.context), limits), graph, actions)
+    return NewRound(as_context(bytes(request.context), limits), graph, actions, request.subject)
 
 
 def work_of(rounds: Sequence[NewRound]) -> float:
@@ -174,7 +184,8 @@ def as_graph(reveals: Any, actions: tuple[str, ...]) -> FeedbackGraph:
 def count_features(context: Any) -> int:
     """The number of features in a context or of an action."""
     if isinstance(context, dict):
-        return len(flat(context))
+        found = flat(context, whole_vectors=True).values()
+        return sum(getattr(value, "size", 1) for value in found)
     return len(context) if isinstance(context, list) else 1
 
 

@@ -1,49 +1,77 @@
 """All calls of the service: one table, from which the application and OpenAPI are made."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from graphcb.decisions import Decider, DecisionLog
 from graphcb.decisions.encoding import Encoded
+from graphcb.decisions.explaining import explain
+from graphcb.decisions.records import Forgotten
 from graphcb.decisions.together import NewRound, Together
 from graphcb.service import answers, pages, personalizer, requests
+from graphcb.service.errors import RETRY, Refused
 from graphcb.service.health import check_live, check_ready
-from graphcb.service.live import live_of
 from graphcb.service.live_answers import LiveAnswer
-from graphcb.service.metrics import status_of
+from graphcb.service.meters import measure_log
+from graphcb.service.metrics import process_of, status_of
 from graphcb.service.openapi import describe
 from graphcb.service.routing import Call, Content, Route
 
+if TYPE_CHECKING:
+    from graphcb.service.app import Service
+
+REPLAYED = 20_000  # events, at most, for an explanation
+EXPLAINING = threading.Lock()  # one explanation at a time
 LONG_BATCH = 32  # rounds; a longer batch does not hold up the event loop
+LONG_GRAPH = 50  # actions of a round with its own graph; more do not either
 
 
 async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswer:
     desk = call.service.desk
     if call.body.decisions is None:
         one = requests.as_round(call.body, desk.problem, call.service.limits)
-        context, graph, actions = one
         _note(call, [one])
-        made = await desk.ask(lambda together: together.decide(context, graph, actions))
+        is_long = one.graph is not None and one.graph.n_actions > LONG_GRAPH
+        made = await desk.ask(lambda together: together.decide(*one), is_long=is_long)
         return answers.of_decision(made)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
     _note(call, rounds)
-    is_long = len(rounds) > LONG_BATCH
+    n_squares = sum(one.graph.n_actions**2 for one in rounds if one.graph is not None)
+    is_long = len(rounds) > LONG_BATCH or n_squares > LONG_GRAPH**2
     batch = await desk.ask(lambda together: together.decide_rounds(rounds), is_long=is_long)
     return answers.DecisionsAnswer([answers.of_decision(one) for one in batch])
 
 
 def _note(call: Call, rounds: Sequence[NewRound]) -> None:
-    """Count the work, and declared features that contexts lack though they must have them."""
+    """Count the work, and declared features that contexts lack though they must have them.
+
+    A graph of a round's own costs much: it needs a scope, unless the problem has one in each round.
+    """
+    own = any(one.graph is not None for one in rounds)
+    if own and not call.service.desk.problem.reveals.each_round:
+        call.service.admission.check_scope(call.client, "graphs")
     call.service.admission.charge(call.client, requests.work_of(rounds) - 1.0)
-    features = call.service.desk.problem.features or {}
-    needed = [name for name, kind in features.items() if not kind.endswith("?")]
+    needed = _needed(call.service)
     for one in rounds:
         context = one.context.value if isinstance(one.context, Encoded) else one.context
-        if isinstance(context, dict):
+        if isinstance(context, dict) and (not needed <= context.keys() or None in context.values()):
             for name in needed:
                 if context.get(name) is None:
                     call.service.metrics.note_missing(name)
+
+
+def _needed(service: "Service") -> frozenset[str]:
+    """The features that every context must have."""
+    version = service.desk.versions.last
+    if service.needed[0] != version.number:
+        features = {} if version.problem is None else version.problem.features or {}
+        names = (name for name, kind in features.items() if not kind.endswith("?"))
+        service.needed = version.number, frozenset(names)
+    return service.needed[1]
 
 
 async def _show_decision(call: Call) -> answers.LoggedAnswer:
@@ -51,6 +79,22 @@ async def _show_decision(call: Call) -> answers.LoggedAnswer:
         return answers.of_logged(together.find(call.name), together)
 
     return await call.service.desk.ask(read, reads=call.name)
+
+
+async def _explain(call: Call) -> answers.ExplanationAnswer:
+    service = call.service
+    await service.desk.ask(lambda together: together.find(call.name).row.position, reads=call.name)
+
+    def look() -> answers.ExplanationAnswer:
+        with DecisionLog(service.desk.policy.location) as log:
+            return answers.of_explanation(explain(log, call.name, at_most=REPLAYED))
+
+    if not EXPLAINING.acquire(blocking=False):
+        raise Refused(503, "another decision is being explained; try again", RETRY)
+    try:
+        return await asyncio.to_thread(look)
+    finally:
+        EXPLAINING.release()
 
 
 async def _take_feedback(call: Call) -> answers.FeedbackAnswer:
@@ -85,6 +129,17 @@ async def _roll_back(call: Call) -> answers.ChangeAnswer:
     return await call.service.desk.ask(roll_back, is_long=True)
 
 
+async def _forget(call: Call) -> answers.ForgottenAnswer:
+    desk, asked = call.service.desk, call.body
+
+    def forget(together: Together) -> Forgotten:
+        return together.forget(asked.subject, unlearn=asked.unlearn)
+
+    receipt = await desk.ask(forget, is_long=True)
+    left = "" if isinstance(desk.policy, Decider) else await asyncio.to_thread(desk.policy.scrub)
+    return answers.ForgottenAnswer(*receipt, left)
+
+
 async def _show_versions(call: Call) -> answers.VersionsAnswer:
     return answers.of_versions(call.service.desk.versions)
 
@@ -93,17 +148,18 @@ async def _show_status(call: Call) -> answers.StatusAnswer:
     return status_of(call.service.desk, call.service.metrics)
 
 
-async def _show_live(call: Call) -> LiveAnswer:
+async def _show_live(call: Call) -> Content:
     service = call.service
-
-    def look() -> LiveAnswer:
-        with service.watch.looking():
-            return live_of(service.watch, service.desk, service.metrics)
-
-    return await asyncio.to_thread(look)
+    found = await service.watcher.look(lambda: process_of(service.desk, service.metrics))
+    if found is None:
+        text = "the numbers are not ready: machine code may have to be compiled, up to 15 s"
+        content = msgspec.json.encode({"starting": text})
+        return Content(content, b"application/json", RETRY, status=202)
+    return Content(found, b"application/json")
 
 
 async def _show_metrics(call: Call) -> Content:
+    await measure_log(call.service.desk, call.service.metrics)
     text = call.service.metrics.to_text(call.service.desk)
     return Content(text, b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -119,8 +175,8 @@ async def _check_ready(call: Call) -> dict[str, str]:
 async def _describe(call: Call) -> Content:
     service, number = call.service, call.service.desk.versions.last.number
     if service.document[0] != number:
-        content = msgspec.json.encode(describe(service.routes, service.desk.problem))
-        service.document = number, content
+        document = describe(service.routes, service.desk.problem, service.name)
+        service.document = number, msgspec.json.encode(document)
     return Content(service.document[1], b"application/json")
 
 
@@ -133,6 +189,10 @@ ROUTES = (
     Route(
         "GET", "/v1/decisions/{id}", "read", _show_decision, "A decision and its feedback so far",
         gives=(answers.LoggedAnswer,),
+    ),
+    Route(
+        "GET", "/v1/decisions/{id}/explanation", "read", _explain, "Why a decision was made",
+        gives=(answers.ExplanationAnswer,),
     ),
     Route(
         "POST", "/v1/decisions/{id}/feedback", "feedback", _take_feedback,
@@ -154,6 +214,11 @@ ROUTES = (
         "Return to the problem and the model of an earlier version",
         takes=requests.RollbackRequest, example=lambda problem: {"version": 1},
         gives=(answers.ChangeAnswer,),
+    ),
+    Route(
+        "POST", "/v1/forget", "admin", _forget, "Remove all decisions about a person",
+        takes=requests.ForgetRequest, example=lambda problem: {"subject": "customer 17"},
+        gives=(answers.ForgottenAnswer,),
     ),
     Route(
         "GET", "/v1/versions", "read", _show_versions, "The versions of the problem",

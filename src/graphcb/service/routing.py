@@ -10,6 +10,8 @@ from graphcb.service.errors import Refused
 if TYPE_CHECKING:
     from graphcb.service.app import Service
 
+PROBLEMS = "/v1/problems/"  # where each of several problems has its paths
+
 
 class Call(NamedTuple):
     """What a handler gets: the variable part of the path, and the body as the route's struct.
@@ -24,11 +26,12 @@ class Call(NamedTuple):
 
 
 class Content(NamedTuple):
-    """An answer that is not JSON."""
+    """An answer as bytes, with the status of its route unless it has another."""
 
     content: bytes
     kind: bytes
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    status: int | None = None
 
 
 Handler = Callable[[Call], Awaitable[Any]]
@@ -54,14 +57,24 @@ class Route(NamedTuple):
     also_at: tuple[str, ...] = ()
 
 
-class Router:
-    """Routes by path."""
+def path_of(path: str, problem: str) -> str:
+    """A path as it is where the service has several problems.
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    >>> path_of("/v1/decisions", "shop"), path_of("/metrics", "shop"), path_of("/metrics", "")
+    ('/v1/problems/shop/decisions', '/v1/problems/shop/metrics', '/metrics')
+    """
+    return PROBLEMS + problem + path.removeprefix("/v1") if problem else path
+
+
+class Router:
+    """Routes by path; `problem` is the name of the problem if there are several."""
+
+    def __init__(self, routes: Iterable[Route], problem: str = "") -> None:
         self._fixed: dict[str, dict[str, Route]] = {}
         self._open: dict[tuple[str, str], dict[str, Route]] = {}
         for route in routes:
-            for path in (route.path, *route.also_at):
+            for one in (route.path, *route.also_at):
+                path = path_of(one, problem)
                 before, brace, after = path.partition("{")
                 if brace:
                     key = before, after.partition("}")[2]

@@ -12,15 +12,18 @@ import itertools
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from graphcb.service.refused_connections import REFUSED
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
 FULL = 0.8  # the share of these from which on room is made
@@ -57,13 +60,38 @@ def listen(host: str, port: int) -> socket.socket:
         raise OSError(f"cannot listen on {host}, port {port}: {problem}") from None
 
 
-def address_of(listener: socket.socket) -> str:
+class Tls(NamedTuple):
+    """The files of a certificate and of its private key."""
+
+    cert: str
+    key: str
+
+
+def read_tls(cert: os.PathLike[str] | None, key: os.PathLike[str] | None) -> Tls | None:
+    """The files with which HTTPS is served, if any; a pair that does not fit is refused."""
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        missing = "--tls-cert" if cert is None else "--tls-key"
+        raise ValueError(f"`{missing}` must be given too: HTTPS needs a certificate and its key")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key, "")
+    except (OSError, ssl.SSLError) as problem:
+        raise ValueError(
+            "`--tls-cert` and `--tls-key` must be a certificate and its private key, without a "
+            f"passphrase, in PEM files, got {os.fspath(cert)!r} and {os.fspath(key)!r}: {problem}"
+        ) from None
+    return Tls(os.fspath(cert), os.fspath(key))
+
+
+def address_of(listener: socket.socket, tls: Tls | None = None) -> str:
     """The URL of a socket."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "http" if tls is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def new_server(app: Any) -> uvicorn.Server:
+def new_server(app: Any, tls: Tls | None = None) -> uvicorn.Server:
     """A server for an ASGI application; it stops once its `should_exit` is true."""
     config = uvicorn.Config(
         app,
@@ -73,6 +101,9 @@ def new_server(app: Any) -> uvicorn.Server:
         lifespan="on",
         access_log=False,
         log_level="warning",
+        log_config=None,
+        ssl_certfile=None if tls is None else tls.cert,
+        ssl_keyfile=None if tls is None else tls.key,
         server_header=False,
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE,
@@ -172,6 +203,7 @@ class Connection(HttpToolsProtocol):
         if self._late is not None:
             self._n_bytes += len(data)
             if self._n_bytes > HEAD_BYTES:
+                REFUSED["slow"] += 1
                 self.transport.close()
                 return
         super().data_received(data)
@@ -190,7 +222,7 @@ class Connection(HttpToolsProtocol):
         """Close a connection whose client does not read its answers."""
         super().pause_writing()
         if self._unread is None:
-            self._unread = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+            self._unread = self.loop.call_later(WRITE_SECONDS, self._give_up)
 
     def resume_writing(self) -> None:
         """The client reads."""
@@ -202,12 +234,22 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The headers have arrived in time."""
         self._stop_waiting()
+        if len(self.connections) >= CONNECTIONS or len(self.tasks) >= CONNECTIONS:
+            REFUSED["full"] += 1  # uvicorn answers 503
         super().on_headers_complete()
 
     def _await_headers(self) -> None:
         self._stop_waiting()
         self._n_bytes = 0
-        self._late = self.loop.call_later(HEAD_SECONDS, self.timeout_keep_alive_handler)
+        self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+
+    def _too_late(self) -> None:
+        REFUSED["slow"] += 1
+        self.timeout_keep_alive_handler()
+
+    def _give_up(self) -> None:
+        REFUSED["unread"] += 1
+        self.transport.abort()
 
     def _stop_waiting(self) -> None:
         if self._late is not None:
@@ -224,3 +266,4 @@ def _make_room(connections: "set[Any]") -> None:
     address = counts.most_common(1)[0][0]
     own = (one for one in idle if (one.client[0] if one.client else "") == address)
     min(own, key=lambda one: one._number).transport.abort()
+    REFUSED["room"] += 1

@@ -4,7 +4,7 @@ import heapq
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from graphcb.evaluation.settling import MOST_SILENT, Settled, Turnout, is_comple
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.service.judged import Judge, Judged
+from graphcb.service.minutes import Minutes
 from graphcb.thinning import Thinned
 
 MOST_OPEN = 20_000  # decisions that are remembered until their feedback is complete
@@ -98,12 +99,22 @@ class VersionResult(NamedTuple):
     is_whole: bool
 
 
-class LiveWindow(NamedTuple):
-    """Consecutive decisions; of many actions, `played` has the most common."""
+@dataclass(slots=True)
+class LiveWindow:
+    """Consecutive decisions, the last at `until`; of many actions, `played` has the most common."""
 
-    n: int
-    played: Counter[str]
-    explored: float
+    n: int = 0
+    played: Counter[str] = field(default_factory=Counter)
+    explored: float = 0.0
+    until: float = 0.0
+
+    def add(self, name: str, explored: float, at: float) -> None:
+        """One more decision."""
+        self.n += 1
+        self.played[name] += 1
+        self.played = _most_common(self.played)
+        self.explored += explored
+        self.until = at
 
 
 class LiveTally:
@@ -145,7 +156,11 @@ class LiveTally:
         self.explored = 0.0
         self.delays = [0] * (len(DELAYS) + 1)
         self._full: Thinned[LiveWindow] = Thinned(MOST_WINDOWS, every=20, join=_joined)
-        self._last = LiveWindow(0, Counter(), 0.0)  # the window that is not full yet
+        self._last = LiveWindow()  # the window that is not full yet
+        self.minutes = Minutes(LiveWindow)
+        self._colours: dict[str, int] = {} if before is None else before._colours
+        if 0 < len(fixed) <= NAMED:
+            self.colours_for(fixed)
         self._names: tuple[str, ...] = ()
         self._open: dict[int, Open] = {}
         self._by_default: dict[int, ByDefault] = {}
@@ -157,6 +172,8 @@ class LiveTally:
         self._waiting = None if problem.defaults is None else problem.defaults.waiting
         self._clock = Clock()
         self._settled: list[Settled] = []
+        self._settled_at: list[float] = []
+        self._now = 0.0  # of the event that is counted
         low, high = problem.scale
         self._low, self._width = low, high - low
 
@@ -174,6 +191,23 @@ class LiveTally:
     def last_is_short(self) -> bool:
         """Whether the last of several windows is not half full."""
         return bool(self._full.values) and 0 < 2 * self._last.n < self._full.every
+
+    def colours_for(self, names: Sequence[str]) -> dict[str, int]:
+        """A number below NAMED for each of at most as many actions, which it keeps.
+
+        A new action gets one that no other had, or that of an action which is no longer shown.
+        """
+        known = self._colours
+        taken = {known[name] for name in names if name in known}
+        for name in names:
+            if name not in known:
+                free = [number for number in range(NAMED) if number not in taken]
+                colour = min(free, key=list(known.values()).count)
+                for other in [one for one, number in known.items() if number == colour]:
+                    del known[other]
+                known[name] = colour
+                taken.add(colour)
+        return {name: known[name] for name in names}
 
     def result(self) -> VersionResult:
         """What is known of the version so far."""
@@ -193,7 +227,8 @@ class LiveTally:
         self.explored += explored
         self.played[names[row.action_index]] += 1
         self.played = _most_common(self.played)
-        self._into_window(names[row.action_index], explored)
+        self._into_window(names[row.action_index], explored, row.made_at)
+        self.minutes.at(row.made_at).add(names[row.action_index], explored, row.made_at)
         self.keeping.add(made)
         certain = None if row.informed else self.problem.certain_graph_for(names)
         graph = knowing(row).graph if certain is None else certain
@@ -262,6 +297,7 @@ class LiveTally:
         """Settle what is complete and has waited long enough, as `Settling` does."""
         reached = self._clock.has_reached
         self._clock.event(at)
+        self._now = at
         while self._made and (reached(self._made[0].due) or len(self._made) > MOST_OPEN):
             one_made = self._made.popleft()
             self._answers.made(one_made.group, is_silent=one_made.is_silent)
@@ -269,10 +305,12 @@ class LiveTally:
             one = heapq.heappop(self._young)[2]
             self._settle(one.silent)
             self._settled.append(one.own)
+            self._settled_at.append(at)
             self._answers.used(one.group, is_silent=False)
 
     def _settle(self, silent: list[Settled]) -> None:
         self._settled += silent
+        self._settled_at += [self._now] * len(silent)
         for one in silent:
             self._answers.used(one.group, is_silent=True)
 
@@ -304,8 +342,8 @@ class LiveTally:
     def settle(self) -> None:
         """Add the decisions that have become settled to the estimates."""
         if self.has_estimates:
-            self.judge.add(self._settled)
-        self._settled = []
+            self.judge.add(self._settled, self._settled_at)
+        self._settled, self._settled_at = [], []
 
     def delay(self, share: float) -> float | None:
         """A quantile of the seconds until the first feedback, to a tenth of a power of ten."""
@@ -330,17 +368,16 @@ class LiveTally:
                 budgets.append(repr(budget))
         return frozenset(budgets)
 
-    def _into_window(self, name: str, explored: float) -> None:
-        n, played, before = self._last
-        played[name] += 1
-        self._last = LiveWindow(n + 1, _most_common(played), before + explored)
+    def _into_window(self, name: str, explored: float, at: float) -> None:
+        self._last.add(name, explored, at)
         if self._full.add(self.n, self._last):
-            self._last = LiveWindow(0, Counter(), 0.0)
+            self._last = LiveWindow()
 
 
 def _joined(earlier: LiveWindow, later: LiveWindow) -> LiveWindow:
     played = _most_common(earlier.played + later.played)
-    return LiveWindow(earlier.n + later.n, played, earlier.explored + later.explored)
+    explored = earlier.explored + later.explored
+    return LiveWindow(earlier.n + later.n, played, explored, later.until)
 
 
 def _most_common(played: Counter[str]) -> Counter[str]:

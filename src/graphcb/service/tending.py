@@ -1,16 +1,20 @@
 """Background tasks: defaults after waiting, removal of old decisions, and a trainer's learning."""
 
 import asyncio
+import math
 import time
 
 from graphcb.decisions import Trainer, Versions
-from graphcb.decisions.pruning import DAY
+from graphcb.decisions.pruning import DAY, Pruning
 from graphcb.decisions.together import Together
+from graphcb.decisions.writer import Took
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.errors import LOGGER
+from graphcb.service.personalizer_rewards import adds_up, forget_events, learn_sums
 
 PRUNE_EVERY = 3600.0  # seconds
+PRUNE_PAUSE = 4.0  # between two slices, in multiples of what the first took
 PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
@@ -46,13 +50,32 @@ async def tend(desk: Desk, every: float) -> None:
     while True:
         await asyncio.sleep(every)
         try:
+            if desk.role == "alone":
+                await learn_all_sums(desk)  # before defaults take their place
             while _has_default(desk.versions) and not await desk.ask(filling, is_long=True):
                 pass
             if _keep_days(desk.versions.last.problem) and time.monotonic() - pruned >= PRUNE_EVERY:
                 pruned = time.monotonic()
-                await desk.ask(_prune, is_long=True)
+                await _prune(desk)
+                desk.last_prune = Took(time.time(), time.monotonic() - pruned)
         except Exception as problem:
             LOGGER.warning("could not fill in defaults or remove old decisions: %s", problem)
+
+
+async def add_up(desk: Desk, every: float) -> None:
+    """Learn rewards that were added up, by a decider, until cancelled."""
+    while True:
+        await asyncio.sleep(every)
+        try:
+            await learn_all_sums(desk)
+        except Exception as problem:
+            LOGGER.warning("could not learn the sums of rewards: %s", problem)
+
+
+async def learn_all_sums(desk: Desk) -> None:
+    """Learn the sums of rewards that have waited long enough, if the problem has any."""
+    while adds_up(desk.problem) and not await desk.ask(learn_sums, is_long=True):
+        pass
 
 
 def _has_default(versions: Versions) -> bool:
@@ -73,6 +96,7 @@ class _Filling:
 
     def __call__(self, together: Together) -> bool:
         n_filled, is_done = together.fill_in(time.time())
+        self._desk.n_defaults += n_filled
         self._desk.n_withheld += together.n_withheld
         if together.n_withheld and not self._is_outage:
             LOGGER.warning(
@@ -85,7 +109,15 @@ class _Filling:
         return is_done
 
 
-def _prune(together: Together) -> None:
-    days = _keep_days(together.version.problem)
-    if days is not None:
-        together.prune(time.time() - DAY * days)
+async def _prune(desk: Desk) -> None:
+    """Remove old decisions in short transactions, between which requests are answered."""
+    before = time.time() - DAY * (_keep_days(desk.versions.last.problem) or math.inf)
+    pruning, is_done = Pruning(before), False
+
+    def go_on(together: Together) -> bool:
+        return together.prune_some(pruning) and forget_events(together, before)
+
+    while not is_done:
+        began = time.monotonic()
+        is_done = await desk.ask(go_on, is_long=True)
+        await asyncio.sleep(PRUNE_PAUSE * (time.monotonic() - began))

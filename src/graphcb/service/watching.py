@@ -14,7 +14,7 @@ from graphcb.service.tally import LiveTally, VersionResult
 
 AT_A_TIME = 500  # events
 LOOK_BACK = 200_000  # events that the first look reads at most
-SECONDS = 0.2  # for reading, per look
+SECONDS = 0.5  # for reading, per look
 PAUSE = 0.5  # seconds between two looks that read
 MOST_FINISHED = 20  # versions whose results are remembered
 
@@ -94,7 +94,7 @@ class Watch:
         """The number of events before the first decision that was not removed."""
         if removed <= self.position:
             return 0
-        oldest = first_decision(log.storage)
+        oldest = first_decision(log.storage, log.start)
         return removed if oldest is None else min(removed, oldest - 1)
 
     def _begin(self, first: int) -> None:

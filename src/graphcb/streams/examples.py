@@ -51,6 +51,11 @@ class BadRows:
         if self.count <= SHOWN:
             self.shown.append(where)
 
+    def in_words(self) -> list[str]:
+        """A line for each of the first rows that were skipped, and one for all others."""
+        more = self.count - len(self.shown)
+        return [f"skipped: {text}" for text in (*self.shown, *([f"{more:,} more"] if more else []))]
+
     def report_all(self, texts: Mapping[int, str]) -> None:
         """Report bad rows, given as texts by line, in the order of the file."""
         for line in sorted(texts):

@@ -1,7 +1,6 @@
 """What was made of a file: the kind of each column, what was missing or odd, and hints."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -65,7 +64,3 @@ class Report:
                     f"{column.kind}s, but {cell!r} is none: it counts as missing{more}"
                 )
         return texts
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return {**asdict(self), "columns": [asdict(c) for c in self.columns.values()]}

@@ -55,10 +55,6 @@ class Targets:
         """Losses of what the file holds: the values, or the largest reward minus each."""
         return self.value_range[1] - values if self.rewards else values
 
-    def as_values(self, losses: Floats) -> Floats:
-        """What the file would hold for these losses."""
-        return self.as_losses(losses)
-
     def of_label(self, labels: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """Losses (n, K) of rows with one label each, and what is wrong with bad rows."""
         known = np.fromiter((self.positions.get(x, -1) for x in labels), np.int64, len(labels))

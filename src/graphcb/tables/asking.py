@@ -1,12 +1,11 @@
 """What a user asks of a table, checked against its columns."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import listed
+from graphcb.checks import did_you_mean, listed
 from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
 from graphcb.tables.choosing import matching, read_target
@@ -107,8 +106,7 @@ def check_column(name: str, types: Mapping[str, Any], where: str) -> None:
     """Refuse a column that is not there, and name the one that was probably meant."""
     if name in types:
         return
-    close = get_close_matches(str(name), types, n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
+    meant = did_you_mean(name, types)
     raise ValueError(f"{where}: must have a column {name!r}, it has {listed(types)}{meant}")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphcb.checks import did_you_mean
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import as_name
 from graphcb.tables.rows import ReadRows, Sets, check_distributions
@@ -36,28 +37,24 @@ class RowFunction:
     name: str
 
     def chosen(self, rows: ReadRows) -> Floats:
-        """By one call per row."""
         names = rows.vocabulary.names
-        said = self._said(rows)
-        return np.array([one.get(names[code], 0.0) for one, code in zip(said, rows.codes.tolist(),
-                                                                        strict=True)])  # fmt: skip
+        pairs = zip(self._answers(rows), rows.codes.tolist(), strict=True)
+        return np.array([answer.get(names[code], 0.0) for answer, code in pairs])
 
     def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
-        """By one call per row."""
         mine, shares = self._ragged(rows)
         return moved(mine, shares, rows, sets, self.name)
 
     def plays(self, rows: ReadRows) -> dict[str, int]:
-        """Sums of the probabilities."""
         return masses(rows, *self._ragged(rows))
 
     def _ragged(self, rows: ReadRows) -> tuple[Sets, Floats]:
-        said = self._said(rows)
-        ends = np.cumsum([0, *map(len, said)], dtype=np.int64)
-        codes = np.array([rows.vocabulary.code(name) for one in said for name in one], np.int64)
-        return Sets(ends, codes), np.array([p for one in said for p in one.values()], np.float64)
+        answers = self._answers(rows)
+        ends = np.cumsum([0, *map(len, answers)], dtype=np.int64)
+        codes = np.array([rows.vocabulary.code(name) for one in answers for name in one], np.int64)
+        return Sets(ends, codes), np.array([p for one in answers for p in one.values()], np.float64)
 
-    def _said(self, rows: ReadRows) -> list[dict[str, float]]:
+    def _answers(self, rows: ReadRows) -> list[dict[str, float]]:
         key = f"{self.name} {id(self)}"
         if key not in rows.memo:
             values = rows.batch.select(list(self.columns)).to_pylist()
@@ -117,10 +114,7 @@ def read_target(policy: Any, types: Mapping[str, Any], features: tuple[str, ...]
         return RowFunction(model, columns, policy)
     if found := matching(policy, types):
         return Probabilities(policy, tuple(found.values()), tuple(found))
-    from difflib import get_close_matches
-
-    close = get_close_matches(policy, [*types, "uniform", "logged"], n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
+    meant = did_you_mean(policy, [*types, "uniform", "logged"])
     raise ValueError(f"`policy` must be {FORMS}; got {policy!r}{meant}")
 
 

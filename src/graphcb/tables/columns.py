@@ -6,11 +6,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import first_not_finite
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Flags, Floats
 
 Codes = NDArray[np.int64]
 MISSING = -1
+
+LEAST_PROBABILITY = 1e-150  # the square of a weight is still a number
 
 
 class CellPlace(NamedTuple):
@@ -96,7 +99,7 @@ def numbers_of(batch: Any, column: str, place: CellPlace) -> tuple[Floats, Flags
         missing = None
     else:
         missing, values = here, np.where(here, values, 0.0)
-    wrong = _first_infinite(values)
+    wrong = first_not_finite(values)
     if wrong >= 0:
         place.wrong(wrong, column, f"must be a finite number, got {values[wrong]}")
     return values, missing
@@ -147,15 +150,16 @@ def probabilities_of(batch: Any, column: str, place: CellPlace) -> Floats:
             column,
             f"must be the probability of what was played, above 0 and at most 1, got {got}",
         )
+    check_likely(values, column, place)
     return values
 
 
-@compiled
-def _first_infinite(values: Floats) -> int:
-    for i in range(values.size):
-        if not np.isfinite(values[i]):
-            return i
-    return -1
+def check_likely(values: Floats, column: str, place: CellPlace) -> None:
+    """Refuse a probability with which nothing was ever played."""
+    if values.size and values.min() < LEAST_PROBABILITY:
+        row = int(values.argmin())
+        least = f"must be at least {LEAST_PROBABILITY:g} for what was played"
+        place.wrong(row, column, f"{least}, got {values[row]:g}: nothing so unlikely ever is")
 
 
 @compiled

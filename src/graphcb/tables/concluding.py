@@ -28,7 +28,7 @@ def conclude(
 ) -> TableEvaluation:
     """Estimates from the sums, and what they rest on."""
     question = work.question
-    came = sum(came for _, came in tally.counts.values())
+    with_value = sum(count for _, count in tally.counts.values())
     if not np.isfinite(tally.low):
         raise ValueError(f"{work.table.name}: must have rows with a {question.unit}, got none in "
                          f"{tally.n:,} rows")  # fmt: skip
@@ -45,7 +45,7 @@ def conclude(
     return TableEvaluation(
         question.unit,
         tally.n,
-        tally.n - came if not question.columns.reveals else 0,
+        tally.n - with_value if not question.columns.reveals else 0,
         span,
         asked.confidence,
         _judge(work, tally.together(), _robust(tally, None), asked, shares, weighing),

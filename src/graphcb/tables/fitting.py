@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphcb.compilation import compiled
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import Codes, Vocabulary, codes_of
 from graphcb.tables.design import Design
@@ -15,7 +14,8 @@ from graphcb.tables.models import (
     Outcomes,
     Propensities,
     folds_of,
-    scores_of,
+    scores,
+    softmax,
 )
 from graphcb.tables.sampling import Sample
 
@@ -68,7 +68,7 @@ class Fitting:
         found = Propensities(self._linear(np.stack(fits)), shares, mixed)
         likely, weights = [], []
         for coefficients, other in zip(checks, self.checks[::-1], strict=True):
-            every = _softmax(self.features, coefficients)
+            every = softmax(self._scores(coefficients))
             likely.append((1.0 - mixed) * every + mixed * shares)
             weights.append(other)
         calibration = _calibration(np.stack(likely), np.stack(weights), self.codes, shares)
@@ -89,11 +89,14 @@ class Fitting:
             checks, self.checks, self.checks[::-1], strict=True
         ):
             by_mean = self._ridge(fitted, values, constant=True)[self.codes, -1]
-            model = _scores(self.features, coefficients)[rows, self.codes]
+            model = self._scores(coefficients)[rows, self.codes]
             here = (held_out > 0.0) & np.isfinite(values)
             for place, predicted in enumerate((by_mean, model)):
                 squares[place] += held_out[here] @ (values[here] - predicted[here]) ** 2
         return float(1.0 - squares[1] / squares[0]) if squares[0] > 0.0 else 0.0
+
+    def _scores(self, coefficients: Floats) -> Floats:
+        return scores(self.features, np.zeros(len(self.features), np.int64), coefficients[None])
 
     def _linear(self, coefficients: Floats) -> Linear:
         return Linear(self.design, self.actions, coefficients, self.hashed, self.words)
@@ -161,27 +164,3 @@ def _calibration(likely: Floats, weights: Floats, codes: Codes, shares: Floats) 
     below = float((weights * (likely.min(axis=2) < 0.01)).sum()) / total
     return Calibration(int(total), gap / total, chance / total, log_loss, of_shares,
                        float(own[here].min()), below)  # fmt: skip
-
-
-@compiled
-def _softmax(features: Floats, coefficients: Floats) -> Floats:
-    n, n_actions = features.shape[0], coefficients.shape[0]
-    found = np.empty((n, n_actions))
-    for i in range(n):
-        scores_of(features[i], coefficients, found[i])
-        most = found[i].max()
-        total = 0.0
-        for a in range(n_actions):
-            found[i, a] = np.exp(found[i, a] - most)
-            total += found[i, a]
-        for a in range(n_actions):
-            found[i, a] /= total
-    return found
-
-
-@compiled
-def _scores(features: Floats, coefficients: Floats) -> Floats:
-    found = np.empty((features.shape[0], coefficients.shape[0]))
-    for i in range(features.shape[0]):
-        scores_of(features[i], coefficients, found[i])
-    return found

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import compiled
 from graphcb.estimates.terms import Floats
 from graphcb.tables.columns import Codes, Vocabulary
 from graphcb.tables.design import Design
@@ -98,7 +98,8 @@ class Propensities:
         if not self.linear.design.parts:
             return rows._replace(probability=self.shares[codes])
         features, folds = self.linear.parts(rows)
-        likely = _softmax_of(features, folds, self.linear.coefficients, codes)
+        every = softmax(scores(features, folds, self.linear.coefficients))
+        likely = every[np.arange(rows.n), codes]
         mixture = (1.0 - self.mixed) * likely + self.mixed * self.shares[codes]
         return rows._replace(probability=mixture)
 
@@ -130,31 +131,32 @@ def folds_of(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 @compiled
-def _softmax_of(
-    features: Floats, folds: NDArray[np.int64], coefficients: Floats, codes: Codes
-) -> Floats:
-    n, n_actions = features.shape[0], coefficients.shape[1]
-    found, scores = np.empty(n), np.empty(n_actions)
+def scores(features: Floats, folds: NDArray[np.int64], coefficients: Floats) -> Floats:
+    """Of each action, (n, K); row by row, so that the bits do not depend on the batch."""
+    n, n_features = features.shape
+    found = np.empty((n, coefficients.shape[1]))
     for i in range(n):
-        scores_of(features[i], coefficients[folds[i]], scores)
-        most = scores.max()
-        total = 0.0
-        for a in range(n_actions):
-            scores[a] = np.exp(scores[a] - most)
-            total += scores[a]
-        found[i] = scores[codes[i]] / total
+        mine = coefficients[folds[i]]
+        for a in range(found.shape[1]):
+            total = mine[a, n_features]
+            for k in range(n_features):
+                total += features[i, k] * mine[a, k]
+            found[i, a] = total
     return found
 
 
-@inner
-def scores_of(features: Floats, coefficients: Floats, out: Floats) -> None:
-    """Row by row, so that the bits do not depend on the batch."""
-    n_features = features.size
-    for a in range(out.size):
-        total = coefficients[a, n_features]
-        for k in range(n_features):
-            total += features[k] * coefficients[a, k]
-        out[a] = total
+@compiled
+def softmax(found: Floats) -> Floats:
+    """Scores (n, K) as probabilities, in their place."""
+    for i in range(found.shape[0]):
+        most = found[i].max()
+        total = 0.0
+        for a in range(found.shape[1]):
+            found[i, a] = np.exp(found[i, a] - most)
+            total += found[i, a]
+        for a in range(found.shape[1]):
+            found[i, a] /= total
+    return found
 
 
 @compiled

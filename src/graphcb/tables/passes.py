@@ -62,9 +62,7 @@ class Pass:
     def __call__(self, piece: Piece) -> Result:
         """Read a piece once."""
         vocabulary = Vocabulary(self.columns.actions)
-        n_targets = 0 if self.weighing is None else len(self.weighing.targets)
-        tally = TableTally(n_targets, len(self.columns.reveals))
-        sample = Sample() if self.sampled else None
+        tally, sample = self.nothing_yet()
         if self.hashes_to is not None:
             self.hash_file(piece).unlink(missing_ok=True)
         for place, batch in self.batches(piece, vocabulary):
@@ -83,6 +81,12 @@ class Pass:
                 with self.hash_file(piece).open("ab") as file:
                     file.write(hashes.tobytes())
         return Result(tally, sample)
+
+    def nothing_yet(self) -> Result:
+        """What a pass over no rows finds."""
+        n_targets = 0 if self.weighing is None else len(self.weighing.targets)
+        tally = TableTally(n_targets, len(self.columns.reveals))
+        return Result(tally, Sample() if self.sampled else None)
 
     def batches(self, piece: Piece, vocabulary: Vocabulary) -> Iterator[tuple[CellPlace, Any]]:
         """Batches with the columns that are used, fewer rows where there are many actions."""
@@ -145,7 +149,7 @@ class Pass:
 
 def run_pass(one: Pass, table: OpenedTable, running: Running) -> Result:
     """Read all pieces; what was found before a kill is read from `running.resume`."""
-    total, left = _start(one), []
+    total, left = one.nothing_yet(), []
     for piece in table.pieces:
         stored = _stored(one, piece, running)
         if stored is None:
@@ -170,12 +174,6 @@ def run_pass(one: Pass, table: OpenedTable, running: Running) -> Result:
             one.columns.identifier or "",
         )
     return total
-
-
-def _start(one: Pass) -> Result:
-    n_targets = 0 if one.weighing is None else len(one.weighing.targets)
-    tally = TableTally(n_targets, len(one.columns.reveals))
-    return Result(tally, Sample() if one.sampled else None)
 
 
 def _stored(one: Pass, piece: Piece, running: Running) -> TableTally | None:

@@ -1,10 +1,11 @@
 """What a table says about policies: their estimates, and what these rest on."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from graphcb.estimates.estimate import Estimate, TargetEstimates
 from graphcb.estimates.intervals import Interval
+from graphcb.html import paragraphs, table
 from graphcb.tables.models import Calibration
 
 
@@ -68,15 +69,11 @@ class TableEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        plain["value_range"], plain["rests_on"] = list(self.value_range), list(self.rests_on)
-        plain["calibration"] = None if self.calibration is None else self.calibration._asdict()
-        plain["policies"] = [_as_dict(one) for one in self.policies]
-        plain["slots"] = {slot: list(map(_as_dict, some)) for slot, some in self.slots.items()}
+        plain: dict[str, Any] = _plain(self)
         return plain
 
-    def lines(self, *, every: bool = False) -> list[tuple[str, ...]]:
-        """Cells of a table with a header: the best estimate of each policy, or every one."""
+    def lines(self) -> list[tuple[str, ...]]:
+        """Cells of a table with a header: the best estimate of each policy."""
         sure = f"{100 * self.confidence:g} %"
         has_slots, several = bool(self.slots), len(self.policies) > 1
         head = ["policy", "estimate", f"mean {self.unit}", "std. error", f"normal {sure}",
@@ -88,11 +85,8 @@ class TableEvaluation:
         found = [tuple(head)]
         for slot, some in {"all": self.policies, **self.slots}.items():
             for judged in some:
-                for number, cells in enumerate(_cells(judged, every=every)):
-                    row = [*([slot] if has_slots else []), *cells]
-                    if several:
-                        row.append(_gain(judged.difference) if number == 0 else "")
-                    found.append(tuple(row))
+                row = [*([slot] if has_slots else []), *_cells(judged)]
+                found.append((*row, _gain(judged.difference)) if several else tuple(row))
         return found
 
     def notes(self) -> list[str]:
@@ -118,15 +112,8 @@ class TableEvaluation:
         return "\n".join([*rows, *self.notes()])
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         head, *rows = self.lines()
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-        )
-        names = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        notes = "".join(f"<p>{escape(text)}</p>" for text in self.notes())
-        return f"<table><tr>{names}</tr>{body}</table>{notes}"
+        return table(f"{self.n_rows:,} rows", rows, head) + paragraphs(self.notes())
 
 
 def plural(unit: str) -> str:
@@ -157,17 +144,12 @@ def judged_of(
                   weights.top_share, unseen_share, bounds, difference, warnings)  # fmt: skip
 
 
-def _cells(judged: JudgedPolicy, *, every: bool) -> list[tuple[str, ...]]:
-    if judged.best is None:
-        return [(judged.policy, "not known", "-", "-", "-", "-")]
-    names = list(judged.estimates) if every else [judged.best]
-    found: list[tuple[str, ...]] = []
-    for name in names:
-        one = judged.estimates[name]
-        shown = f"{name} (best)" if every and name == judged.best else name
-        found.append((judged.policy, shown, f"{one.value:.4f}", f"{one.standard_error:.4f}",
-                      _interval(one.normal), _interval(one.anytime)))  # fmt: skip
-    return found
+def _cells(judged: JudgedPolicy) -> tuple[str, ...]:
+    one = judged.estimate
+    if judged.best is None or one is None:
+        return judged.policy, "not known", "-", "-", "-", "-"
+    numbers = f"{one.value:.4f}", f"{one.standard_error:.4f}"
+    return judged.policy, judged.best, *numbers, _interval(one.normal), _interval(one.anytime)
 
 
 def _interval(interval: Interval | None) -> str:
@@ -185,19 +167,12 @@ def _bounds(bounds: Interval | None) -> str:
     return "" if bounds is None else f"; whatever that is, its mean is {_interval(bounds)}"
 
 
-def _as_dict(judged: JudgedPolicy) -> dict[str, Any]:
-    plain = {one.name: getattr(judged, one.name) for one in fields(judged)}
-    plain["estimates"] = {name: _plain(one) for name, one in judged.estimates.items()}
-    plain["difference"] = _plain(judged.difference)
-    plain["bounds"] = None if judged.bounds is None else list(judged.bounds)
-    plain["warnings"] = list(judged.warnings)
-    return plain
-
-
-def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    return {
-        name: list(part) if isinstance(part, Interval) else part
-        for name, part in estimate._asdict().items()
-    }
+def _plain(value: Any) -> Any:
+    """Values of JSON: objects by the names of their fields, intervals and tuples as lists."""
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Estimate | Calibration):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value

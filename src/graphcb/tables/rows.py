@@ -1,5 +1,6 @@
 """A batch of rows as an estimate needs them: what was played, how likely, and what it brought."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from graphcb.tables.columns import (
     Codes,
     Vocabulary,
     as_floats,
+    check_likely,
     codes_of,
     names_of,
     numbers_of,
@@ -132,6 +134,7 @@ class TableColumns(NamedTuple):
                 row, column = int((probability <= 0.0).argmax()), self.probabilities[0]
                 name = vocabulary.names[codes[row]]
                 place.wrong(row, column, f"must be above 0 for {name!r}, which was played, got 0")
+            check_likely(probability, self.probabilities[0], place)
         revealed = self._revealed(batch, place)
         values, seen = self._values(batch, place, codes, revealed)
         return ReadRows(place, batch, vocabulary, codes, sets, probability, shares, values, seen,
@@ -184,20 +187,8 @@ class TableColumns(NamedTuple):
         """The probabilities of all actions, as `sets` lists these."""
         if not self.probabilities:
             return None
-        column = self.probabilities[0]
-        if len(self.probabilities) == 1:
-            lists = _list_column(batch, column, place)
-            sizes = np.diff(_ends(lists))
-            if not np.array_equal(sizes, sets.sizes):
-                row = int((sizes != sets.sizes).argmax())
-                place.wrong(row, column, f"must have {sets.sizes[row]} probabilities, one for "
-                                         f"each action, got {sizes[row]}")  # fmt: skip
-            shares = as_floats(lists.flatten(), column, place)
-        else:
-            parts = [as_floats(batch.column(one), one, place) for one in self.probabilities]
-            shares = np.ascontiguousarray(np.stack(parts, axis=1)).reshape(-1)
-        check_distributions(shares, sets.ends, column, place)
-        return shares
+        lists = len(self.probabilities) == 1
+        return shares_of(batch, self.probabilities, sets, place, lists=lists)
 
     def _revealed(self, batch: Any, place: CellPlace) -> Floats | None:
         if not self.reveals:
@@ -207,6 +198,25 @@ class TableColumns(NamedTuple):
             values, seen = numbers_of(batch, column, place)
             parts.append(values if seen is None else np.where(seen, values, np.nan))
         return np.ascontiguousarray(np.stack(parts, axis=1))
+
+
+def shares_of(
+    batch: Any, columns: Sequence[str], sets: Sets, place: CellPlace, *, lists: bool
+) -> Floats:
+    """Probabilities of all actions, as `sets` lists these: one column per action, or of lists."""
+    if lists:
+        found = _list_column(batch, columns[0], place)
+        sizes = np.diff(_ends(found))
+        if not np.array_equal(sizes, sets.sizes):
+            row = int((sizes != sets.sizes).argmax())
+            place.wrong(row, columns[0], f"must have {sets.sizes[row]} probabilities, one for "
+                                         f"each action, got {sizes[row]}")  # fmt: skip
+        shares = as_floats(found.flatten(), columns[0], place)
+    else:
+        parts = [as_floats(batch.column(one), one, place) for one in columns]
+        shares = np.ascontiguousarray(np.stack(parts, axis=1)).reshape(-1)
+    check_distributions(shares, sets.ends, columns[0], place)
+    return shares
 
 
 def check_distributions(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
+from graphcb.hashing import mixed
 from graphcb.tables.columns import CellPlace, Vocabulary, as_floats, codes_of
 
 Hashes = NDArray[np.uint64]
@@ -126,10 +127,6 @@ def text_hash(text: str) -> int:
 
 @compiled
 def _mix(hashes: Hashes, bits: Hashes) -> None:
-    """Mix more bits into each hash (the finaliser of SplitMix64)."""
+    """Mix more bits into each hash."""
     for i in range(hashes.size):
-        h = hashes[i] ^ bits[i]
-        h += np.uint64(0x9E3779B97F4A7C15)
-        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashes[i] = h ^ (h >> np.uint64(31))
+        hashes[i] = mixed(hashes[i] ^ bits[i])

@@ -101,7 +101,9 @@ def _open_file(path: str) -> tuple[list[Piece], dict[str, Any]]:
         return _row_groups(path, stamp)
     if kind is None:
         raise ValueError(f"{path}: must end in {listed(SUFFIXES)}")
-    return [Piece(kind, path, 0, None, (), stamp)], _sampled_types(kind, path)
+    from graphcb.tables.reading import first_types  # which reads pieces
+
+    return [Piece(kind, path, 0, None, (), stamp)], first_types(kind, path)
 
 
 def _row_groups(path: str, stamp: tuple[int, int]) -> tuple[list[Piece], dict[str, Any]]:
@@ -125,13 +127,6 @@ def _row_groups(path: str, stamp: tuple[int, int]) -> tuple[list[Piece], dict[st
             pieces.append(Piece("parquet", path, first, begin - first, tuple(groups), stamp))
             groups, first = [], begin
     return pieces, dict(zip(schema.names, schema.types, strict=True))
-
-
-def _sampled_types(kind: Kind, path: str) -> dict[str, Any]:
-    """The types of columns by the first rows."""
-    from graphcb.tables.reading import first_types
-
-    return first_types(kind, path)
 
 
 def _from_frame(frame: Any) -> OpenedTable:

@@ -48,9 +48,9 @@ class Work:
             weighing, one = self._survey(estimated=estimated, robust=robust)
         one = replace(one, weighing=weighing, features=self.features)
         tally = run_pass(one, self.table, self.running).tally
-        missing = sum(played - came for played, came in tally.counts.values())
+        missing = sum(played - with_value for played, with_value in tally.counts.values())
         if missing and weighing.shares is None and not columns.reveals:
-            weighing = replace(weighing, shares=_shares_that_came(tally))
+            weighing = replace(weighing, shares=_shares_with_value(tally))
             one = replace(one, weighing=weighing, hashes_to=None)
             tally = run_pass(one, self.table, self.running).tally
         return tally, weighing
@@ -68,8 +68,8 @@ class Work:
         graph = None
         if columns.reveals:
             graph = _graph_of(tally, columns.actions, question.graph)
-        missing = sum(played - came for played, came in tally.counts.values())
-        shares = _shares_that_came(tally) if missing and not columns.reveals else None
+        missing = sum(played - with_value for played, with_value in tally.counts.values())
+        shares = _shares_with_value(tally) if missing and not columns.reveals else None
         propensities, outcomes = None, None
         if found.sample is not None:
             propensities, outcomes = self._fit(found.sample, tally, sampled, estimated, robust)
@@ -121,8 +121,8 @@ class Work:
         return propensities, outcomes
 
 
-def _shares_that_came(tally: TableTally) -> dict[str, float]:
-    return {name: came / played for name, (played, came) in tally.counts.items()}
+def _shares_with_value(tally: TableTally) -> dict[str, float]:
+    return {name: with_value / played for name, (played, with_value) in tally.counts.items()}
 
 
 def _graph_of(tally: TableTally, actions: tuple[str, ...], given: Floats | None) -> Floats:

@@ -40,13 +40,13 @@ class TableTally:
         self.n += rows.n
         names = rows.vocabulary.names
         played = np.bincount(rows.codes, minlength=len(names))
-        came = played
+        with_value = played
         if rows.seen is not None:
-            came = np.bincount(rows.codes[rows.seen], minlength=len(names))
+            with_value = np.bincount(rows.codes[rows.seen], minlength=len(names))
         for code in np.flatnonzero(played):
             entry = self.counts.setdefault(names[code], [0, 0])
             entry[0] += int(played[code])
-            entry[1] += int(came[code])
+            entry[1] += int(with_value[code])
         values = rows.values if rows.seen is None else rows.values[rows.seen]
         if rows.revealed is not None:
             here = ~np.isnan(rows.revealed)
@@ -70,10 +70,10 @@ class TableTally:
         for mine, theirs in ((self.moments, other.moments), (self.robust, other.robust)):
             for slot, sums in theirs.items():
                 mine.setdefault(slot, Moments(self.n_targets)).merge(sums)
-        for name, (played, came) in other.counts.items():
+        for name, (played, with_value) in other.counts.items():
             entry = self.counts.setdefault(name, [0, 0])
             entry[0] += played
-            entry[1] += came
+            entry[1] += with_value
         for one, two in zip(self.plays, other.plays, strict=True):
             for name, share in two.items():
                 one[name] = one.get(name, 0) + share

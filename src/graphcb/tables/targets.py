@@ -7,8 +7,8 @@ import numpy as np
 
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Floats
-from graphcb.tables.columns import Codes, as_floats, names_of
-from graphcb.tables.rows import ReadRows, Sets, check_distributions
+from graphcb.tables.columns import Codes, names_of
+from graphcb.tables.rows import ReadRows, Sets, shares_of
 
 ONE = 1 << 40  # shares are added as whole numbers of 1 / ONE, in any order
 
@@ -43,20 +43,16 @@ class ConstantTarget:
 
     @property
     def name(self) -> str:
-        """As on the command line."""
         return f"constant:{self.action}"
 
     def chosen(self, rows: ReadRows) -> Floats:
-        """1 where the action was played."""
         return np.asarray(rows.codes == rows.vocabulary.code(self.action), dtype=np.float64)
 
     def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
-        """1 at the action."""
         codes = np.full(rows.n, rows.vocabulary.code(self.action), dtype=np.int64)
         return _one_hot(codes, self.action, rows, sets)
 
     def plays(self, rows: ReadRows) -> dict[str, int]:
-        """This action in all rows."""
         return {self.action: rows.n * ONE}
 
 
@@ -68,19 +64,15 @@ class ActionColumn:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The one column."""
         return (self.name,)
 
     def chosen(self, rows: ReadRows) -> Floats:
-        """1 where the action of the column was played."""
         return np.asarray(self._codes(rows) == rows.codes, dtype=np.float64)
 
     def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
-        """1 at the action."""
         return _one_hot(self._codes(rows), self.name, rows, sets)
 
     def plays(self, rows: ReadRows) -> dict[str, int]:
-        """Counts of the column."""
         counts = np.bincount(self._codes(rows))
         return {rows.vocabulary.names[k]: int(counts[k]) * ONE for k in np.flatnonzero(counts)}
 
@@ -99,15 +91,12 @@ class UniformTarget:
     columns: tuple[str, ...] = ()
 
     def chosen(self, rows: ReadRows) -> Floats:
-        """One part in the number of actions."""
         return 1.0 / listed_actions(rows).sizes
 
     def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
-        """The same for each."""
         return np.repeat(1.0 / sets.sizes, sets.sizes)
 
     def plays(self, rows: ReadRows) -> dict[str, int]:
-        """Of each row, the same share for each of its actions."""
         sets = listed_actions(rows)
         return masses(rows, sets, np.repeat(1.0 / sets.sizes, sets.sizes))
 
@@ -120,7 +109,6 @@ class Logged:
     columns: tuple[str, ...] = ()
 
     def chosen(self, rows: ReadRows) -> Floats:
-        """The probability of what was played."""
         if rows.probability is None:
             raise TypeError("`rows` must have their probabilities by now")
         return rows.probability
@@ -143,20 +131,17 @@ class Probabilities:
     actions: tuple[str, ...] = ()  # of the columns; those of lists are as in the rows
 
     def chosen(self, rows: ReadRows) -> Floats:
-        """The probability of what was played."""
         sets = self._sets(rows)
         where = sets.find(rows.codes)
         shares = np.append(self._shares(rows, sets), 0.0)
         return np.asarray(shares[where])  # the last, 0, where it never plays that
 
     def whole(self, rows: ReadRows, sets: Sets) -> Floats | None:
-        """As in the table."""
         mine = self._sets(rows)
         shares = self._shares(rows, mine)
         return shares if mine is sets else moved(mine, shares, rows, sets, self.name)
 
     def plays(self, rows: ReadRows) -> dict[str, int]:
-        """Sums of the probabilities."""
         sets = self._sets(rows)
         return masses(rows, sets, self._shares(rows, sets))
 
@@ -167,19 +152,7 @@ class Probabilities:
         return Sets.same(codes, rows.n)
 
     def _shares(self, rows: ReadRows, sets: Sets) -> Floats:
-        if self.actions:
-            parts = [as_floats(rows.batch.column(one), one, rows.place) for one in self.columns]
-            shares = np.ascontiguousarray(np.stack(parts, axis=1)).reshape(-1)
-        else:
-            lists = rows.batch.column(self.name)
-            sizes = np.array([0 if one is None else len(one) for one in lists], dtype=np.int64)
-            if not np.array_equal(sizes, sets.sizes):
-                row = int((sizes != sets.sizes).argmax())
-                rows.place.wrong(row, self.name, f"must have {sets.sizes[row]} probabilities, "
-                                                 f"got {sizes[row]}")  # fmt: skip
-            shares = as_floats(lists.flatten(), self.name, rows.place)
-        check_distributions(shares, sets.ends, self.name, rows.place)
-        return shares
+        return shares_of(rows.batch, self.columns, sets, rows.place, lists=not self.actions)
 
 
 def listed_actions(rows: ReadRows) -> Sets:

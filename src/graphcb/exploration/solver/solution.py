@@ -7,6 +7,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.html import shares, table
+
 
 class Status(Enum):
     """How far an answer is proven; the value is the explanation."""
@@ -48,6 +50,11 @@ class Solution:
     def is_certified(self) -> bool:
         """Whether the gap is proven to be within the tolerance."""
         return self.status not in (Status.NOT_CERTIFIED, Status.NEVER_REVEALED)
+
+    def _repr_html_(self) -> str:
+        rows = [("DEC", float(self.value)), ("gap", float(self.gap)), ("status", self.status)]
+        bars = shares("probabilities", range(self.probabilities.size), self.probabilities.tolist())
+        return table("Solution", rows) + bars
 
 
 @dataclass(frozen=True, slots=True, eq=False)

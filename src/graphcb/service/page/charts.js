@@ -12,12 +12,6 @@ const Charts = (() => {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
-  function short(x) {
-    if (Math.abs(x) >= 1e6) return (x / 1e6).toPrecision(3) + " M";
-    if (Math.abs(x) >= 1e4) return Math.round(x / 1e3) + " k";
-    return String(Math.round(x));
-  }
-
   // Without the library there are words, and the tables of numbers are open.
   function say(holder) {
     if (holder.classList.contains("none")) return;
@@ -28,23 +22,28 @@ const Charts = (() => {
     if (numbers) numbers.open = true;
   }
 
-  // `rows` begin with the number of decisions; `labels` name the columns, `colours` are names
-  // of CSS variables, and `options` are those of dygraphs.
+  // `rows` begin with a time, in seconds; `labels` name the columns, `colours` are names of CSS
+  // variables, and `options` are those of dygraphs. Without rows nothing is drawn.
   function show(id, rows, labels, colours, options) {
     const holder = document.getElementById(id);
     if (typeof Dygraph === "undefined") {
       say(holder);
       return;
     }
-    if (!rows.length) return;
+    const old = made.get(id);
+    if (!rows.length) {
+      if (old) old.chart.destroy();
+      made.delete(id);
+      holder.replaceChildren();
+      return;
+    }
     const look = {
-      file: rows,
+      file: inOrder(rows),
       colors: colours.map(colour),
       gridLineColor: colour("--line"),
       axisLineColor: colour("--line"),
       ...options,
     };
-    const old = made.get(id);
     if (old && old.labels === labels.join("\n")) {
       old.chart.updateOptions(look);
       return;
@@ -59,12 +58,18 @@ const Charts = (() => {
       strokeWidth: 2,
       axisLabelFontSize: 12,
       axes: {
-        x: { axisLabelFormatter: short, pixelsPerLabel: 70 },
+        x: { pixelsPerLabel: 80 },
         y: { axisLabelWidth: 44, pixelsPerLabel: 32 },
       },
       ...rest,
     });
     made.set(id, { chart, labels: labels.join("\n") });
+  }
+
+  // With dates, in order: a clock that went back does not fold the curve.
+  function inOrder(rows) {
+    let last = -Infinity;
+    return rows.map(([time, ...rest]) => [new Date((last = Math.max(last, 1000 * time))), ...rest]);
   }
 
   function resize() {

@@ -2,6 +2,8 @@
 // Asks /v1/live every second and puts the answer into the page.
 
 const EVERY = 1000; // milliseconds
+// Where the paths begin: at /v1, or at /v1/problems/NAME if the service has several problems.
+const BASE = location.pathname.replace(/\/$/, "") || "/v1";
 const PATHS = {
   "/v1/decisions": "decisions",
   "/v1/decisions/{id}/feedback": "feedback",
@@ -126,6 +128,10 @@ function showTiles(live) {
   at("policy-interval").textContent = missing
     ? "not estimated"
     : between(policy) + (policy.unseen > 0 ? `; ${percent(policy.unseen)} could not be revealed` : "");
+  const h = live.hour;
+  at("policy-hour").textContent =
+    missing || !h.n_settled ? "" : `last hour: ${h.mean === null ? "not known" : fixed(h.mean)}, of ${whole(h.n_settled)} settled`;
+  at("decisions-hour").textContent = `last hour: ${whole(h.n_decisions)}`;
   showGain("baseline", rule ? `Gain on the baseline, ${rule.name}` : "Gain on the baseline", rule, missing);
   showGain("best", best ? `Gain on the best action, ${best.name}` : "Gain on the best action", best, missing);
   at("decisions").textContent = whole(live.log.n_decisions);
@@ -148,9 +154,9 @@ function showCurve(live) {
   const hidden = at("curve-card").hidden;
   at("curve-card").hidden = !!missing;
   if (hidden && !missing) Charts.resize();
-  at("curve-title").textContent = `Mean ${live.unit} over decisions`;
-  const rows = c.decisions.map((n, i) => [
-    n,
+  at("curve-title").textContent = `Mean ${live.unit} since the version began, over time`;
+  const rows = c.times.map((time, i) => [
+    time,
     c.mean[i] === null ? [c.lower[i], null, c.upper[i]] : [c.lower[i], c.mean[i], c.upper[i]],
     [c.baseline[i], c.baseline[i], c.baseline[i]],
     [c.best[i], c.best[i], c.best[i]],
@@ -160,7 +166,7 @@ function showCurve(live) {
   if (baseline) keys.push([(same ? "baseline and best action: " : "baseline: ") + baseline.name, "--baseline", true]);
   if (best && !same) keys.push(["best action: " + best.name, "--best", true]);
   legend("curve-keys", keys);
-  Charts.show("curve", rows, ["decisions", "policy", "baseline", "best"], ["--policy", "--baseline", "--best"], {
+  Charts.show("curve", rows, ["time", "policy", "baseline", "best"], ["--policy", "--baseline", "--best"], {
     customBars: true,
     fillAlpha: 0.18,
     valueRange: range(c),
@@ -169,7 +175,7 @@ function showCurve(live) {
   });
   const n = c.decisions.length;
   at("curve-text").textContent = n
-    ? `After ${whole(c.decisions[n - 1])} decisions: ${fixed(c.mean[n - 1])} (${fixed(c.lower[n - 1])} to ${fixed(c.upper[n - 1])}).`
+    ? `After ${whole(c.decisions[n - 1])} settled decisions: ${fixed(c.mean[n - 1])} (${fixed(c.lower[n - 1])} to ${fixed(c.upper[n - 1])}).`
     : "The curve begins once ten decisions are settled.";
 }
 
@@ -185,11 +191,11 @@ function range(c) {
 
 function showActions(live) {
   const names = Object.keys(live.windows.shares);
-  const colours = names.map((_, i) => `--a${i}`);
+  const colours = names.map((name) => `--a${live.windows.colours[name]}`);
   legend("shares-keys", names.map((name, i) => [name, colours[i]]));
   // dygraphs stacks the first series on top
-  const rows = live.windows.decisions.map((n, i) => [n, ...names.map((name) => live.windows.shares[name][i])]);
-  Charts.show("shares", rows, ["decisions", ...names], colours, {
+  const rows = live.windows.times.map((time, i) => [time, ...names.map((name) => live.windows.shares[name][i])]);
+  Charts.show("shares", rows, ["time", ...names], colours, {
     stackedGraph: true,
     fillAlpha: 0.55,
     strokeWidth: 1,
@@ -198,11 +204,11 @@ function showActions(live) {
   fill(
     "actions",
     `How often each action was played, and the mean ${live.unit} of always playing it`,
-    ["action", "share", "recently", `mean ${live.unit}`],
+    ["action", "share", "last hour", `mean ${live.unit}`],
     live.actions.map((a) => [
       a.name,
       percent(a.share),
-      percent(a.recent),
+      a.hour === null ? "–" : percent(a.hour),
       [a.value ? `${a.value.mean === null ? "not seen" : fixed(a.value.mean)} (${between(a.value)})` : "–", "wraps"],
     ])
   );
@@ -211,14 +217,26 @@ function showActions(live) {
 function showExploration(live) {
   const e = live.exploration, missing = live.estimates.missing;
   pairs("exploration", [
-    ["recently", percent(e.recent)],
+    ["in the last hour", e.hour === null ? "–" : percent(e.hour)],
     ["over all decisions", percent(e.share)],
-    ["cost per decision", missing ? "not estimated" : e.cost.mean === null ? "not known" : `${signed(e.cost.mean)} ${live.unit}`],
-    ["interval of the cost", missing ? "–" : between(e.cost, signed)],
+    ...cost(e.cost, missing, live.unit),
   ]);
-  const rows = live.windows.decisions.map((n, i) => [n, live.windows.explored[i]]);
+  const rows = live.windows.times.map((time, i) => [time, live.windows.explored[i]]);
   const most = Math.max(0.05, ...live.windows.explored);
-  Charts.show("explored", rows, ["decisions", "explored"], ["--policy"], { fillGraph: true, valueRange: [0, 1.1 * most] });
+  Charts.show("explored", rows, ["time", "explored"], ["--policy"], { fillGraph: true, valueRange: [0, 1.1 * most] });
+}
+
+// What exploring costs per decision; where it is below 0, what it gains.
+function cost(c, missing, unit) {
+  if (missing) return [["cost per decision", "not estimated"]];
+  if (c.mean === null) return [["cost per decision", `not known; ${between(c, signed)}`]];
+  const gains = c.mean < 0;
+  const low = gains ? -c.upper : c.lower, high = gains ? -c.lower : c.upper;
+  const what = gains ? "gain" : "cost";
+  return [
+    [`${what} per decision`, `${fixed(Math.abs(c.mean))} ${unit}`],
+    [`interval of the ${what}`, `${between({ lower: low, upper: high }, signed)}${low <= 0 ? ": may be none" : ""}`],
+  ];
 }
 
 function showLongTables(live) {
@@ -228,15 +246,15 @@ function showLongTables(live) {
   fill(
     "curve-table",
     `Mean ${live.unit}, newest first`,
-    ["decisions", "policy", "lower end", "upper end", "baseline", "best action"],
-    some.map((i) => [whole(c.decisions[i]), ...[c.mean, c.lower, c.upper, c.baseline, c.best].map((x) => fixed(x[i]))])
+    ["settled decisions", "until", "policy", "lower end", "upper end", "baseline", "best action"],
+    some.map((i) => [whole(c.decisions[i]), when(c.times[i]), ...[c.mean, c.lower, c.upper, c.baseline, c.best].map((x) => fixed(x[i]))])
   );
   const w = live.windows;
   fill(
     "explored-table",
     "Exploration and shares, newest first",
-    ["up to decision", "explored", ...Object.keys(w.shares)],
-    w.decisions.map((n, i) => [whole(n), percent(w.explored[i]), ...Object.values(w.shares).map((x) => percent(x[i]))]).reverse().slice(0, 24)
+    ["up to decision", "until", "explored", ...Object.keys(w.shares)],
+    w.decisions.map((n, i) => [whole(n), when(w.times[i]), percent(w.explored[i]), ...Object.values(w.shares).map((x) => percent(x[i]))]).reverse().slice(0, 24)
   );
 }
 
@@ -246,6 +264,8 @@ function showRules(live) {
     const held = r.held === null ? element("b", "not known", "soft") : element("b", r.held ? "held" : "not held", r.held ? "good" : "bad");
     // defaults promise nothing that could be broken
     line.append(element("b", r.name), ...(r.stands ? [held] : []), element("div", r.says), element("div", r.stands, "small"));
+    if (r.name === "baseline" && live.match_rate !== null)
+      line.append(element("div", `the learner would have played the same in ${percent(live.match_rate)}`, "small"));
     return line;
   });
   at("rules").replaceChildren(...(lines.length ? lines : [element("li", "The problem has none.", "small")]));
@@ -373,7 +393,8 @@ function show(live) {
   const behind = live.log.n_events - live.log.seen_event;
   const now = counted(live);
   const since = now && !now.is_whole && live.versions.n < 2 ? `, counted from event ${whole(live.log.first_event)} on` : "";
-  state(behind > 2000 ? `reading the log: ${whole(behind)} events to go` : `live${since}`, true);
+  if (live.service.is_compiling) state("machine code is being compiled, up to 15 s: requests wait", true);
+  else state(behind > 2000 ? `reading the log: ${whole(behind)} events to go` : `live${since}`, true);
 }
 
 function state(text, on) {
@@ -388,13 +409,25 @@ function askForKey(text) {
   state("a key is needed", false);
 }
 
+function ask(path) {
+  const headers = key ? { Authorization: `Bearer ${key}` } : {};
+  return fetch(path.replace("/v1", BASE), { headers, cache: "no-store" });
+}
+
+async function explain(id) {
+  const answer = await ask(`/v1/decisions/${encodeURIComponent(id)}/explanation`);
+  const content = await answer.json();
+  at("why-text").textContent = answer.ok ? content.text : content.error.message;
+}
+
 async function look() {
   let wait = EVERY;
   try {
-    const headers = key ? { Authorization: `Bearer ${key}` } : {};
-    const answer = await fetch("/v1/live", { headers, cache: "no-store" });
+    const answer = await ask("/v1/live");
     const content = await answer.json();
-    if (answer.ok) {
+    if (answer.status === 202) {
+      state(content.starting, true);
+    } else if (answer.ok) {
       at("ask").hidden = true;
       show(content);
     } else if (answer.status === 401 || answer.status === 403) {
@@ -417,5 +450,9 @@ at("ask").addEventListener("submit", (event) => {
   key = at("key").value.trim();
   sessionStorage.setItem("graphcb-key", key);
   look();
+});
+at("why").addEventListener("submit", (event) => {
+  event.preventDefault();
+  explain(at("why-id").value.trim());
 });
 look();

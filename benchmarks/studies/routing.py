@@ -1,0 +1,255 @@
+"""Which of two language models answers: quality against the share of calls of the dear one.
+
+The RouteLLM benchmark (Ong and others, 2024) has 14,042 questions of MMLU with the answers of
+Mixtral 8x7B and of GPT-4. Routers there are trained beforehand, and judged by how many right
+answers they give for how many calls of GPT-4. Here the questions come one after the other, in an
+order drawn from the seed, a router knows nothing at first, and sees only what its calls show. A
+call of GPT-4 costs a price in units of wrong answers, or comes out of a budget; one run per price.
+
+The performance gap recovered is the share of the way from Mixtral's answers to GPT-4's; its
+average over the share of calls (APGR) is 0.5 for a router that tosses a coin.
+"""
+
+import argparse
+import csv
+import gzip
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.progress import track
+
+import graphcb
+from graphcb.commands.panels import check_folder
+from graphcb.datasets.location import find
+from graphcb.figures.curves import save
+from graphcb.files import atomic_write
+from graphcb.rounds import learn_revealed, play_round
+from studies.results import PICTURES, Rows, markdown_table, print_rows
+
+NAME = "routing"
+WEAK, STRONG, AUDIT = "mixtral-8x7b", "gpt-4", "audit"
+PRICES = (0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.35)
+BUDGETS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85)
+AUDIT_PRICE = 0.05  # on top of a call of the strong model, for somebody who judges both answers
+FOLDS = 5
+
+Floats = NDArray[np.float64]
+
+
+class Questions(NamedTuple):
+    """Questions, and whether each model answers them rightly: (n,) each."""
+
+    prompts: list[str]
+    weak: Floats
+    strong: Floats
+
+    def ordered(self, places: NDArray[np.int64]) -> "Questions":
+        """Those at these places."""
+        return Questions([self.prompts[i] for i in places], self.weak[places], self.strong[places])
+
+
+class Point(NamedTuple):
+    """A run: the share of calls of the strong model, and the share of right answers."""
+
+    share: float
+    right: float
+
+
+class Router(NamedTuple):
+    """What a call shows, and what the agent is; `settings` are prices, or budgets if `paced`."""
+
+    reveals: Mapping[str, Any]
+    greedy: bool = False
+    paced: bool = False
+    audits: bool = False
+
+
+ROUTERS = {
+    "cascade": Router({"all": [STRONG]}),
+    "cascade, with a budget": Router({"all": [STRONG]}, paced=True),
+    "each call shows itself": Router({"own": True}),
+    "only audits show anything": Router({"all": [AUDIT]}, audits=True),
+    "greedy, cascade": Router({"all": [STRONG]}, greedy=True),
+}
+
+
+def read() -> Questions:
+    """All questions of the benchmark."""
+    path = find("streams", "routellm_mmlu.csv.gz", "run another study")
+    with gzip.open(path, "rt", newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    weak, strong = (
+        np.array([float(row[f"correct_{model}"]) for row in rows]) for model in (WEAK, STRONG)
+    )
+    return Questions([row["prompt"] for row in rows], weak, strong)
+
+
+def play(router: Router, setting: float, questions: Questions, seed: int) -> Point:
+    """Route all questions once, learning from what the calls show."""
+    learner, price = _learner(router, setting), 0.0 if router.paced else setting
+    problem = learner.problem
+    actions, graph = problem.actions, problem.graph
+    draws, n_strong, n_right = np.random.default_rng(seed), 0, 0.0
+    for prompt, weak, strong in zip(*questions, strict=True):
+        losses = np.array([1.0 - weak, 1.0 - strong + price, 1.0 - strong + price + AUDIT_PRICE])
+        played = play_round(learner, {"question": prompt}, graph, None, draws.random())
+        is_strong = played.action > 0
+        n_strong, n_right = n_strong + is_strong, n_right + (strong if is_strong else weak)
+        (shown,) = np.nonzero(graph.row(played.action))
+        learn_revealed(learner, played, [actions[i] for i in shown], losses[shown], indices=shown)
+    return Point(n_strong / len(questions.prompts), n_right / len(questions.prompts))
+
+
+def _learner(router: Router, setting: float) -> graphcb.Learner:
+    actions = [WEAK, STRONG, *([AUDIT] if router.audits else [])]
+    calls = dict.fromkeys(actions[1:], 1.0)
+    problem = graphcb.Problem(
+        actions,
+        reveals=router.reveals,
+        range=(0.0, 1.5),
+        features={"question": "text"},
+        budgets=[graphcb.Budget("calls", calls, at_most=setting)] if router.paced else (),
+    )
+    return graphcb.Learner(problem, graphcb.Greedy() if router.greedy else None)
+
+
+def recovered(points: Sequence[Point], questions: Questions) -> tuple[Floats, Floats]:
+    """Shares of calls and gaps recovered, with both models alone at the ends."""
+    low, high = questions.weak.mean(), questions.strong.mean()
+    found = sorted((one.share, (one.right - low) / (high - low)) for one in points)
+    shares, gaps = zip((0.0, 0.0), *found, (1.0, 1.0), strict=True)
+    return np.array(shares), np.array(gaps)
+
+
+def apgr(shares: Floats, gaps: Floats) -> float:
+    """The average gap recovered over the share of calls, by straight lines between the runs."""
+    return float(np.trapezoid(gaps, shares))
+
+
+def calls_for(gap: float, shares: Floats, gaps: Floats) -> float:
+    """The least share of calls that recovers so much of the gap."""
+    for i in range(1, shares.size):
+        if gaps[i] >= gap:
+            rise = gaps[i] - gaps[i - 1]
+            part = (gap - gaps[i - 1]) / rise if rise > 0.0 else 1.0
+            return float(shares[i - 1] + part * (shares[i] - shares[i - 1]))
+    return 1.0
+
+
+def in_hindsight(questions: Questions) -> tuple[Floats, Floats]:
+    """The best router that was trained on everything: words, both labels, other folds."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    words = TfidfVectorizer(min_df=2).fit_transform(questions.prompts)
+    folds = KFold(FOLDS, shuffle=True, random_state=0)
+    chances = [
+        cross_val_predict(
+            LogisticRegression(C=0.3, max_iter=300), words, right, cv=folds, method="predict_proba"
+        )[:, 1]
+        for right in (questions.weak, questions.strong)
+    ]
+    order = np.argsort(chances[0] - chances[1], kind="stable")
+    gains = np.cumsum((questions.strong - questions.weak)[order])
+    n = len(questions.prompts)
+    return np.arange(n + 1) / n, np.concatenate([[0.0], gains / gains[-1]])
+
+
+Curves = dict[str, list[tuple[Floats, Floats]]]
+
+
+def curves(questions: Questions, n_seeds: int) -> Curves:
+    """For each router and seed, shares of calls and gaps recovered."""
+    work = [
+        (name, seed, setting)
+        for name, router in ROUTERS.items()
+        for seed in range(n_seeds)
+        for setting in (BUDGETS if router.paced else PRICES)
+    ]
+    points: dict[tuple[str, int], list[Point]] = {}
+    for name, seed, setting in track(work, description="routing"):
+        order = np.random.default_rng([seed, 1]).permutation(len(questions.prompts))
+        point = play(ROUTERS[name], setting, questions.ordered(order), seed)
+        points.setdefault((name, seed), []).append(point)
+    found: Curves = {}
+    for (name, _), those in points.items():
+        found.setdefault(name, []).append(recovered(those, questions))
+    found["in hindsight, all labels"] = [in_hindsight(questions)]
+    half = np.linspace(0.0, 1.0, 3)
+    found["a coin"] = [(half, half)]
+    return found
+
+
+def table(found: Curves) -> Rows:
+    """One row for each router: means over the seeds, and their standard deviation."""
+    body = []
+    for name, those in found.items():
+        averages = [apgr(*one) for one in those]
+        spread = f" +- {np.std(averages, ddof=1):.3f}" if len(averages) > 1 else ""
+        few, many = (np.mean([calls_for(gap, *one) for one in those]) for gap in (0.5, 0.8))
+        body.append((name, f"{np.mean(averages):.3f}{spread}", f"{few:.1%}", f"{many:.1%}"))
+    head = ("router", "average gap recovered", "calls for half of it", "calls for 80 % of it")
+    return Rows("routing: Mixtral 8x7B or GPT-4, 14,042 questions", head, body)
+
+
+COLOURS = {
+    "cascade": "#0072b2",
+    "cascade, with a budget": "#56b4e9",
+    "each call shows itself": "#009e73",
+    "only audits show anything": "#cc79a7",
+    "greedy, cascade": "#d55e00",
+    "in hindsight, all labels": "#444444",
+    "a coin": "#999999",
+}
+GRID = np.linspace(0.0, 1.0, 101)
+
+
+def draw(found: Curves, questions: Questions) -> Figure:
+    """Right answers over the share of calls, with a band of two standard errors."""
+    figure = Figure(figsize=(8.0, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    low, high = 100.0 * questions.weak.mean(), 100.0 * questions.strong.mean()
+    best_first = sorted(found, key=lambda name: -np.mean([apgr(*one) for one in found[name]]))
+    for name in best_first:
+        those = found[name]
+        each = np.array([np.interp(GRID, *one) for one in those])
+        right = low + (high - low) * each.mean(axis=0)
+        style = "-" if name in ROUTERS else "--"
+        label = f"{name}: {np.mean([apgr(*one) for one in those]):.3f}"
+        axes.plot(100.0 * GRID, right, style, color=COLOURS[name], linewidth=1.8, label=label)
+        if len(those) > 1:
+            wide = 2.0 * (high - low) * each.std(axis=0, ddof=1) / len(those) ** 0.5
+            axes.fill_between(
+                100.0 * GRID, right - wide, right + wide, color=COLOURS[name], alpha=0.15
+            )
+    axes.set(xlim=(0, 100), xlabel="calls of GPT-4, per cent", ylabel="right answers, per cent")
+    axes.set_title("Mixtral 8x7B or GPT-4? Learned online, from what the calls show", size=10)
+    axes.grid(alpha=0.3)
+    figure.legend(
+        loc="outside right center", fontsize=8, labelcolor="linecolor", frameon=False,
+        title="average gap recovered", title_fontsize=8,
+    )  # fmt: skip
+    return figure
+
+
+def run(options: argparse.Namespace) -> None:
+    """Route, print, and write a report and a picture; `--quick`: a tenth, of one seed."""
+    endings = {**dict.fromkeys(PICTURES, "picture"), ".md": "report"}
+    check_folder(options, [(NAME, endings)])
+    questions, n_seeds = read(), options.seeds or 3
+    if options.quick:
+        questions, n_seeds = questions.ordered(np.arange(0, len(questions.prompts), 10)), 1
+    found = curves(questions, n_seeds)
+    rows = table(found)
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / NAME
+    with atomic_write(path.with_suffix(".md"), text=True) as file:
+        file.write(f"# {rows.title}\n\n{markdown_table(rows.head, rows.body)}\n")
+    for kind in PICTURES:
+        save(draw(found, questions), path.with_suffix(kind))
+    print_rows([rows])
+    print(f"figure: {path}.png, .pdf   report: .md")

@@ -1,0 +1,101 @@
+"""One person is forgotten: contexts, outcomes and names of their decisions are removed.
+
+A decision may say whom it is about. The log keeps a hash of that beside it, by which the decisions
+of a person are found. The log then starts from the agent of this moment, as after a removal of old
+decisions: what came before is read, but no longer replayed.
+"""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from graphcb.decisions.log import LoggedDecision
+from graphcb.decisions.pruning import move_start
+from graphcb.decisions.records import Forgotten
+from graphcb.decisions.replaying import state_without
+from graphcb.decisions.storage import Storage
+from graphcb.decisions.tables import LogStart
+from graphcb.decisions.writer import Pending
+
+
+def hash_of(subject: Any, start: LogStart) -> str:
+    """What a log keeps of a person: a hash that is another one in each log.
+
+    7, 7.0, as tables have it, and "7" are one person. The hash can be guessed by whoever has the
+    log and tries names, so it is no secret.
+    """
+    if isinstance(subject, float) and subject.is_integer():
+        subject = int(subject)
+    if not isinstance(subject, str | int) or isinstance(subject, bool) or subject == "":
+        raise TypeError(f"`subject` must be a text or a whole number, got {subject!r}")
+    key = f"{start.name} {start.seed}".encode()
+    return hashlib.blake2b(str(subject).encode(), key=key, digest_size=16).hexdigest()
+
+
+def note_subjects(storage: Storage, rows: Sequence[tuple[str, str, int]]) -> None:
+    """Store whom decisions are about: hash, token, number of the event or 0."""
+    storage.insert("graphcb_subjects", ("subject", "token", "position"), rows)
+
+
+def subjects_of(storage: Storage, rows: Sequence[LoggedDecision]) -> dict[int, str]:
+    """The hashes of those whom decisions that follow each other are about, by position."""
+    found: dict[int, str] = {}
+    sql = "SELECT position, subject FROM graphcb_subjects WHERE position BETWEEN ? AND ?"
+    if rows:
+        found.update(storage.execute(sql, (rows[0].position, rows[-1].position)))
+    if storage.is_shared:  # those of deciders have no number
+        at = {row.decision_id.rpartition("-")[2]: row.position for row in rows}
+        sql = "SELECT token, subject FROM graphcb_subjects WHERE token = ANY(?)"
+        found.update((at[token], who) for token, who in storage.execute(sql, (list(at),)))
+    return found
+
+
+def forget(
+    pending: Pending, subject: Any, classes: tuple[type, ...], *, unlearn: bool
+) -> Forgotten:
+    """Remove all that the log holds of a person; call it inside a transaction."""
+    storage, key = pending.storage, hash_of(subject, pending.start)
+    positions, tokens = _find(pending, key)
+    n_feedbacks = 0
+    if positions:
+        state = pending.state
+        if unlearn:
+            state = state_without(pending, positions, classes=classes)
+        for position in positions:
+            where = "FROM graphcb_feedbacks WHERE decision = ?"
+            n_feedbacks += storage.execute(f"SELECT count(*) {where}", (position,))[0][0]
+            storage.execute(f"DELETE {where}", (position,))
+            storage.execute("DELETE FROM graphcb_decisions WHERE position = ?", (position,))
+        storage.execute("DELETE FROM graphcb_checkpoints")
+        move_start(pending, state, pending.start.cut)
+        pending.state, pending.changed = state, True
+    _remove_beside(pending, tokens)
+    storage.execute("DELETE FROM graphcb_subjects WHERE subject = ?", (key,))
+    receipt = Forgotten(time.time(), key, len(positions), int(n_feedbacks), unlearn)
+    storage.insert("graphcb_receipts", receipt._fields, [(*receipt[:4], int(unlearn))])
+    return receipt
+
+
+def _find(pending: Pending, key: str) -> tuple[list[int], list[str]]:
+    """The numbers of a person's decisions in the log, in order, and the tokens of all."""
+    storage, cut = pending.storage, pending.start.cut
+    sql = "SELECT position, token FROM graphcb_subjects WHERE subject = ?"
+    found = [(int(position), str(token)) for position, token in storage.execute(sql, (key,))]
+    positions = {position for position, _ in found if position > cut}
+    for token in [token for position, token in found if position == 0]:  # deciders made them
+        named = "SELECT position FROM graphcb_decisions WHERE token = ? AND position > ?"
+        positions.update(int(one) for (one,) in storage.execute(named, (token, cut)))
+    return sorted(positions), [token for _, token in found]
+
+
+def _remove_beside(pending: Pending, tokens: Sequence[str]) -> None:
+    """What waits in the inbox, and names of events that refer to these decisions."""
+    storage = pending.storage
+    for table, column in (("inbox", "token"), ("inbox_feedbacks", "token")):
+        if storage.has_table(f"graphcb_{table}"):
+            sql = f"DELETE FROM graphcb_{table} WHERE {column} = ?"
+            storage.execute_many(sql, [(token,) for token in tokens])
+    if tokens and storage.has_table("graphcb_named_events"):
+        sql = "DELETE FROM graphcb_named_events WHERE decisions LIKE ?"
+        storage.execute_many(sql, [(f"%-{token}%",) for token in tokens])

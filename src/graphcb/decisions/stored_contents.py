@@ -1,0 +1,97 @@
+"""What many decisions of a log share: names of actions and keys of contexts, stored once."""
+
+from graphcb.decisions.packing import compress, decompress, keys_of, read_whole, whole
+from graphcb.decisions.storage import Storage
+from graphcb.decisions.tables import ContentRow, insert, select
+from graphcb.files import FileError
+
+SHORTEST = 24  # bytes of what is worth it
+MOST, MOST_BYTES = 2000, 16_000_000  # of a log; what comes later is stored with each decision
+REMEMBERED = 500  # contents that were seen once
+WORTH = 0.7  # the share of a text to which it must shrink
+
+
+class Contents:
+    """Contents by number. The one writer adds them, in the transaction that refers to them.
+
+    Identifiers of actions are stored once if they are seen twice; other texts are compressed with
+    the keys of an earlier one at hand. No value of a context is ever among them.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is in memory: what was added may have been rolled back."""
+        self._read: dict[int, bytes] = {}
+        self._number_of: dict[bytes, int] | None = None
+        self._seen: set[bytes] = set()
+        self._keys: dict[str, tuple[int, bytes]] = {}  # of the texts in each column
+        self._n_poor = 0
+
+    def pack_actions(self, content: bytes) -> bytes:
+        """Encoded identifiers as they are stored."""
+        if len(content) < SHORTEST:
+            return content
+        number = self._numbers().get(content)
+        if number is None and content in self._seen:
+            number = self._add(content)
+        if number is not None:
+            return b"r" + whole(number)
+        if len(self._seen) >= REMEMBERED:
+            self._seen.clear()
+        self._seen.add(content)
+        return self.pack_text(content, "actions")
+
+    def pack_text(self, content: bytes, column: str) -> bytes:
+        """An encoded JSON object as it is stored; anything else as it is."""
+        if len(content) < SHORTEST or content[:2] != b"j{":
+            return content
+        number, keys = self._keys.get(column, (0, b""))
+        packed = compress(content[1:], keys) if keys else content
+        if len(packed) > WORTH * len(content):
+            self._n_poor += 1
+            if self._n_poor & (self._n_poor - 1) == 0:  # ever more seldom
+                other = keys_of(content[1:])
+                known = self._numbers().get(other) or (self._add(other) if other else None)
+                if known is not None:
+                    self._keys[column] = number, keys = known, other
+                    packed = compress(content[1:], keys)
+        stored = b"z" + whole(number) + packed
+        return stored if keys and len(stored) < len(content) else content
+
+    def unpack(self, stored: bytes) -> bytes:
+        """What `pack_actions` or `pack_text` was given; a ValueError if it is damaged."""
+        form = stored[:1]
+        if form == b"r":
+            return self.read(read_whole(stored, 1)[0])
+        if form == b"z":
+            number, begin = read_whole(stored, 1)
+            return b"j" + decompress(stored[begin:], self.read(number))
+        return stored
+
+    def read(self, number: int) -> bytes:
+        """The content with this number."""
+        found = self._read.get(number)
+        if found is None:
+            rows = select(self._storage, ContentRow, "WHERE number = ?", number)
+            if not rows:
+                raise FileError(f"{self._storage.location}: damaged: content {number} is missing")
+            found = self._read[number] = rows[0].content
+        return found
+
+    def _numbers(self) -> dict[bytes, int]:
+        if self._number_of is None:
+            rows = select(self._storage, ContentRow)
+            self._number_of = {row.content: row.number for row in rows}
+        return self._number_of
+
+    def _add(self, content: bytes) -> int | None:
+        """Store one more, None if there are too many; call it inside a transaction."""
+        known = self._numbers()
+        if len(known) >= MOST or sum(map(len, known)) + len(content) > MOST_BYTES:
+            return None
+        number = known[content] = max(known.values(), default=0) + 1
+        insert(self._storage, [ContentRow(number, content)])
+        return number

@@ -1,0 +1,88 @@
+"""Feedback from the inbox on its way into the log, where the agent learns it."""
+
+import warnings
+from collections.abc import Sequence
+
+from graphcb.decisions.decision import Acknowledgement
+from graphcb.decisions.inbox import Arrived, read_waiting, remove
+from graphcb.decisions.incoming import Found, NewFeedback
+from graphcb.decisions.parts import final, merge, read_part
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, decision_id, name_of
+from graphcb.decisions.together import Together
+
+AT_ONCE = 1000  # rows that are read together
+
+
+def take_in(together: Together, most: int | None = None) -> None:
+    """Learn what processes beside the policy have put into the inbox of a log in SQLite.
+
+    With `most`, no more than about that. A feedback that the agent refuses stays in the inbox: it
+    was acknowledged. It is passed over until the log is opened again, and a warning says so.
+    """
+    pending, after, n_read = together.pending, 0, 0
+    while most is None or n_read < most:
+        page = read_waiting(together.storage, after, AT_ONCE)
+        arrived = [one for one in page if one.number not in pending.set_aside]
+        remove(together.storage, _learn_each(together, arrived))
+        if len(page) < AT_ONCE:
+            pending.has_mail = False
+            return
+        after, n_read = page[-1].number, n_read + len(page)
+
+
+def _learn_each(together: Together, arrived: Sequence[Arrived]) -> list[int]:
+    """The numbers of those that need not stay; a decision that was removed needs no feedback."""
+    log_name, done = together.log_name, []
+    names = [decision_id(log_name, one.row.decision, str(one.row.source)) for one in arrived]
+    together.look_up(names)
+    for one, name in zip(arrived, names, strict=True):
+        try:
+            found = together.find(name)
+        except LookupError:
+            done.append(one.number)
+            continue
+        try:
+            learn_new(together, one.row, found)
+        except (ValueError, TypeError, LookupError) as problem:
+            together.pending.set_aside.add(one.number)
+            warnings.warn(
+                f"{together.storage.location}: the agent refused feedback for decision {name}, "
+                f"which stays in the inbox: {problem}",
+                RuntimeWarning,
+                stacklevel=7,
+            )
+            if together.is_spoilt:
+                together.finish()  # which refuses: the log is opened again, without this one
+        else:
+            done.append(one.number)
+    return done
+
+
+def learn_new(together: Together, row: FeedbackRow, found: Found) -> bool:
+    """Learn what is new in a feedback for a decision; whether there was anything."""
+    new = _what_is_new(together, row, found.row, found.parts)
+    if new is not None:
+        together.add(new)
+    return new is not None
+
+
+def _what_is_new(
+    together: Together, row: FeedbackRow, decision: DecisionRow, parts: list[FeedbackRow]
+) -> NewFeedback | None:
+    """What a feedback adds to the log; None if that is nothing."""
+    location, graph = together.storage.location, together.graph(decision.graph)
+    part = row._replace(decision=decision.position, source=None)
+    indices, losses = read_part(part, graph, location)
+    known = merge(parts, graph, location)
+    new = [i for i, k in enumerate(indices.tolist()) if k not in known or known[k].is_default]
+    if parts and not new:
+        return None
+    return NewFeedback(
+        decision,
+        parts,
+        indices=indices[new] if parts else indices,
+        losses=losses[new] if parts else losses,
+        receipt=Acknowledgement(name_of(together.log_name, decision), True, "counted"),
+        known=final(known) if parts else None,
+        received_at=row.received_at,
+    )

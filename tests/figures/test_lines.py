@@ -1,0 +1,50 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from graphcb.figures import lines
+from graphcb.figures.lines import End, name_ends, source_digest, spread
+
+SHARES = st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.01, 0.3)), min_size=1, max_size=12)
+
+
+@given(SHARES)
+def test_names_do_not_overlap_and_stay_where_they_can(found):
+    places = np.sort([place for place, _ in found])
+    heights = np.array([height for _, height in found])
+    moved = spread(places, heights)
+    needed = 0.5 * (heights[1:] + heights[:-1])
+    assert (np.diff(moved) >= needed - 1e-9).all()
+    if (np.diff(places) >= needed).all():
+        np.testing.assert_allclose(moved, places, atol=1e-12)
+
+
+def names(ends):
+    axes = Figure().add_subplot()
+    axes.set_ylim(0.0, 1.0)
+    name_ends(axes, ends)
+    return {text.get_text() for text in axes.texts}
+
+
+def test_lines_that_coincide_have_one_name_and_one_above_the_picture_says_so():
+    low, high = np.array([0.5, 0.2]), np.array([0.9, 2.0])
+    said = names([End("a", "red", low), End("b", "blue", low + 1e-4), End("c", "black", high)])
+    assert said == {"a\n= b", "c (above)"}
+    assert names([End("a", "red", low), End("b", "blue", low[::-1])]) == {"a", "b"}
+
+
+def test_the_digest_of_the_source_is_of_code_and_not_of_comments(tmp_path):
+    script = tmp_path / "script.py"
+    digests = []
+    for text in ('"""One."""\nx = 1', '"""Two."""\nx = 1  # a comment', "x = 2"):
+        script.write_text(text)
+        digests.append(source_digest([script]))
+    assert digests[0] == digests[1] != digests[2]
+    assert source_digest() not in digests
+
+
+def test_colours_of_one_picture_are_told_apart():
+    together = ["SquareCB.G", "SquareCB", "information-directed", "greedy", "epsilon-greedy"]
+    assert len({lines.COLOURS[name] for name in together}) == len(together)
+    assert len(set(lines.OTHERS)) == len(lines.OTHERS)
