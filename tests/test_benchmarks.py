@@ -4,6 +4,7 @@ import contextlib
 import os
 import platform
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import report  # noqa: E402
 from faults import sabotage, server  # noqa: E402
 
 NEEDS = {"peers": ("clarabel", "threadpoolctl"), "learning": ("sklearn",)}
+NEED_WRK = {"service", "deciders"}
 
 
 @pytest.mark.slow
@@ -27,6 +29,8 @@ NEEDS = {"peers": ("clarabel", "threadpoolctl"), "learning": ("sklearn",)}
 def test_part_prints_a_table(part):
     for package in NEEDS.get(part.name, ()):
         pytest.importorskip(package)
+    if part.name in NEED_WRK and shutil.which("wrk") is None:
+        pytest.skip("wrk is not installed")
     environment = {name: value for name, value in os.environ.items() if name != "GRAPHCB_DATA"}
     done = subprocess.run(
         [sys.executable, BENCHMARKS / part.script, *part.quick],

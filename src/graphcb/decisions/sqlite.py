@@ -129,8 +129,11 @@ class SQLiteStorage:
         except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        self.execute_many(insertion(table, columns), rows)
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
+        if len(rows) == 1:
+            self.execute(insertion(table, columns), rows[0])
+        else:
+            self.execute_many(insertion(table, columns), rows)
 
     def has_table(self, name: str) -> bool:
         return name in self._tables()

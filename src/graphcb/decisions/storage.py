@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from urllib.parse import unquote
 
@@ -69,7 +70,7 @@ class Storage(Protocol):
         """Run one statement for each row of parameters."""
         ...
 
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
         """Add rows to a table."""
         ...
 
@@ -102,7 +103,8 @@ class Storage(Protocol):
         ...
 
 
-def insertion(table: str, columns: Sequence[str]) -> str:
+@lru_cache
+def insertion(table: str, columns: tuple[str, ...]) -> str:
     """The statement that adds a row."""
     marks = ", ".join("?" for _ in columns)
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
