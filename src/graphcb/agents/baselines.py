@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
 from graphcb.agents.names import names_of
@@ -14,10 +13,10 @@ from graphcb.describing import describe
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.clashing import SLACK
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.structure import Floats
 from graphcb.loaded import check_counts
 from graphcb.rounds import Agent, act_on, gamma_of, hook
 
-Floats = NDArray[np.float64]
 FIRST = "first of each round"  # a baseline: the first of the actions that a round offers
 
 

@@ -6,13 +6,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.names import speaks_of
 from graphcb.checks import as_numbers, did_you_mean, listed
 from graphcb.contexts.values import as_given
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.structure import Floats
 
 EACH_ROUND = "each round"
 LARGEST = 1e100  # of a cost: sums and products of costs stay finite

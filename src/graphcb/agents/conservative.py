@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.baselines import (
     BesideBaseline,
@@ -15,10 +14,9 @@ from graphcb.checks import as_numbers, as_probabilities
 from graphcb.estimates.intervals import check_confidence
 from graphcb.estimates.sums import N_BETS, lower_end
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.structure import Floats
 from graphcb.loaded import check_array, check_counts, check_numbers
 from graphcb.rounds import Agent, Played, hook
-
-Floats = NDArray[np.float64]
 
 LARGEST_EPSILON = 1000.0
 # Where the gain of a deviation has to be estimated, the baseline stays in it with this

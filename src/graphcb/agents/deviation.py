@@ -18,13 +18,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.estimates.sums import BETS, draw_penalty, shrink
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from graphcb.graphs.structure import Flags, Floats
 
 GUESS = 0.25  # of a loss before it is seen; a guess of any size is valid, and most losses are small
 CERTAIN = 1.0 - 1e-12  # reveal probabilities from here on are 1 but for rounding

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.budgets import Budget
 from graphcb.agents.prediction import OpenRound, Predicts, play_best
@@ -12,10 +11,9 @@ from graphcb.describing import describe
 from graphcb.exploration import Limits
 from graphcb.exploration.limited_choice import best_within, spread_within
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.structure import Floats
 from graphcb.loaded import check_counts, check_numbers
 from graphcb.oracles import Oracle
-
-Floats = NDArray[np.float64]
 
 
 class Greedy(Predicts):

@@ -45,12 +45,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.budgets import LARGEST, Budget
 from graphcb.loaded import Count, Instance, Learned, Number
-
-Floats = NDArray[np.float64]
 
 # By measurement, docs/decisions/0030.
 STEP = 0.5

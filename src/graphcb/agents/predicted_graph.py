@@ -4,7 +4,6 @@ import copy
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.prediction import Obeys, Predicts
 from graphcb.agents.revealing import check_shown, chosen_of, columns_of, places_of
@@ -14,11 +13,10 @@ from graphcb.describing import describe
 from graphcb.graph_oracles import EdgeCounts, GraphOracle, LogisticEdges, as_graph_oracle
 from graphcb.graph_oracles.sides import certain_edges
 from graphcb.graphs import FeedbackGraph, as_graph
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import Oracle
 from graphcb.oracles.rows import dense_width
 from graphcb.rounds import gamma_of
-
-Floats = NDArray[np.float64]
 
 
 class OnPredictedGraph(Obeys):

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import as_numbers, listed
 from graphcb.graph_oracles.protocol import read_played_row
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.rounds.identifiers import as_identifier
-
-Floats = NDArray[np.float64]
 
 
 def columns_of(actions: Any) -> Any:

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.names import names_of, speaks_of
 from graphcb.agents.spending import Spending
@@ -14,9 +13,8 @@ from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
 from graphcb.exploration.limited_choice import spread_within
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.loaded import Instance, Learned
-
-Floats = NDArray[np.float64]
 
 NEVER = 1e-12  # reveal probabilities up to here are rounding
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents.budgets import LARGEST, Budget, as_cost
 from graphcb.agents.pacing import TINY, Account
@@ -13,10 +12,8 @@ from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
 from graphcb.exploration.clashing import SLACK
+from graphcb.graphs.structure import Flags, Floats
 from graphcb.loaded import Array, Instance, Learned
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.agents.budgets import Budget
 from graphcb.agents.prediction import OpenRound
 from graphcb.agents.scheduled import Scheduled
@@ -13,9 +10,8 @@ from graphcb.checks import as_gamma
 from graphcb.exploration import Limits, Schedule, SquareRoot, solve_dec
 from graphcb.exploration.closed_forms import inverse_gap_weighting
 from graphcb.graphs import FeedbackGraph, bandit
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import Oracle
-
-Floats = NDArray[np.float64]
 
 
 class SquareCB(Scheduled):

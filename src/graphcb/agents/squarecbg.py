@@ -5,9 +5,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphcb.agents.budgets import Budget
 from graphcb.agents.certificate import Certificate
 from graphcb.agents.prediction import OpenRound
@@ -27,10 +24,10 @@ from graphcb.exploration import (
 from graphcb.exploration.allowed import allowed_dec
 from graphcb.exploration.choice import choose_form, explain
 from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs.structure import Floats
 from graphcb.loaded import check_counts, check_kind
 from graphcb.oracles import Oracle, as_oracle
 
-Floats = NDArray[np.float64]
 METHODS = ("auto", "closed-form", "solver")
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from graphcb.checks import as_count, as_numbers
 from graphcb.environments.protocol import Observation, Round
 from graphcb.graphs import FeedbackGraph, random_self_aware
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.structure import Floats
 
 
 class KnownLosses:

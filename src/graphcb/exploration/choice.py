@@ -4,7 +4,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphcb.checks import as_gamma, as_losses, as_numbers
 from graphcb.exploration.closed_forms import independent_set
@@ -12,8 +12,8 @@ from graphcb.exploration.solver.solution import Status
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.formulas import ClosedForm
 from graphcb.graphs.registry import recognise
+from graphcb.graphs.structure import Floats
 
-Floats = NDArray[np.float64]
 Method = Literal["auto", "closed-form", "solver"]
 
 

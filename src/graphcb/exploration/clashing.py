@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.checks import listed
+from graphcb.graphs.structure import Floats
 from graphcb.integer_programs import solve_integer_program
-
-Floats = NDArray[np.float64]
 
 SLACK = 1e-9  # limits that are missed by no more than this are met
 FARTHEST = 2.0  # of a multiplier: only their ratios count

@@ -4,7 +4,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.exploration.clashing import InfeasibleLimits, Limit, check_bounds, check_rows
@@ -15,10 +14,10 @@ from graphcb.exploration.limit_arguments import (
     as_per_action,
     plain,
 )
+from graphcb.graphs.structure import Floats
 
 __all__ = ["BoxAndRows", "InfeasibleLimits", "Limits"]
 
-Floats = NDArray[np.float64]
 Names = Sequence[Hashable]
 
 MOST_KEPT = 1000  # sets of names whose arrays are kept

@@ -19,9 +19,9 @@ from graphcb.checks import as_numbers, as_range, check_in_range
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import Row, play
 from graphcb.graphs import FeedbackGraph, bandit
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import LogisticOGD
 
-Floats = NDArray[np.float64]
 N_PLACES = 2**18  # for contexts that come as a mapping
 
 

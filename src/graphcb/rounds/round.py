@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 from graphcb.checks import SUM_TOLERANCE, as_numbers, as_probabilities
 from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.rounds.identifiers import indices_of
 
 Hook = Literal["at_time", "on_context", "on_draw", "on_feedback", "on_no_feedback"]
-Floats = NDArray[np.float64]
 
 
 class Played(NamedTuple):
@@ -44,7 +44,7 @@ class Played(NamedTuple):
     context: Any
     graph: FeedbackGraph
     actions: Any
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
     action: int
     names: Any = None
     known: Mapping[int, float] | None = None
@@ -249,7 +249,7 @@ def draw(probabilities: ArrayLike, rng: np.random.Generator) -> int:
     return invert(as_probabilities(p, p.size), rng.random())
 
 
-def action_at(uniform: float, probabilities: NDArray[np.float64], n_actions: int) -> int:
+def action_at(uniform: float, probabilities: Floats, n_actions: int) -> int:
     """The action in whose share of [0, 1) the number `uniform` falls; checks the distribution.
 
     >>> action_at(0.3, np.array([0.25, 0.0, 0.75]), 3)
@@ -266,7 +266,7 @@ def _draw(p: Floats, uniform: float, n_actions: int) -> int:
 
 
 @compiled
-def invert(p: NDArray[np.float64], uniform: float) -> int:
+def invert(p: Floats, uniform: float) -> int:
     """The first action at which the cumulative probability passes `uniform`.
 
     -1 if `p` is not a distribution.

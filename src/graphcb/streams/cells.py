@@ -4,13 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
 from graphcb.contexts.values import MISSING, NAN, as_text, is_missing, ungrouped
+from graphcb.graphs.structure import Floats
 from graphcb.streams.tables import Cells
-
-Floats = NDArray[np.float64]
 
 
 def as_words(cells: Cells) -> list[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphcb.checks import LARGEST, as_one_of, listed
 from graphcb.compilation import compiled
 from graphcb.contexts import Encoder
+from graphcb.graphs.structure import Floats
 from graphcb.hashing import place_of
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.lines import PARSERS, TextLine, name_of
@@ -18,7 +19,6 @@ from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 HALF = np.sqrt(0.5)  # features and constant have the same size: together a norm of 1

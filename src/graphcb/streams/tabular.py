@@ -5,21 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST, listed
 from graphcb.contexts import Encoder
 from graphcb.contexts.times import time_parts
 from graphcb.contexts.values import is_missing
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.streams.cells import as_labels, as_numbers, as_words, not_finite, why_not_finite
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.report import ColumnReport, Report
 from graphcb.streams.source import Source
 from graphcb.streams.tables import Cells, ColumnBatch, column_names, read_batches
 from graphcb.streams.targets import Targets, parse_edges
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.checks import listed
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.structure import Floats
 
 MANY_ACTIONS = 10_000
 

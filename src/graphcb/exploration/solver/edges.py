@@ -13,8 +13,8 @@ from graphcb.compilation import compiled
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.families.threshold import Threshold
 from graphcb.graphs.matrices import DenseMatrix, SparseMatrix
+from graphcb.graphs.structure import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # BOTH_RUNS: runs of the rows, and of the columns. SIDES: the chance on each side of an action.

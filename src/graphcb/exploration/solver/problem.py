@@ -13,15 +13,14 @@ of what the maximum is taken of is not.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphcb.checks import as_gamma, as_losses, as_probabilities
 from graphcb.compilation import compiled
 from graphcb.exploration.solver.whole_numbers import exact_dec
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.graphs.formulas import LARGEST_GAP, LEAST_SEEN
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.structure import Floats
 
 
 def dec(

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from graphcb.exploration.solver.edges import LIST, MATRIX, SIDES, Edges, edges_of
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.structure import Floats
 
 UNIT = 1074  # numbers are in units of 2^-1074
 FINE = 2 * UNIT + 64  # and quotients of 2^-2212: products of two numbers, with some bits to spare
