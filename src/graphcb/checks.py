@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +59,13 @@ def did_you_mean(value: Any, known: Collection[str]) -> str:
     by_lower = {name.lower(): name for name in known}
     close = get_close_matches(str(value).lower(), list(by_lower), n=1)
     return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def refuse_action(place: str, name: object, known: Collection[object]) -> NoReturn:
+    """Refuse the name of an action that is not among the known ones."""
+    meant = did_you_mean(name, [one for one in known if isinstance(one, str)])
+    others = meant or f"; there are {listed(known)}"
+    raise ValueError(f"{place} must name actions, got {name!r}, which is not one{others}")
 
 
 def as_action(action: Any, n_actions: int, *, name: str = "action", of: str = "graph") -> int:

@@ -102,7 +102,6 @@ class BesideBaseline:
         self.agent.learn(context, actions, losses)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         as_inner(self.agent)
         as_baseline(self.baseline)
         check_counts(self, n_rounds=0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents.names import speaks_of
-from graphcb.checks import as_numbers, did_you_mean, listed
+from graphcb.checks import as_numbers, listed, refuse_action
 from graphcb.contexts.values import as_given
 from graphcb.graphs.structure import Floats
 
@@ -155,12 +155,7 @@ class Budget:
         """Refuse costs of actions that are not among `known`."""
         for action in self.costs if isinstance(self.costs, Mapping) else ():
             if action not in known:
-                texts = [one for one in known if isinstance(one, str)]
-                meant = did_you_mean(action, texts) or f"; there are {listed(known)}"
-                raise ValueError(
-                    f"`costs` of budget {self.name!r} must name actions, got {action!r}, which "
-                    f"is not one{meant}"
-                )
+                refuse_action(f"`costs` of budget {self.name!r}", action, known)
 
     def as_table(self) -> dict[str, Any]:
         """The arguments but `name`, those at their default left out, as a table of TOML has them.

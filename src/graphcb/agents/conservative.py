@@ -9,7 +9,7 @@ from graphcb.agents.baselines import (
     baseline_probabilities,
     check_limits,
 )
-from graphcb.agents.deviation import Deviation, Proof, own_reveal
+from graphcb.agents.deviation import Deviation, Proof
 from graphcb.checks import as_numbers, as_probabilities
 from graphcb.estimates.intervals import check_confidence
 from graphcb.estimates.sums import N_BETS, lower_end
@@ -115,15 +115,12 @@ class Conservative(BesideBaseline):
 
     def on_feedback(self, played: Played, indices: Any, losses: Any) -> None:
         """Count what the feedback proves of the round that it is for: a default nothing."""
-        if played.by_default:
-            inner = hook(self.agent, "on_feedback")
-            if inner is not None:
-                inner(played, indices, losses)
-            return
-        known = dict(played.known or {}) | _as_shares(indices, losses)
-        deviation = self._of(played)
-        before = deviation.proof(played.action, played.known)
-        least, estimated = self._after(deviation.proof(played.action, known), before)
+        least, estimated = self.least, self.estimated
+        if not played.by_default:
+            known = dict(played.known or {}) | _as_shares(indices, losses)
+            deviation = self._of(played)
+            before = deviation.proof(played.action, played.known)
+            least, estimated = self._after(deviation.proof(played.action, known), before)
         inner = hook(self.agent, "on_feedback")
         if inner is not None:
             inner(played, indices, losses)
@@ -135,7 +132,7 @@ class Conservative(BesideBaseline):
         graph = as_graph(graph)
         if self.loss is None and not hasattr(self.baseline, "act"):
             played = baseline_probabilities(self.baseline, None, graph, None, names)
-            if not own_reveal(graph)[played.argmax()] > 0.0:
+            if not graph.own_chances[played.argmax()] > 0.0:
                 return (
                     f"always the baseline {self.baseline!r}: playing it does not reveal its loss, "
                     "so nothing is put by; give its mean loss as loss=, or a baseline that "
@@ -147,7 +144,6 @@ class Conservative(BesideBaseline):
         )
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         check_numbers(self, "epsilon", least=5e-324, most=LARGEST_EPSILON)
         if self.loss is not None:

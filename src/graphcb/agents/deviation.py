@@ -88,7 +88,7 @@ class Deviation:
     @cached_property
     def silent(self) -> Flags:
         """Actions that may lose and be played without showing for certain what they lost."""
-        return (self.own < 0.0) & (self.played > 0.0) & (own_reveal(self.graph) < 1.0)
+        return (self.own < 0.0) & (self.played > 0.0) & (self.graph.own_chances < 1.0)
 
     @cached_property
     def needed(self) -> Flags:
@@ -169,17 +169,6 @@ class Deviation:
         others = max(1.0 - same - most, 0.0)
         two = max(high, low) ** 2 * same * most / (same + most)
         return min(two + (high + low) ** 2 * others, (high + low) ** 2 / 4.0), high + low
-
-
-def own_reveal(graph: FeedbackGraph) -> Floats:
-    """The probability that each action reveals its own loss."""
-    return graph.remember("self reveal", _self_reveal)
-
-
-def _self_reveal(graph: FeedbackGraph) -> Floats:
-    if graph.is_deterministic:
-        return graph.structure.self_loops().astype(np.float64)
-    return np.array([graph.row(action)[action] for action in range(graph.n_actions)])
 
 
 def _by_chance(graph: FeedbackGraph) -> Flags:

@@ -83,7 +83,6 @@ class EpsilonGreedy(Predicts):
         return np.clip(best + self.epsilon * (spread - best), box.lower, box.upper)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         check_numbers(self, "epsilon", least=0.0, most=1.0)
 
@@ -110,7 +109,6 @@ class Uniform:
         """Nothing to learn."""
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         check_counts(self, n_rounds=0)
 
     __repr__ = describe

@@ -170,7 +170,6 @@ class OnPredictedGraph(Obeys):
         )
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         as_one_of("learns_from", self.learns_from, ("revealed", "certain"))
         self._check_explorer()
         if self.graph_oracle is not None:

@@ -108,11 +108,11 @@ class Obeys:
         self, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any
     ) -> Ruled:
         """What the rules, if there are any, make of a round with these predicted losses."""
-        if self.rules is not None:
-            return self.rules.ruled(predicted, context, actions, names, costs)
-        if costs is not None:
+        if costs is not None and self._spending is None:
             raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
-        return Ruled(predicted, None, None)
+        if self.rules is None:
+            return Ruled(predicted, None, None)
+        return self.rules.ruled(predicted, context, actions, names, costs)
 
 
 class Predicts(Obeys, ABC):
@@ -187,7 +187,6 @@ class Predicts(Obeys, ABC):
         self.oracle = oracle
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         check_kind(self, "makes_oracle", bool)
         check_kind(self, "rules", Rules, type(None))
         as_share(self.explore)

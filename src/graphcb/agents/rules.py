@@ -56,8 +56,6 @@ class Rules:
         """What the rules make of a round with these predicted losses."""
         box = self.box(predicted.size, actions, names)
         if self.spending is None:
-            if costs is not None:
-                raise ValueError(f"`costs` must come with budgets, got {costs!r} without any")
             return Ruled(predicted, box, self)
         called = names_of(predicted.size, actions, names)
         spending = self.spending.opened(predicted, called, costs, context, actions)

@@ -30,7 +30,6 @@ class Scheduled(Predicts):
         self.schedule = copy.deepcopy(as_schedule(gamma))
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         check_kind(self, "schedule", Schedule)
         if self.gamma is not None:

@@ -33,7 +33,6 @@ class Shadow(BesideBaseline):
     n_matches = 0  # of an agent in a file that is older than this count, too
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         check_counts(self, n_matches=0)
 

@@ -57,7 +57,6 @@ class SquareCB(Scheduled):
         return probabilities
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         self._check_schedule()
 

@@ -134,7 +134,6 @@ class SquareCBG(Scheduled):
         return choose_form(graph, self.method, needs_optimum=self._needs_optimum)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         as_one_of("method", self.method, METHODS)
         check_kind(self, "certificate", Certificate, type(None))

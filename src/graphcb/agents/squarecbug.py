@@ -65,7 +65,6 @@ class SquareCBUG(OnPredictedGraph):
         super().__init__(explorer, graph_oracle, learns_from=learns_from)
 
     def check_loaded(self) -> None:
-        """Raise an error unless the attributes fit together, as those of a file may not."""
         super().check_loaded()
         check_kind(self, "explorer", SquareCBG)
 

@@ -217,7 +217,7 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
     losses = np.array([one.settled.losses for one in rounds])
     reveal = np.array([graph.reveal_probabilities(row) for row in p])
     by_action = terms_by_action(reveal, revealed, losses, np.array([one.guess for one in rounds]))
-    own = graph.remember("self reveal", _self_reveal)
+    own = graph.own_chances
     if not rounds[0].informed:
         own = (own == 1.0).astype(np.float64)
     alone = p * own
@@ -262,10 +262,3 @@ def _expected_squares(graph: FeedbackGraph, p: Floats, target: Floats, u: Floats
     edges = graph.matrix
     means, variances = u @ edges.T, (u * u) @ (edges * (1.0 - edges)).T
     return np.asarray((p * (means * means + variances)).sum(axis=1))
-
-
-def _self_reveal(graph: FeedbackGraph) -> Floats:
-    """The probability that each action reveals itself."""
-    if graph.is_deterministic:
-        return graph.structure.self_loops().astype(np.float64)
-    return np.array([graph.row(action)[action] for action in range(graph.n_actions)])

@@ -36,6 +36,11 @@ class Limit(NamedTuple):
     bound: float
 
 
+def _stacked(limits: Sequence[Limit]) -> tuple[Floats, Floats]:
+    """The rows (r, K) and bounds (r,) of some limits."""
+    return np.array([one.coefficients for one in limits]), np.array([one.bound for one in limits])
+
+
 def most_room(lower: Floats, upper: Floats, rows: Floats, most: Floats) -> tuple[Floats, float]:
     """A p within the bounds, and the largest room s, with `rows @ p + s <= most`; found by HiGHS.
 
@@ -92,9 +97,7 @@ def check_rows(
     """Refuse linear limits that no distribution within feasible floors and caps meets."""
     if not linear:
         return
-    rows = np.array([limit.coefficients for limit in linear])
-    most = np.array([limit.bound for limit in linear])
-    if can_be_met(lower, upper, rows, most):
+    if can_be_met(lower, upper, *_stacked(linear)):
         return
     unit = np.eye(lower.size)
     limits = list(linear)
@@ -132,18 +135,14 @@ def fewest_clashing(limits: Sequence[Limit]) -> list[int]:
 def _can_meet(limits: Sequence[Limit]) -> bool:
     if not limits:
         return True
-    rows = np.array([limit.coefficients for limit in limits])
-    most = np.array([limit.bound for limit in limits])
-    k = rows.shape[1]
-    return can_be_met(np.zeros(k), np.ones(k), rows, most)
+    k = limits[0].coefficients.size
+    return can_be_met(np.zeros(k), np.ones(k), *_stacked(limits))
 
 
 def _fewest_by_integers(limits: Sequence[Limit]) -> list[int]:
     from scipy.optimize import Bounds, LinearConstraint
 
-    n = len(limits)
-    rows = np.array([limit.coefficients for limit in limits])
-    bounds = np.array([limit.bound for limit in limits])
+    n, (rows, bounds) = len(limits), _stacked(limits)
     # Unknowns: the multipliers, whether each is used, and the level.
     each = np.column_stack([rows.T, np.zeros(rows.T.shape), np.ones(rows.shape[1])])
     proof = np.concatenate([bounds, np.zeros(n), [1.0]])[None, :]

@@ -29,8 +29,8 @@ class LinearLimit(NamedTuple):
             table["actions"] = list(self.weights)
         else:
             table["weights"] = plain(self.weights)
-        given = {"at_most": self.at_most, "at_least": self.at_least, "name": self.name}
-        return table | {key: value for key, value in given.items() if value is not None}
+        optional = {"at_most": self.at_most, "at_least": self.at_least, "name": self.name}
+        return table | {key: value for key, value in optional.items() if value is not None}
 
 
 def as_per_action(name: str, values: Any) -> PerAction:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import listed
+from graphcb.checks import refuse_action
 from graphcb.exploration.clashing import InfeasibleLimits, Limit, check_bounds, check_rows
 from graphcb.exploration.limit_arguments import (
     LinearLimit,
@@ -89,7 +89,7 @@ class Limits:
             if isinstance(values, Mapping):
                 for name in values:
                     if name not in known:
-                        _refuse_name(place, name, known)
+                        refuse_action(f"`limits.{place}`", name, known)
             elif isinstance(values, tuple):
                 _check_length(place, values, len(known))
 
@@ -187,9 +187,9 @@ def _as_row(place: str, values: PerAction, names: Names, *, missing: float) -> F
 
 
 def _check_lengths(low: PerAction, high: PerAction, rows: tuple[LinearLimit, ...]) -> None:
-    given = [("floors", low), ("caps", high)]
-    given += [(f"linear[{i}].weights", one.weights) for i, one in enumerate(rows)]
-    lists = [(name, values) for name, values in given if isinstance(values, tuple)]
+    named = [("floors", low), ("caps", high)]
+    named += [(f"linear[{i}].weights", one.weights) for i, one in enumerate(rows)]
+    lists = [(name, values) for name, values in named if isinstance(values, tuple)]
     for name, values in lists[1:]:
         if len(values) != len(lists[0][1]):
             raise ValueError(
@@ -224,15 +224,6 @@ def _check_length(place: str, values: tuple[float, ...], n_actions: int) -> None
             f"`{place}` must have one number for each of the {n_actions} actions, "
             f"got {len(values)}; name the actions if they change from round to round"
         )
-
-
-def _refuse_name(place: str, name: Hashable, known: Collection[Hashable]) -> None:
-    from difflib import get_close_matches
-
-    texts = [one for one in known if isinstance(one, str)]
-    close = get_close_matches(str(name), texts, n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else f"; there are {listed(known)}"
-    raise ValueError(f"`limits.{place}` must name actions, got {name!r}, which is not one{meant}")
 
 
 def _hashable(values: Any) -> Any:

@@ -67,6 +67,11 @@ class GraphFacts:
         return bool(self._structure.self_loops().all())
 
     @property
+    def own_chances(self) -> Floats:
+        """The probability that each action reveals its own loss: the diagonal of the matrix."""
+        return self.remember("own chances", _own_chances)
+
+    @property
     def is_undirected(self) -> bool:
         """Whether i reveals j exactly as likely as j reveals i."""
         return self.remember("undirected", lambda graph: graph.structure.is_symmetric())
@@ -218,6 +223,13 @@ class GraphFacts:
             looped = np.flatnonzero(structure.self_loops())
             edges = edges[np.ix_(looped, looped)]
         return search(edges) if edges.size else Bounds(0, 0)
+
+
+def _own_chances(graph: GraphFacts) -> Floats:
+    structure = graph.structure
+    if structure.is_deterministic():
+        return structure.self_loops().astype(np.float64)
+    return np.array([structure.row(action)[action] for action in range(graph.n_actions)])
 
 
 def _unobservable(graph: GraphFacts) -> Indices:
