@@ -21,15 +21,16 @@ class Schedule(Protocol):
 
     `needs` is what `observe` must be given after each round: "nothing", the "value" of the DEC
     of what was played, or its "optimum". `FromGraphs` needs the "graph" instead. When `epoch`
-    changes, the agent starts again with a fresh oracle.
+    changes, the agent starts again with a fresh oracle. A schedule that needs nothing and never
+    starts again can derive from this class, and has `gamma` alone.
     """
 
-    needs: ClassVar[Need]
+    needs: ClassVar[Need] = "nothing"
 
     @property
     def epoch(self) -> int:
         """Number of fresh starts so far."""
-        ...
+        return 0
 
     def gamma(self, round_number: int, n_actions: int) -> float:
         """Gamma of round 1, 2, ... over today's `n_actions`."""
@@ -37,11 +38,11 @@ class Schedule(Protocol):
 
     def observe(self, value: float) -> None:
         """Take the DEC of the round that was just played, at the gamma given for it."""
-        ...
+        return
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Schedule):
     """The same gamma in every round.
 
     >>> Fixed(10.0).gamma(round_number=7, n_actions=3)
@@ -49,8 +50,6 @@ class Fixed:
     """
 
     value: float
-    needs: ClassVar[Need] = "nothing"
-    epoch: ClassVar[int] = 0
     learned = Learned(value=Number(0.0, math.inf))
 
     def __post_init__(self) -> None:
@@ -60,12 +59,9 @@ class Fixed:
         """The value."""
         return self.value
 
-    def observe(self, value: float) -> None:
-        """Nothing to do."""
-
 
 @dataclass(frozen=True)
-class SquareRoot:
+class SquareRoot(Schedule):
     """gamma = c * sqrt(alpha * t), as in the paper's experiments.
 
     `alpha` is the independence number of the graph, or "n_actions" for the number of actions
@@ -80,8 +76,6 @@ class SquareRoot:
 
     c: float
     alpha: float | Literal["n_actions"]
-    needs: ClassVar[Need] = "nothing"
-    epoch: ClassVar[int] = 0
     learned = Learned()
 
     def __post_init__(self) -> None:
@@ -100,12 +94,9 @@ class SquareRoot:
         alpha = n_actions if isinstance(self.alpha, str) else self.alpha
         return self.c * math.sqrt(alpha * round_number)
 
-    def observe(self, value: float) -> None:
-        """Nothing to do."""
-
 
 @dataclass(frozen=True)
-class TwoThirds:
+class TwoThirds(Schedule):
     """gamma = c * (d t^2)^(1/3): for weakly observable graphs and an unknown horizon.
 
     `d` is the weak domination number of the graph. The paper gives this rate for a known number
@@ -117,8 +108,6 @@ class TwoThirds:
 
     c: float
     d: float = 1.0
-    needs: ClassVar[Need] = "nothing"
-    epoch: ClassVar[int] = 0
     learned = Learned()
 
     def __post_init__(self) -> None:
@@ -133,12 +122,9 @@ class TwoThirds:
         """The law of two thirds."""
         return self.c * math.cbrt(self.d * round_number * round_number)
 
-    def observe(self, value: float) -> None:
-        """Nothing to learn from it."""
-
 
 @dataclass(frozen=True)
-class FromTheory:
+class FromTheory(Schedule):
     """The gamma of the paper's corollaries, for a known horizon and regression regret.
 
     Strongly observable graphs (`weak_domination_number` left at 0): max(4, sqrt(alpha T / R)).
@@ -153,8 +139,6 @@ class FromTheory:
     regression_regret: float
     independence_number: float
     weak_domination_number: float = 0.0
-    needs: ClassVar[Need] = "nothing"
-    epoch: ClassVar[int] = 0
     learned = Learned()
 
     def __post_init__(self) -> None:
@@ -171,9 +155,6 @@ class FromTheory:
             return max(4.0, strong)
         d = self.weak_domination_number
         return max(16.0 * d, strong, math.pow(d, 1 / 3) * math.pow(rounds, 2 / 3))
-
-    def observe(self, value: float) -> None:
-        """Nothing to do."""
 
 
 @dataclass
