@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphcb.checks import as_count, as_positive
-from graphcb.environments.stock import Floats, GrowingGrid, StockProblem, check_levels
+from graphcb.checks import as_count
+from graphcb.environments.stock import Floats, GrowingGrid, StockProblem
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ class SyntheticInventory(StockProblem):
     def __post_init__(self) -> None:
         as_count("n_rounds", self.n_rounds)
         as_count("n_features", self.n_features)
-        check_levels(self.levels)
-        as_positive("holding_cost", self.holding_cost)
-        as_positive("backorder_cost", self.backorder_cost)
+        self.check_grid_and_costs()
 
     def draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Contexts (n_rounds, n_features) and demands (n_rounds,) of one run."""

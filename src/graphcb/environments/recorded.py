@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphcb.checks import as_numbers, as_positive
-from graphcb.environments.stock import Floats, GrowingGrid, StockProblem, check_levels
+from graphcb.checks import as_numbers
+from graphcb.environments.stock import Floats, GrowingGrid, StockProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,7 @@ class RecordedDemand(StockProblem):
             )
         object.__setattr__(self, "contexts", contexts)
         object.__setattr__(self, "demands", demands)
-        check_levels(self.levels)
-        as_positive("holding_cost", self.holding_cost)
-        as_positive("backorder_cost", self.backorder_cost)
+        self.check_grid_and_costs()
 
     @property
     def n_features(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb import graphs
-from graphcb.checks import as_count
+from graphcb.checks import as_count, as_positive
 from graphcb.environments.protocol import Observation, Round
 from graphcb.newsvendor import stock_cost, stock_costs
 
@@ -35,12 +35,6 @@ class GrowingGrid:
         """
         # 1000 ** (1/3) is a hair below or above 10; a hair above must not round up to 11.
         return math.ceil(math.pow(round_number, self.power) - 1e-9)
-
-
-def check_levels(levels: int | GrowingGrid) -> None:
-    """Refuse a grid with fewer than two levels."""
-    if not isinstance(levels, GrowingGrid):
-        as_count("levels", levels, at_least=2)
 
 
 @lru_cache(maxsize=256)
@@ -69,6 +63,13 @@ class StockProblem(ABC):
     @abstractmethod
     def draw_demands(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Contexts (n_rounds, n_features) and demands (n_rounds,)."""
+
+    def check_grid_and_costs(self) -> None:
+        """Refuse a grid with fewer than two levels, and costs that are not positive."""
+        if not isinstance(self.levels, GrowingGrid):
+            as_count("levels", self.levels, at_least=2)
+        as_positive("holding_cost", self.holding_cost)
+        as_positive("backorder_cost", self.backorder_cost)
 
     def is_plain(self) -> bool:
         """Whether rounds and costs are those of this class; a compiled run assumes it."""
