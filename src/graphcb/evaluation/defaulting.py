@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from graphcb.decisions import LoggedDecision, LoggedFeedback
+from graphcb.evaluation.knowing import only
 from graphcb.graphs import FeedbackGraph
-from graphcb.rounds.identifiers import pick
 
 
 def own_alone(row: LoggedDecision) -> LoggedDecision:
@@ -69,6 +69,4 @@ def _own(graph: FeedbackGraph) -> FeedbackGraph:
 
 def _of_played(row: LoggedDecision, seen: LoggedFeedback) -> LoggedFeedback:
     kept = seen.action_indices == row.action_index
-    indices = seen.action_indices[kept]
-    actions = pick(row.actions, indices)
-    return seen._replace(actions=actions, action_indices=indices, losses=seen.losses[kept])
+    return only(row, seen, seen.action_indices[kept], seen.losses[kept])

@@ -3,10 +3,19 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.decisions.encoding import FLOAT, WHOLE
+from graphcb.estimates.terms import Floats
 from graphcb.rounds.identifiers import pick
+
+
+def only(
+    row: LoggedDecision, seen: LoggedFeedback, indices: NDArray[np.int64], losses: Floats
+) -> LoggedFeedback:
+    """A feedback that reveals these losses of a decision, by index, and no others."""
+    return seen._replace(actions=pick(row.actions, indices), action_indices=indices, losses=losses)
 
 
 def awaits_feedback(row: LoggedDecision) -> bool:
@@ -43,4 +52,4 @@ def _with_known(
     by_index.update(known)
     indices = np.array(sorted(by_index), dtype=WHOLE)
     losses = np.array([by_index[index] for index in indices.tolist()], dtype=FLOAT)
-    return seen._replace(actions=pick(row.actions, indices), action_indices=indices, losses=losses)
+    return only(row, seen, indices, losses)

@@ -8,9 +8,8 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.defaulting import Clock
-from graphcb.evaluation.knowing import awaits_feedback
+from graphcb.evaluation.knowing import awaits_feedback, only
 from graphcb.graphs import FeedbackGraph
-from graphcb.rounds.identifiers import pick
 
 MOST_SILENT = 1000  # decisions that wait for the next one that reveals something
 FOUR = 4.0  # deviations that are no chance
@@ -202,5 +201,4 @@ def _first_complete(row: LoggedDecision, feedback: LoggedFeedback) -> LoggedFeed
     if not complete:
         return None
     places = np.flatnonzero(revealed)
-    actions = pick(row.actions, places)
-    return feedback._replace(actions=actions, action_indices=places, losses=losses[places])
+    return only(row, feedback, places, losses[places])

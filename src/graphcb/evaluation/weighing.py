@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-import numpy as np
-
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.evaluation.knowing import knowing
+from graphcb.evaluation.knowing import knowing, only
 from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.graphs import FeedbackGraph
 
@@ -55,10 +53,7 @@ def weighed(row: LoggedDecision, graphs: Graphs | None) -> LoggedDecision:
     graph, seen = graphs(row), row.feedback
     if seen is not None:
         kept = graph.row(row.action_index)[seen.action_indices] > 0.0
-        names = [name for name, keep in zip(seen.actions, kept, strict=True) if keep]
-        actions = np.array(names) if isinstance(seen.actions, np.ndarray) else names
-        indices, losses = seen.action_indices[kept], seen.losses[kept]
-        seen = seen._replace(actions=actions, action_indices=indices, losses=losses)
+        seen = only(row, seen, seen.action_indices[kept], seen.losses[kept])
     return row._replace(graph=graph, feedback=seen, informed=graph.is_deterministic)
 
 
