@@ -34,11 +34,11 @@ def effective_weak_domination(matrix: Floats) -> float:
     >>> effective_weak_domination(np.array([[1.0, 0.2, 0.1], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
     10.0
     """
-    return _least(matrix, _is_observable, lambda e: greedy_weak_domination(e).upper)
+    return _least(matrix, lambda e: e.any(axis=0).all(), lambda e: greedy_weak_domination(e).upper)
 
 
 def _least(
-    matrix: Floats, is_usable: Callable[[Flags], bool], number: Callable[[Flags], int]
+    matrix: Floats, is_usable: Callable[[Flags], np.bool_], number: Callable[[Flags], int]
 ) -> float:
     """The least number / e; any set of thresholds gives an upper bound, so not all are tried."""
     thresholds = np.unique(matrix[matrix > 0.0])
@@ -53,10 +53,6 @@ def _least(
     return float(least)
 
 
-def _is_strongly_observable(edges: Flags) -> bool:
+def _is_strongly_observable(edges: Flags) -> np.bool_:
     others = edges | np.eye(len(edges), dtype=bool)
-    return bool((edges.diagonal() | (others.all(axis=0) & (len(edges) > 1))).all())
-
-
-def _is_observable(edges: Flags) -> bool:
-    return bool(edges.any(axis=0).all())
+    return (edges.diagonal() | (others.all(axis=0) & (len(edges) > 1))).all()

@@ -12,12 +12,9 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from graphcb.graphs.structure import Flags, Indices
 from graphcb.integer_programs import solve_integer_program
-
-_Edges = npt.NDArray[np.bool_]
-_Indices = npt.NDArray[np.intp]
 
 # HiGHS reports its bound in floating point; a proven integer may sit this far on the wrong side.
 _BOUND_TOLERANCE = 1e-6
@@ -32,7 +29,7 @@ class Bounds(NamedTuple):
     upper: int
 
 
-def greedy_independence(edges: _Edges) -> Bounds:
+def greedy_independence(edges: Flags) -> Bounds:
     """Bracket the independence number at once: an independent set below, a clique cover above.
 
     Use it where a rough answer will do, or where the graph is too large to solve.
@@ -45,7 +42,7 @@ def greedy_independence(edges: _Edges) -> Bounds:
     return Bounds(_count_independent_set(links), _count_clique_cover(links))
 
 
-def greedy_weak_domination(edges: _Edges) -> Bounds:
+def greedy_weak_domination(edges: Flags) -> Bounds:
     """Bracket the weak domination number at once: a packing or a count below, a greedy cover above.
 
     Every action must be revealed by some action.
@@ -57,7 +54,7 @@ def greedy_weak_domination(edges: _Edges) -> Bounds:
     return _greedy_cover(_coverage(edges))
 
 
-def solve_independence(edges: _Edges, *, time_limit: float | None = None) -> Bounds:
+def solve_independence(edges: Flags, *, time_limit: float | None = None) -> Bounds:
     """Size of the largest set of actions of which no two distinct ones are connected either way.
 
     The bounds are equal unless ``time_limit`` (seconds) ran out; then they are the best proven.
@@ -72,7 +69,7 @@ def solve_independence(edges: _Edges, *, time_limit: float | None = None) -> Bou
     return _total([_solve_connected_independence(part, deadline) for part in parts])
 
 
-def solve_weak_domination(edges: _Edges, *, time_limit: float | None = None) -> Bounds:
+def solve_weak_domination(edges: Flags, *, time_limit: float | None = None) -> Bounds:
     """Size of the smallest set of actions that reveals every action without a self-loop.
 
     It is 0 when every action has a self-loop. Every action must be revealed by some action.
@@ -89,7 +86,7 @@ def solve_weak_domination(edges: _Edges, *, time_limit: float | None = None) -> 
     return _total([_solve_connected_cover(part[part.any(axis=1)], deadline) for part in parts])
 
 
-def _solve_connected_independence(links: _Edges, deadline: float) -> Bounds:
+def _solve_connected_independence(links: Flags, deadline: float) -> Bounds:
     """Maximise the number chosen, with at most one action from each clique."""
     lower, upper = greedy_independence(links)
     if lower < upper:
@@ -101,7 +98,7 @@ def _solve_connected_independence(links: _Edges, deadline: float) -> Bounds:
     return Bounds(lower, upper)
 
 
-def _solve_connected_cover(coverage: _Edges, deadline: float) -> Bounds:
+def _solve_connected_cover(coverage: Flags, deadline: float) -> Bounds:
     """Minimise the number chosen, with at least one action that reveals each target."""
     lower, upper = _greedy_cover(coverage)
     if lower < upper:
@@ -113,8 +110,8 @@ def _solve_connected_cover(coverage: _Edges, deadline: float) -> Bounds:
 
 
 def _solve_program(
-    rows: _Edges, choose: Literal["at most one", "at least one"], deadline: float
-) -> tuple[_Indices, int]:
+    rows: Flags, choose: Literal["at most one", "at least one"], deadline: float
+) -> tuple[Indices, int]:
     """Choose the most columns with at most one in each row, or the fewest with at least one.
 
     Returns the best choice found, for the caller to verify, and the size that none can beat.
@@ -139,14 +136,14 @@ def _solve_program(
     return chosen, sign * bound
 
 
-def _links(edges: _Edges) -> _Edges:
+def _links(edges: Flags) -> Flags:
     """Which distinct actions are connected in either direction: symmetric, empty diagonal."""
-    links: _Edges = edges | edges.T
+    links: Flags = edges | edges.T
     np.fill_diagonal(links, False)
     return links
 
 
-def _coverage(edges: _Edges) -> _Edges:
+def _coverage(edges: Flags) -> Flags:
     """The columns of the actions without a self-loop, which a weakly dominating set must reveal."""
     unrevealed = np.flatnonzero(~edges.any(axis=0))
     if unrevealed.size:
@@ -156,23 +153,23 @@ def _coverage(edges: _Edges) -> _Edges:
     return edges[:, ~edges.diagonal()]
 
 
-def _overlaps(coverage: _Edges) -> _Edges:
+def _overlaps(coverage: Flags) -> Flags:
     """Which distinct targets one action can reveal together."""
     counts = coverage.astype(np.float32)
     return _links(counts.T @ counts > 0)
 
 
-def _count_independent_set(links: _Edges) -> int:
+def _count_independent_set(links: Flags) -> int:
     """The size of a greedy independent set: take a vertex, drop its neighbours."""
     return _count_rounds(links, lambda vertex, others: [vertex, *np.flatnonzero(others)])
 
 
-def _count_clique_cover(links: _Edges) -> int:
+def _count_clique_cover(links: Flags) -> int:
     """How many cliques cover the vertices; an independent set has at most one vertex of each."""
     return _count_rounds(links, lambda vertex, others: _grow_clique(links, [vertex], others))
 
 
-def _count_rounds(links: _Edges, drop: Callable[[int, _Edges], list[int]]) -> int:
+def _count_rounds(links: Flags, drop: Callable[[int, Flags], list[int]]) -> int:
     """Drop the vertex with the fewest neighbours left, and some of them, until none is left."""
     remaining = np.ones(len(links), dtype=bool)
     degrees = links.sum(axis=0)
@@ -186,7 +183,7 @@ def _count_rounds(links: _Edges, drop: Callable[[int, _Edges], list[int]]) -> in
     return rounds
 
 
-def _edge_clique_cover(links: _Edges, deadline: float) -> _Edges:
+def _edge_clique_cover(links: Flags, deadline: float) -> Flags:
     """Maximal cliques, one per row, that together hold every link.
 
     Fewer rows than one per link, and a tighter relaxation. Unfinished if time runs out.
@@ -204,7 +201,7 @@ def _edge_clique_cover(links: _Edges, deadline: float) -> _Edges:
     return np.array(rows, dtype=bool).reshape(len(rows), len(links))
 
 
-def _grow_clique(links: _Edges, clique: list[int], candidates: _Edges) -> list[int]:
+def _grow_clique(links: Flags, clique: list[int], candidates: Flags) -> list[int]:
     """Extend a clique by the candidate linked with most other candidates until none is left."""
     clique = list(clique)
     inside = links[candidates].sum(axis=0)
@@ -216,7 +213,7 @@ def _grow_clique(links: _Edges, clique: list[int], candidates: _Edges) -> list[i
     return clique
 
 
-def _greedy_cover(coverage: _Edges) -> Bounds:
+def _greedy_cover(coverage: Flags) -> Bounds:
     """Bracket the fewest rows of ``coverage`` (actions, targets) that cover every column."""
     # Targets that no action reveals together need one action each.
     packing = _count_independent_set(_overlaps(coverage))
@@ -231,7 +228,7 @@ def _greedy_cover(coverage: _Edges) -> Bounds:
     return Bounds(max(packing, counting), size)
 
 
-def _components(links: _Edges) -> list[_Indices]:
+def _components(links: Flags) -> list[Indices]:
     """The connected components, smallest first: a program for each is far quicker than one."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
