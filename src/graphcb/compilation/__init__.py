@@ -35,9 +35,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """`compiled`, for a function that only kernels call: optimised in its callers alone."""
-    kernel = _compile(function, **internals.LEFT_TO_THE_CALLERS)
-    INNER.append(kernel)
-    return cast(Callable[P, R], kernel)
+    return _inner(function, **internals.LEFT_TO_THE_CALLERS)
 
 
 def inner_fused(function: Callable[P, R]) -> Callable[P, R]:
@@ -45,10 +43,7 @@ def inner_fused(function: Callable[P, R]) -> Callable[P, R]:
 
     Not for formulas that rely on equal products cancelling exactly.
     """
-    options = {**internals.LEFT_TO_THE_CALLERS, "fastmath": {"contract"}}
-    kernel = _compile(function, **options)
-    INNER.append(kernel)
-    return cast(Callable[P, R], kernel)
+    return _inner(function, **internals.LEFT_TO_THE_CALLERS, fastmath={"contract"})
 
 
 def summed(function: Callable[P, R]) -> Callable[P, R]:
@@ -57,9 +52,7 @@ def summed(function: Callable[P, R]) -> Callable[P, R]:
     It becomes vector instructions, which it would not in a large caller: it is optimised on its
     own. What is not finite stays so.
     """
-    kernel = _compile(function, fastmath={"contract", "reassoc"})
-    INNER.append(kernel)
-    return cast(Callable[P, R], kernel)
+    return _inner(function, fastmath={"contract", "reassoc"})
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -68,6 +61,12 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     For a small step of a large kernel that is called from one place.
     """
     return cast(Callable[P, R], _compile(function, cached=False, inline="always"))
+
+
+def _inner(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    kernel = _compile(function, **options)
+    INNER.append(kernel)
+    return cast(Callable[P, R], kernel)
 
 
 def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) -> Any:

@@ -31,11 +31,7 @@ def confidence_sequence(
     """
     check_confidence(confidence)
     alpha = 0.5 * (1.0 - confidence)
-    return _lower_ends(below, alpha, floor), 1.0 - _lower_ends(above, alpha, floor)
-
-
-def _lower_ends(terms: Floats, alpha: float, floor: float) -> Floats:
-    return LowerEnds(alpha, floor).add(terms)
+    return LowerEnds(alpha, floor).add(below), 1.0 - LowerEnds(alpha, floor).add(above)
 
 
 class LowerEnds:
