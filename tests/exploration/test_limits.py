@@ -149,6 +149,8 @@ def test_unknown_names_are_refused_where_they_must_be_known():
     Limits(floors={"review": 0.1}, linear=[TEAM]).check_names(NAMES)
     with pytest.raises(ValueError, match=r"`limits.floors` .* 'reviw', .* did you mean 'review'?"):
         Limits(floors={"reviw": 0.1}).check_names(NAMES)
+    with pytest.raises(ValueError, match=r"'Review', which is not one; did you mean 'review'?"):
+        Limits(floors={"Review": 0.1}).check_names(NAMES)
     with pytest.raises(ValueError, match=r"`limits.linear\[0\]` .* 7, .*; there are approve, call"):
         Limits(linear=[{"actions": [7], "at_most": 0.1}]).check_names(NAMES)
 

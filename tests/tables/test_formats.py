@@ -69,6 +69,17 @@ def test_texts_as_views():
     assert evaluate_table(views, **ASKED).to_dict() == EXPECTED
 
 
+@pytest.mark.parametrize("kind", [pa.large_list(pa.float64()), pa.list_(pa.float64(), 4)])
+def test_lists_of_every_kind(kind):
+    table = shop(400)
+    asked = {"action": "item", "probability": "shares", "reward": "click", "policy": "shares",
+             "actions": "abcd", "features": ["x"]}  # fmt: skip
+    expected = evaluate_table(table, **asked).to_dict()
+    place = table.column_names.index("shares")
+    other = table.set_column(place, "shares", table["shares"].cast(kind))
+    assert evaluate_table(other, **asked).to_dict() == expected
+
+
 def test_actions_are_the_same_as_numbers_and_as_texts():
     columns = {"p": [0.5] * 4, "r": [1, 0, 0, 1]}
     asked = {"action": "item", "probability": "p", "reward": "r", "policy": "constant:14"}

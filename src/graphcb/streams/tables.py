@@ -224,7 +224,7 @@ def _read_parquet(
             done += batch.num_rows
             cells = tuple(
                 batch.column(name).to_pylist()
-                if name in lists and _holds_lists(batch.column(name))
+                if name in lists and holds_lists(batch.column(name).type)
                 else _parquet_cells(batch.column(name), name)
                 for name in columns
             )
@@ -243,10 +243,11 @@ def _parquet_batches(
         raise ValueError(f"{source.name}: must be a whole Parquet file: {reason}") from None
 
 
-def _holds_lists(column: Any) -> bool:
-    import pyarrow as pa
+def holds_lists(kind: Any) -> bool:
+    """Whether a column of this type of pyarrow has a list in each cell."""
+    from pyarrow.types import is_fixed_size_list, is_large_list, is_list
 
-    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+    return bool(is_list(kind) or is_large_list(kind) or is_fixed_size_list(kind))
 
 
 def _open_parquet(source: Source) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from graphcb.checks import did_you_mean, listed
 from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
+from graphcb.streams.tables import holds_lists
 from graphcb.tables.choosing import matching, read_target
 from graphcb.tables.columns import as_name
 from graphcb.tables.rows import TableColumns
@@ -114,15 +115,10 @@ def _probabilities(
     given: Choice | None, types: Mapping[str, Any], where: str
 ) -> tuple[tuple[str, ...], str | None, dict[str, str]]:
     """Columns of all probabilities, the column of what was played, and columns by action."""
-    import pyarrow as pa
-
     if given is None:
         return (), None, {}
     if isinstance(given, str) and given in types:
-        kind = types[given]
-        lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-        lists = lists or pa.types.is_fixed_size_list(kind)
-        return ((given,), None, {}) if lists else ((), given, {})
+        return ((given,), None, {}) if holds_lists(types[given]) else ((), given, {})
     if isinstance(given, str) and "*" not in given:
         check_column(given, types, where)
     found = _by_action(given, types, where, "probability")

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphcb.checks import did_you_mean
 from graphcb.estimates.terms import Floats
+from graphcb.streams.tables import holds_lists
 from graphcb.tables.columns import as_name
 from graphcb.tables.rows import ReadRows, Sets, check_distributions
 from graphcb.tables.targets import (
@@ -99,9 +100,7 @@ def read_target(policy: Any, types: Mapping[str, Any], features: tuple[str, ...]
         raise TypeError(f"`policy` must be a text or a function of a row, got {policy!r}")
     kind, colon, rest = policy.partition(":")
     if policy in types:
-        import pyarrow as pa
-
-        lists = pa.types.is_list(types[policy]) or pa.types.is_large_list(types[policy])
+        lists = holds_lists(types[policy])
         return Probabilities(policy, (policy,)) if lists else ActionColumn(policy)
     if policy in ("uniform", "logged"):
         return UniformTarget() if policy == "uniform" else Logged()

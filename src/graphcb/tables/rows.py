@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from graphcb.checks import SUM_TOLERANCE
 from graphcb.compilation import compiled
 from graphcb.estimates.terms import Flags, Floats
+from graphcb.streams.tables import holds_lists
 from graphcb.tables.columns import (
     CellPlace,
     Codes,
@@ -236,10 +237,10 @@ def _list_column(batch: Any, column: str, place: CellPlace) -> Any:
     import pyarrow as pa
 
     array = batch.column(column)
+    if not holds_lists(array.type):
+        place.wrong(0, column, f"must be a list, got a value of type {array.type}")
     if pa.types.is_fixed_size_list(array.type):
         array = array.cast(pa.list_(array.type.value_type))
-    if not (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)):
-        place.wrong(0, column, f"must be a list, got a value of type {array.type}")
     if array.null_count:
         place.wrong(
             int(np.asarray(array.is_null()).argmax()), column, "must be a list, got nothing"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.hashing import mixed
+from graphcb.streams.tables import holds_lists
 from graphcb.tables.columns import CellPlace, Vocabulary, as_floats, codes_of
 
 Hashes = NDArray[np.uint64]
@@ -95,7 +96,7 @@ def _bits(array: Any, column: str, place: CellPlace, has_words: bool) -> Hashes:
     import pyarrow as pa
 
     kind = array.type
-    if pa.types.is_list(kind) or pa.types.is_struct(kind) or pa.types.is_temporal(kind):
+    if holds_lists(kind) or pa.types.is_struct(kind) or pa.types.is_temporal(kind):
         return np.array([text_hash(str(value)) for value in array.to_pylist()], dtype=np.uint64)
     if has_words or not (_is_number(kind) or pa.types.is_null(kind)):
         words = Vocabulary()

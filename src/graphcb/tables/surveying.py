@@ -48,9 +48,9 @@ class Work:
             weighing, one = self._survey(estimated=estimated, robust=robust)
         one = replace(one, weighing=weighing, features=self.features)
         tally = run_pass(one, self.table, self.running).tally
-        missing = sum(played - with_value for played, with_value in tally.counts.values())
-        if missing and weighing.shares is None and not columns.reveals:
-            weighing = replace(weighing, shares=_shares_with_value(tally))
+        shares = None if columns.reveals else _shares_with_value(tally)
+        if shares is not None and weighing.shares is None:
+            weighing = replace(weighing, shares=shares)
             one = replace(one, weighing=weighing, hashes_to=None)
             tally = run_pass(one, self.table, self.running).tally
         return tally, weighing
@@ -68,8 +68,7 @@ class Work:
         graph = None
         if columns.reveals:
             graph = _graph_of(tally, columns.actions, question.graph)
-        missing = sum(played - with_value for played, with_value in tally.counts.values())
-        shares = _shares_with_value(tally) if missing and not columns.reveals else None
+        shares = None if columns.reveals else _shares_with_value(tally)
         propensities, outcomes = None, None
         if found.sample is not None:
             propensities, outcomes = self._fit(found.sample, tally, sampled, estimated, robust)
@@ -121,15 +120,17 @@ class Work:
         return propensities, outcomes
 
 
-def _shares_with_value(tally: TableTally) -> dict[str, float]:
-    return {name: with_value / played for name, (played, with_value) in tally.counts.items()}
+def _shares_with_value(tally: TableTally) -> dict[str, float] | None:
+    """The share of the rows of each action that have a value; None if all have."""
+    found = {name: with_value / played for name, (played, with_value) in tally.counts.items()}
+    return found if any(share < 1.0 for share in found.values()) else None
 
 
-def _graph_of(tally: TableTally, actions: tuple[str, ...], given: Floats | None) -> Floats:
+def _graph_of(tally: TableTally, actions: tuple[str, ...], known: Floats | None) -> Floats:
     """G[a, j]: the share of the rows with a that show the value of j, if the graph reveals it."""
     played = np.array([tally.counts.get(name, [0])[0] for name in actions], dtype=np.float64)
     shown = tally.seen / np.maximum(played, 1.0)[:, None]
-    return shown if given is None else np.where(given > 0.0, shown, 0.0)
+    return shown if known is None else np.where(known > 0.0, shown, 0.0)
 
 
 def _read_types(table: OpenedTable, question: Question) -> dict[str, Any]:
