@@ -16,7 +16,6 @@
       direction         the Newton direction, refined
       cholesky          dense linear algebra
       sparsity          products that skip the zeros of a large sparse graph
-      products          products with a wide matrix
 
 Limits on p are one more term in each of these, behind `if limits is not None`: numba compiles every
 kernel for programs without limits, where that is dropped, and for programs with them. What is
