@@ -101,10 +101,10 @@ class Budget:
         predicted = self.oracle is not None and type(self.oracle) is type(other.oracle)
         return self.name == other.name and (predicted or self.costs == other.costs)
 
-    def of(self, names: Sequence[Hashable], given: Any, context: Any, actions: Any) -> Floats:
-        """What each action of a round costs (n_actions,); `given` is what `act` was given."""
-        if given is not None:
-            values = as_numbers(f"costs of {self.name!r}", given)
+    def of(self, names: Sequence[Hashable], stated: Any, context: Any, actions: Any) -> Floats:
+        """What each action of a round costs (n_actions,); `stated` is what `act` was given."""
+        if stated is not None:
+            values = as_numbers(f"costs of {self.name!r}", stated)
         elif self.costs == EACH_ROUND or self.features:
             what = EACH_ROUND
             if self.features:

@@ -57,7 +57,7 @@ class Spending:
         self,
         predicted: Floats,
         names: Sequence[Hashable],
-        given: Any,
+        stated: Any,
         context: Any,
         actions: Any,
     ) -> "Spending":
@@ -68,8 +68,8 @@ class Spending:
                 "what was played: agent.on_draw(Played(context, graph, actions, probabilities, "
                 "action)); a Policy and the run loop do so"
             )
-        given = self._check_given(given)
-        costs = np.array([b.of(names, given.get(b.name), context, actions) for b in self.budgets])
+        stated = self._check_stated(stated)
+        costs = np.array([b.of(names, stated.get(b.name), context, actions) for b in self.budgets])
         spread = float(predicted.max() - predicted.min())
         accounts = tuple(
             account.opened(budget, float(row.max()), spread)
@@ -209,16 +209,16 @@ class Spending:
         least: Flags = among & (worst <= worst[among].min())
         return least
 
-    def _check_given(self, given: Any) -> Mapping[str, Any]:
-        if given is None:
+    def _check_stated(self, stated: Any) -> Mapping[str, Any]:
+        if stated is None:
             return {}
-        if not isinstance(given, Mapping):
+        if not isinstance(stated, Mapping):
             raise TypeError(
-                f"`costs` must be a mapping {{budget: costs}}, got {type(given).__name__}"
+                f"`costs` must be a mapping {{budget: costs}}, got {type(stated).__name__}"
             )
-        for name in given:
+        for name in stated:
             as_one_of("costs", name, tuple(budget.name for budget in self.budgets))
-        return given
+        return stated
 
 
 def _capped(box: BoxAndRows | None, allowed: Flags) -> BoxAndRows:

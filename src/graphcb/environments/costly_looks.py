@@ -59,7 +59,6 @@ class CostlyLooks(DrawnLosses):
         return 1 + DIRECTIONS + self.n_blocks
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Contexts (n_rounds, n_features), expected losses and losses (n_rounds, K)."""
         n, n_actions = self.n_rounds, self.graph.n_actions
         weights = np.zeros((self.n_features, n_actions))
         weights[0] = USUAL

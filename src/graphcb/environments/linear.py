@@ -35,7 +35,6 @@ class LinearLosses(DrawnLosses):
             raise ValueError(f"`noise` must not be negative, got {self.noise}")
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Contexts (n_rounds, n_features), expected losses and losses (n_rounds, K)."""
         n_actions, width = self.graph.n_actions, self.n_features - 1
         slopes = on_sphere(rng, n_actions, width).T
         contexts = np.ones((self.n_rounds, self.n_features))

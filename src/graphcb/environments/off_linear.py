@@ -39,7 +39,6 @@ class OffLinear(DrawnLosses):
             raise ValueError(f"`off` must be between 0 and {LARGEST}, got {self.off}")
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Contexts (n_rounds, n_features), expected losses and losses (n_rounds, K)."""
         n, n_actions = self.n_rounds, self.graph.n_actions
         slopes, waves = (on_sphere(rng, n_actions, self.n_features - 1) for _ in range(2))
         directions = on_sphere(rng, n, self.n_features - 1)

@@ -1,12 +1,10 @@
 """What happened in a log: decisions, feedback and its delay, the loss over time, the actions."""
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +16,13 @@ from graphcb.decisions.dating import dated
 from graphcb.decisions.inbox import count_waiting
 from graphcb.estimates.intervals import Interval, check_confidence
 from graphcb.estimates.stillness import Alarm
-from graphcb.estimates.terms import Flags
 from graphcb.evaluation.answering import Answered, Answering
 from graphcb.evaluation.clocks import ClockReadings
 from graphcb.evaluation.defaulting import own_alone
-from graphcb.evaluation.estimating import WITHOUT_RANGE, Estimating, Scale
 from graphcb.evaluation.keeping import GuardrailsKept, Keeping
+from graphcb.evaluation.own_means import OwnMean, OwnMeans
 from graphcb.evaluation.replayed import predicted_graphs
-from graphcb.evaluation.rounds import Rounds, RoundTerms
-from graphcb.evaluation.settling import Settling
 from graphcb.evaluation.standing import Standing, standings
-from graphcb.evaluation.targets import logged
 from graphcb.evaluation.weighing import Weights, weighed, weighing_graphs
 from graphcb.files import FileError
 from graphcb.html import interval, shares, table
@@ -106,8 +100,8 @@ class LogSummary:
     def answer_rate(self) -> float | None:
         """The share of promised outcomes that came, of decisions with feedback."""
         promised = sum(one.n * (one.promised or 0.0) for one in self.answers)
-        came = sum(one.n * one.revealed for one in self.answers)
-        return came / promised if promised > 0.0 else None
+        revealed = sum(one.n * one.revealed for one in self.answers)
+        return revealed / promised if promised > 0.0 else None
 
     @property
     def feedback_share(self) -> float:
@@ -183,7 +177,7 @@ def _summarize(log: DecisionLog, n_windows: int, confidence: float, *, replays: 
     rows, position, parts, keeping = iter(log), 0, [], Keeping(versions)
     encoder, every, clock = Encoder(), max(1, n // LOOKED_AT), ClockReadings()
     weighing = _Weighing(log, versions, replays=replays)
-    estimating = _OwnMeans([one.problem for one in versions if one.number not in unlike])
+    estimating = OwnMeans([one.problem for one in versions if one.number not in unlike])
     for end in ends:
         part = _Part()
         while position < end and (row := next(rows, None)) is not None:
@@ -251,80 +245,6 @@ def _alarms(log: DecisionLog) -> list[Alarm]:
         return []
 
 
-class _OwnMean(NamedTuple):
-    """The mean of the policy that wrote some decisions, as `Evaluation.graph` has it."""
-
-    n_used: int
-    mean: float | None
-    interval: Interval | None
-    anytime: Interval | None
-    unseen_share: float
-    warnings: tuple[str, ...] = ()
-
-
-class _OwnMeans:
-    """Settled decisions of a log, and where they stand in it."""
-
-    def __init__(self, problems: list[Problem | None]) -> None:
-        ranges = [one.range for one in problems if one is not None and one.range is not None]
-        known = len(ranges) == len(problems)
-        lows, highs = zip(*ranges, strict=True) if known else ((0.0,), (1.0,))
-        self._scale = Scale(min(lows), max(highs) - min(lows))
-        self._settling, self._positions = Settling(), list[int]()
-        self._rounds = Rounds([logged], None, (min(lows), max(highs)), is_guessed=not known)
-
-    def add(self, row: LoggedDecision, judged: LoggedDecision) -> None:
-        """One decision, and the same as it is weighed."""
-        for settled in self._settling.add(row, judged):
-            self._rounds.add(settled)
-            self._positions.append(settled.row.position)
-
-    def work_out(self, confidence: float, *, has_true_weights: bool) -> None:
-        """All decisions were added."""
-        (self._terms,) = self._rounds.terms()
-        answers = self._settling.answers
-        self._stands_for = answers.stands_for[self._rounds.groups]
-        self._estimating = partial(
-            Estimating,
-            self._scale,
-            answers,
-            confidence=confidence,
-            has_true_weights=has_true_weights,
-            has_range=self._rounds.within_range,
-        )
-
-    def of_all(self, unit: str) -> _OwnMean:
-        """That of all decisions; `unit` is "loss" or "reward"."""
-        found = self._own_mean(np.ones(self._stands_for.size, dtype=bool))
-        if found.n_used == 0:
-            return found
-        estimating = self._estimating(stands_for=self._stands_for)
-        unbounded = () if self._rounds.within_range else (WITHOUT_RANGE.format(unit=unit),)
-        return found._replace(
-            anytime=estimating.bounds(self._terms.terms), warnings=(*found.warnings, *unbounded)
-        )
-
-    def of_windows(self, begins: list[int]) -> list[_OwnMean]:
-        """Those of windows that begin at these positions."""
-        windows = np.array([bisect_right(begins, place) - 1 for place in self._positions], int)
-        return [self._own_mean(windows == k) for k in range(len(begins))]
-
-    def _own_mean(self, chosen: Flags) -> _OwnMean:
-        n = int(chosen.sum())
-        if n == 0:
-            return _OwnMean(0, None, None, None, 0.0)
-        terms = RoundTerms(*(part[chosen] for part in self._terms))
-        share = float(terms.unseen.mean())
-        if share > 0.0:
-            return _OwnMean(n, None, None, None, share)
-        estimating = self._estimating(stands_for=self._stands_for[chosen])
-        _, (found,) = estimating.with_graph([terms])
-        one = found.estimates.get("self-normalised")
-        if one is None:
-            return _OwnMean(n, None, None, None, 0.0, found.warnings)
-        return _OwnMean(n, one.value, one.normal, None, 0.0, found.warnings)
-
-
 class _Weighing:
     """The graphs by which decisions are weighed, and what they revealed."""
 
@@ -384,7 +304,7 @@ class _Part:
                 self.first_delays.append(max(parts[0].received_at - row.made_at, 0.0))
                 self.last_delays.append(max(parts[-1].received_at - row.made_at, 0.0))
 
-    def window(self, first: int, last: int, own: _OwnMean) -> Window:
+    def window(self, first: int, last: int, own: OwnMean) -> Window:
         return Window(
             first,
             last,

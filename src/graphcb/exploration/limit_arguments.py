@@ -36,11 +36,11 @@ class LinearLimit(NamedTuple):
 def as_per_action(name: str, values: Any) -> PerAction:
     """One number from 0 to 1, or one for each action."""
     if isinstance(values, Mapping):
-        given = {
+        by_action = {
             action: _number(f"{name}[{action!r}]", number, 0.0, 1.0)
             for action, number in values.items()
         }
-        return MappingProxyType(given)
+        return MappingProxyType(by_action)
     if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes):
         if isinstance(values, np.ndarray) and values.ndim != 1:
             raise ValueError(

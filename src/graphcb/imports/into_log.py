@@ -175,11 +175,11 @@ def _problem(
 ) -> Problem:
     """What is known of the decisions that were imported."""
     usual = found.smallest, max(found.largest, 1.0)
-    given = value_range or (continued and continued.range) or usual
+    chosen = value_range or (continued and continued.range) or usual
     return Problem(
         found.names if found.has_fixed_actions and found.names else "each round",
         feedback="rewards" if file.has_rewards else "losses",
-        range=as_range("value_range", given),
+        range=as_range("value_range", chosen),
         features=None if file.table is None else file.table.kinds() or None,
     )
 

@@ -119,7 +119,7 @@ class DecisionTable:
 
     def _find_actions(self) -> tuple[str, ...]:
         """The names of the actions, in the order given or else in their own."""
-        column, given = self.columns.action, self.columns.actions
+        column, asked = self.columns.action, self.columns.actions
         found: dict[str, None] = {}
         for batch in read_batches(self.source, (column,), ROWS_AT_A_TIME):
             found |= dict.fromkeys(as_labels(batch.columns[0]))
@@ -129,8 +129,8 @@ class DecisionTable:
                     "many for actions; is it the wrong column?"
                 )
         found.pop("", None)
-        if given:
-            return given  # a row with another one is an odd line
+        if asked:
+            return asked  # a row with another one is an odd line
         named = [name for name in self.probabilities.values() if name]
         unnamed = [name for name in found if named and name not in named]
         if unnamed:

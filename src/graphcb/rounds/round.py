@@ -105,8 +105,8 @@ def knowing_round(played: Played, known: Floats, graph: FeedbackGraph | None) ->
     is_known = ~np.isnan(known)
     losses, whole = played.known, played.graph if graph is None else graph
     if losses is not None or not (played.graph.row(played.action)[~is_known] > 0.0).any():
-        given = {int(place): float(known[place]) for place in np.flatnonzero(is_known)}
-        losses = {**(losses or {}), **given}
+        by_index = {int(place): float(known[place]) for place in np.flatnonzero(is_known)}
+        losses = {**(losses or {}), **by_index}
     return played._replace(graph=whole, known=losses)
 
 

@@ -98,8 +98,8 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     advice = "".join(f"; {hint}" for hint in hints)
     hints += nameless_hints(names)
     names = tuple(name for name in names if name)
-    given = [bool(options.label), bool(options.losses), bool(options.rewards)]
-    if sum(given) != 1:
+    targets_named = [bool(options.label), bool(options.losses), bool(options.rewards)]
+    if sum(targets_named) != 1:
         raise ValueError(
             "give either --label COLUMN or --losses COLUMN,COLUMN,... or --rewards COLUMN,...; "
             f"the columns are {listed(names)}{advice}"

@@ -58,8 +58,8 @@ def solve_dec(
     scaled = np.array(f, ndmin=2)  # a copy
     p, outcomes = np.empty(scaled.shape), np.empty((1, N_NUMBERS))
     if box is not None:
-        given, gammas = f.reshape(1, -1), np.array([g])
-        solve_within(given, gammas, graph, box, tolerance, max_steps, 0, scaled, p, outcomes)
+        losses, gammas = f.reshape(1, -1), np.array([g])
+        solve_within(losses, gammas, graph, box, tolerance, max_steps, 0, scaled, p, outcomes)
         return solution(p[0], outcomes[0], g)
     solver = solver_for(graph)
     solve_programs(scaled, np.array([g]), solver, tolerance, max_steps, 0, 1, p, outcomes)
