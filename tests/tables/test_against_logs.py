@@ -2,12 +2,15 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 import graphcb
 from graphcb import evaluate_table, evaluation
 from graphcb.decisions.export import export_parquet
+from graphcb.imports import DecisionColumns, import_log
+from tests.tables.shop import shop
 
 
 @pytest.fixture(params=["explores", "is often certain"])
@@ -79,3 +82,21 @@ def test_with_the_graph(tmp_path):
     )  # fmt: skip
     mine = found["constant:b"].estimates["self-normalised"]
     assert mine.value == pytest.approx(expected.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("probability", ["p", "p_*"])
+@pytest.mark.parametrize("policy", ["uniform", "constant:c"])
+def test_a_table_that_is_imported_says_the_same(tmp_path, probability, policy):
+    """`imports` and `tables` read such tables on their own; this holds them together."""
+    path, log = tmp_path / "shop.csv", tmp_path / "shop.db"
+    pyarrow.csv.write_csv(shop(300).drop_columns(["shares"]), path)
+    asked = {"action": "item", "probability": probability, "reward": "click"}
+    import_log(path, log, columns=DecisionColumns(**asked, features=("x",)))
+    names = {"actions": ["a", "b", "c", "d"]} if probability == "p" else {}
+    found = evaluate_table(path, **asked, **names, policy=policy, value_range=(0.0, 1.0))
+    target = evaluation.uniform if policy == "uniform" else evaluation.constant("c")
+    with graphcb.DecisionLog(log) as opened:
+        expected = evaluation.evaluate(opened, target).plain
+    mine = found[policy].estimates["self-normalised"]
+    assert mine.value == pytest.approx(expected.value, rel=1e-12)
+    assert mine.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
