@@ -93,6 +93,17 @@ def test_every_schedule_shows_itself_as_the_call_that_makes_it():
     assert repr(played) == "Automatic(c=3.0)"  # what it was told is not a setting
 
 
+def test_a_schedule_of_your_own_has_gamma_alone():
+    class Cube(Schedule):
+        def gamma(self, round_number, n_actions):
+            return float(round_number**3)
+
+    agent = graphcb.SquareCBG(graphcb.oracles.LinearOGD(2, 1), gamma=Cube())
+    for _ in range(3):
+        agent.act([1.0], graphcb.graphs.bandit(2))
+    assert (agent.gamma, agent.epoch) == (27.0, 0)
+
+
 def test_what_is_no_schedule():
     with pytest.raises(TypeError, match=r"`gamma` must be a number or a schedule .*got str"):
         as_schedule("large")
