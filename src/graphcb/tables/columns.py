@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import first_not_finite
-from graphcb.compilation import compiled
+from graphcb.checks import first_not_finite, first_outside
 from graphcb.estimates.terms import Flags, Floats
 
 Codes = NDArray[np.int64]
@@ -142,7 +141,7 @@ def _parsed(array: Any, column: str, place: CellPlace) -> Any:
 def probabilities_of(batch: Any, column: str, place: CellPlace) -> Floats:
     """Probabilities of actions that were played: above 0, at most 1."""
     values = as_floats(batch.column(column), column, place)
-    wrong = _first_no_probability(values)
+    wrong = first_outside(values, 5e-324, 1.0 + 1e-9)
     if wrong >= 0:
         got = "nothing" if np.isnan(values[wrong]) else f"{values[wrong]:.17g}"
         place.wrong(
@@ -160,11 +159,3 @@ def check_likely(values: Floats, column: str, place: CellPlace) -> None:
         row = int(values.argmin())
         least = f"must be at least {LEAST_PROBABILITY:g} for what was played"
         place.wrong(row, column, f"{least}, got {values[row]:g}: nothing so unlikely ever is")
-
-
-@compiled
-def _first_no_probability(values: Floats) -> int:
-    for i in range(values.size):
-        if not (values[i] > 0.0 and values[i] <= 1.0 + 1e-9):
-            return i
-    return -1

@@ -161,16 +161,6 @@ def _multiplier(side: Filled, gap: float) -> float:
 
 
 @compiled
-def _largest(p: Floats) -> int:
-    """The head, whose probability is one less those of the others."""
-    head = 0
-    for a in range(p.size):
-        if p[a] > p[head]:
-            head = a
-    return head
-
-
-@compiled
 def _prove(
     ft: Floats,
     revealing: int,
@@ -195,7 +185,7 @@ def _prove(
             q[a] = share * _multiplier(at_low, ft[a])
             q[a] += (1.0 - share) * _multiplier(at_high, ft[a])
         total += q[a]
-    head = _largest(p)
+    head = np.argmax(p)  # whose probability is one less those of the others
     p_rest = q_rest = 0.0
     for a in range(n):
         if a != head:
