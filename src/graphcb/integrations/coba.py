@@ -3,7 +3,6 @@
 Needs the extra `coba`. coba has rewards, graphcb losses: a loss here is a negated reward.
 """
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import tee
 from typing import Any
@@ -20,6 +19,7 @@ from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import Row, play
 from graphcb.graphs import FeedbackGraph, bandit
 from graphcb.graphs.structure import Floats
+from graphcb.hashing import place_of
 from graphcb.oracles import LogisticOGD
 
 N_PLACES = 2**18  # for contexts that come as a mapping
@@ -231,7 +231,7 @@ class _OtherAgent:
 def _features(context: Any) -> tuple[Any, int]:
     """The context with a constant, in a size of about 1, and how many features there are."""
     if hasattr(context, "items"):
-        items = [(zlib.crc32(str(k).encode()) % N_PLACES, float(v)) for k, v in context.items()]
+        items = [(place_of(str(k), N_PLACES), float(v)) for k, v in context.items()]
         places = np.array([*(place for place, _ in items), N_PLACES], dtype=np.int64)
         values = np.array([*(value for _, value in items), 1.0])
         return (places, values / np.sqrt(values.size)), N_PLACES + 1

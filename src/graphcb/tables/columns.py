@@ -70,10 +70,9 @@ def codes_of(array: Any, vocabulary: Vocabulary) -> Codes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    array = _in_one_piece(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
     words = array.dictionary.to_pylist()
     place_of = np.array(
         [MISSING if _is_nothing(word) else vocabulary.code(as_name(word)) for word in words]
@@ -84,6 +83,12 @@ def codes_of(array: Any, vocabulary: Vocabulary) -> Codes:
     if indices.null_count:
         indices = pc.fill_null(indices, len(words))
     return np.asarray(place_of[indices.to_numpy(zero_copy_only=False)])
+
+
+def _in_one_piece(array: Any) -> Any:
+    import pyarrow as pa
+
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _is_nothing(word: Any) -> bool:
@@ -109,6 +114,7 @@ def as_floats(array: Any, column: str, place: CellPlace) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    array = _in_one_piece(array)
     kind = array.type
     if pa.types.is_dictionary(kind):
         array = array.dictionary_decode()

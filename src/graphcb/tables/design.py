@@ -44,7 +44,7 @@ class Design:
         """Features of the rows of a batch or table, (n, d)."""
         found: list[Floats] = []
         for part in self.parts:
-            array = _one_array(batch.column(part.column))
+            array = batch.column(part.column)
             if isinstance(part, Scaled):
                 values = as_floats(array, part.column, place)
                 missing = np.isnan(values)
@@ -68,7 +68,7 @@ def design_of(
 
     parts: list[Scaled | Words] = []
     for column in columns:
-        kind, array = types[column], _one_array(sample.column(column))
+        kind, array = types[column], sample.column(column)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             values = as_floats(array, column, NO_PLACE)
             here = np.isfinite(values)
@@ -96,7 +96,7 @@ def usable_features(
 
     found = []
     for column in columns:
-        kind, array = types[column], _one_array(sample.column(column))
+        kind, array = types[column], sample.column(column)
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         whole, text = (
@@ -111,9 +111,3 @@ def usable_features(
         if different > 1:
             found.append(column)
     return tuple(found)
-
-
-def _one_array(array: Any) -> Any:
-    import pyarrow as pa
-
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

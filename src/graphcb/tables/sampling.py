@@ -32,13 +32,13 @@ class Sample:
 
     def add(self, hashes: Hashes, counts: NDArray[np.int64], table: Any) -> None:
         """Some more rows; most of them are too large to be looked at."""
-        if self.hashes.size >= self.at_most:
-            small = hashes <= self.hashes[self.at_most - 1]
-            hashes, counts, table = hashes[small], counts[small], table.filter(_as_mask(small))
-        if not hashes.size:
-            return
         import pyarrow as pa
 
+        if self.hashes.size >= self.at_most:
+            small = hashes <= self.hashes[self.at_most - 1]
+            hashes, counts, table = hashes[small], counts[small], table.filter(pa.array(small))
+        if not hashes.size:
+            return
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         if self.table is not None:
             whole = pa.concat_tables([self.table, _plain(whole)], promote_options="permissive")
@@ -71,12 +71,6 @@ def _plain(table: Any) -> Any:
         for one in table.schema
     ]
     return table.cast(pa.schema(fields))
-
-
-def _as_mask(mask: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(mask)
 
 
 def row_hashes(

@@ -113,8 +113,8 @@ class Work:
             if not design.parts and not robust:
                 self.features = ()
         if robust and columns.value is not None:
-            array = fitting.table.column(columns.value).combine_chunks()
-            values = as_floats(array, columns.value, NO_PLACE)
+            column = fitting.table.column(columns.value)
+            values = as_floats(column, columns.value, NO_PLACE)
             span = self.first.value_range or (tally.low, tally.high)
             outcomes = fitting.outcomes(values, span)
         return propensities, outcomes
