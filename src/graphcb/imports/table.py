@@ -82,10 +82,7 @@ class DecisionTable:
 
     def kinds(self) -> dict[str, str]:
         """The kind of each feature, with ? where the rows read so far miss values."""
-        return {
-            name: f"{column.kind}?" if column.missing or column.odd else column.kind
-            for name, column in self.report.columns.items()
-        }
+        return {name: column.declared for name, column in self.report.columns.items()}
 
     def read(self, bad: BadRows) -> Iterator[ForeignDecision]:
         """The decisions in the order of the file."""

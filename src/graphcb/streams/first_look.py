@@ -126,7 +126,7 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
     targets = _targets(source, options, target)
     report = report_of(source, features, categorical)
     report.hints[:0] = hints + label_hints(targets, options.label)
-    kinds = {name: _declared(column) for name, column in report.columns.items()}
+    kinds = {name: column.declared for name, column in report.columns.items()}
     columns = Columns(
         tuple(name for name in features if kinds[name].startswith("number")),
         tuple(name for name in features if not kinds[name].startswith("number")),
@@ -179,10 +179,6 @@ def report_of(source: Source, features: Sequence[str], categorical: Sequence[str
                 report.hints += comma_hints(name, list(batch.columns[j]))
         report.columns[name] = column
     return report
-
-
-def _declared(column: ColumnReport) -> str:
-    return f"{column.kind}?" if column.missing else column.kind
 
 
 def _targets(source: Source, options: ReadOptions, columns: tuple[str, ...]) -> Targets:

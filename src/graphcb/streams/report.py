@@ -18,6 +18,11 @@ class ColumnReport:
     odd: int = 0
     first_odd: tuple[str, int] | None = None
 
+    @property
+    def declared(self) -> str:
+        """The kind as an `Encoder` takes it, with ? where the rows read so far miss values."""
+        return f"{self.kind}?" if self.missing else self.kind
+
     def add_odd(self, cell: str, line: int) -> None:
         """Count an odd cell."""
         self.odd += 1
