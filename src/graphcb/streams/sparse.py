@@ -55,18 +55,18 @@ class SparseExamples:
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
-        for rows, lines in self._rows(source, bad_rows, with_losses=True):
+        for rows, lines, losses in self._rows(source, bad_rows, with_losses=True):
             if self.encoder is None:
                 contexts = self._sparse(rows)
             else:
                 contexts = self.encoder.encode_columns(self._dense(rows), [])
-            yield Examples(contexts, self._losses(rows), lines)
+            yield Examples(contexts, losses, lines)
 
     def contexts(
         self, source: Source, bad_rows: BadRows
     ) -> Iterator[tuple[list[Any], Sequence[int]]]:
         """Contexts of rows that need no labels, with their lines; nothing is learned of them."""
-        for rows, lines in self._rows(source, bad_rows, with_losses=False):
+        for rows, lines, _ in self._rows(source, bad_rows, with_losses=False):
             if self.encoder is None:
                 found = [self._as_if_counted(row) for row in rows]
             else:
@@ -77,7 +77,7 @@ class SparseExamples:
 
     def _rows(
         self, source: Source, bad_rows: BadRows, *, with_losses: bool
-    ) -> Iterator[tuple[list[TextLine], list[int]]]:
+    ) -> Iterator[tuple[list[TextLine], list[int], Floats]]:
         if source.format != self.format:
             raise ValueError(f"{source.name}: must be {self.format}, got {source.format}")
         self.report.name, self.report.place = source.name, source.place
@@ -86,50 +86,46 @@ class SparseExamples:
         n_rows = max(16, min(4096, 2**21 // len(self.targets.actions)))
         numbered = source.numbered_lines()
         while piece := list(islice(numbered, n_rows)):
-            rows: list[TextLine] = []
-            lines: list[int] = []
+            found: dict[int, TextLine] = {}
+            wrong: dict[int, str] = {}
             for number, line in piece:
                 try:
                     row = parse(line)
                     if row is not None:
                         _check_values(row)
-                        if with_losses:
-                            self._check_losses(row)
-                        rows.append(row)
-                        lines.append(number)
+                        found[number] = row
                 except ValueError as reason:
-                    bad_rows.report(number, str(reason))
+                    wrong[number] = str(reason)
+            rows, lines, losses = list(found.values()), list(found), np.empty(0)
+            if with_losses:
+                losses, bad = self._losses(rows)
+                kept = [i for i in range(len(rows)) if i not in bad]
+                wrong |= {lines[i]: text for i, text in bad.items()}
+                rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
+                losses = losses[kept]
+            bad_rows.report_all(wrong)
             self.report.n_rows += len(rows)
-            yield rows, lines
+            yield rows, lines, losses
 
-    def _check_losses(self, row: TextLine) -> None:
-        """Refuse labels or actions that are not known, and costs outside their range."""
-        if row.labels or self.format == "libsvm":
-            _, unknown = self.targets.of_labels([row.labels])
-            problem = unknown.get(0)
-        elif row.costs.keys() != self.targets.positions.keys():
-            problem = (
-                f"there must be a cost for each of {listed(self.targets.actions)}; "
-                f"got costs for {listed(row.costs)}"
-            )
-        else:
-            problem = self.targets.check_range(self._costs([row])).get(0)
-        if problem is not None:
-            raise ValueError(problem)
-
-    def _losses(self, rows: list[TextLine]) -> Floats:
-        labelled = self.format == "libsvm" or any(row.labels for row in rows)
-        losses = np.empty((len(rows), len(self.targets.actions)))
-        if labelled:
-            losses = self.targets.of_labels([row.labels for row in rows])[0]
-        with_costs = [i for i, row in enumerate(rows) if row.costs]
-        losses[with_costs] = self._costs([rows[i] for i in with_costs])
-        return losses
-
-    def _costs(self, rows: list[TextLine]) -> Floats:
-        n_actions = len(self.targets.actions)
-        costs = [[row.costs[action] for action in self.targets.actions] for row in rows]
-        return np.array(costs, dtype=np.float64).reshape(len(rows), n_actions)
+    def _losses(self, rows: list[TextLine]) -> tuple[Floats, dict[int, str]]:
+        """Losses (n, K), and what is wrong with rows whose labels or costs do not fit."""
+        actions = self.targets.actions
+        losses, wrong = self.targets.of_labels([row.labels for row in rows])
+        with_costs = []
+        for i, row in enumerate(rows):
+            if row.labels or self.format == "libsvm":
+                continue
+            if row.costs.keys() == self.targets.positions.keys():
+                losses[i] = [row.costs[action] for action in actions]
+                with_costs.append(i)
+            else:
+                wrong[i] = (
+                    f"there must be a cost for each of {listed(actions)}; "
+                    f"got costs for {listed(row.costs)}"
+                )
+        for place, text in self.targets.check_range(losses[with_costs]).items():
+            wrong[with_costs[place]] = text
+        return losses, wrong
 
     def _dense(self, rows: list[TextLine]) -> Floats:
         """Rows with a column for each feature, 0 where a line leaves it out."""
