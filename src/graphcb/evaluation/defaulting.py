@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from graphcb.decisions import LoggedDecision, LoggedFeedback
-from graphcb.evaluation.knowing import only
+from graphcb.evaluation.knowing import revealing_only
 from graphcb.graphs import FeedbackGraph
 
 
@@ -69,4 +69,4 @@ def _own(graph: FeedbackGraph) -> FeedbackGraph:
 
 def _of_played(row: LoggedDecision, seen: LoggedFeedback) -> LoggedFeedback:
     kept = seen.action_indices == row.action_index
-    return only(row, seen, seen.action_indices[kept], seen.losses[kept])
+    return revealing_only(row, seen, seen.action_indices[kept], seen.losses[kept])

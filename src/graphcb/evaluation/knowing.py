@@ -11,7 +11,7 @@ from graphcb.estimates.terms import Floats
 from graphcb.rounds.identifiers import pick
 
 
-def only(
+def revealing_only(
     row: LoggedDecision, seen: LoggedFeedback, indices: NDArray[np.int64], losses: Floats
 ) -> LoggedFeedback:
     """A feedback that reveals these losses of a decision, by index, and no others."""
@@ -52,4 +52,4 @@ def _with_known(
     by_index.update(known)
     indices = np.array(sorted(by_index), dtype=WHOLE)
     losses = np.array([by_index[index] for index in indices.tolist()], dtype=FLOAT)
-    return only(row, seen, indices, losses)
+    return revealing_only(row, seen, indices, losses)

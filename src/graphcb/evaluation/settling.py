@@ -8,7 +8,7 @@ import numpy as np
 from graphcb.decisions import LoggedDecision, LoggedFeedback
 from graphcb.estimates.terms import Flags, Floats
 from graphcb.evaluation.defaulting import Clock
-from graphcb.evaluation.knowing import awaits_feedback, only
+from graphcb.evaluation.knowing import awaits_feedback, revealing_only
 from graphcb.graphs import FeedbackGraph
 
 MOST_SILENT = 1000  # decisions that wait for the next one that reveals something
@@ -201,4 +201,4 @@ def _first_complete(row: LoggedDecision, feedback: LoggedFeedback) -> LoggedFeed
     if not complete:
         return None
     places = np.flatnonzero(revealed)
-    return only(row, feedback, places, losses[places])
+    return revealing_only(row, feedback, places, losses[places])

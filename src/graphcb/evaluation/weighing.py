@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from graphcb.decisions import DecisionLog, LoggedDecision
-from graphcb.evaluation.knowing import knowing, only
+from graphcb.evaluation.knowing import knowing, revealing_only
 from graphcb.evaluation.replayed import predicted_graphs
 from graphcb.graphs import FeedbackGraph
 
@@ -53,7 +53,7 @@ def weighed(row: LoggedDecision, graphs: Graphs | None) -> LoggedDecision:
     graph, seen = graphs(row), row.feedback
     if seen is not None:
         kept = graph.row(row.action_index)[seen.action_indices] > 0.0
-        seen = only(row, seen, seen.action_indices[kept], seen.losses[kept])
+        seen = revealing_only(row, seen, seen.action_indices[kept], seen.losses[kept])
     return row._replace(graph=graph, feedback=seen, informed=graph.is_deterministic)
 
 
