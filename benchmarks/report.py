@@ -94,6 +94,7 @@ PARTS = (
     ),
     Part("export", "A table into a log, and a log into Parquet", "export.py"),
     Part("decisions", "Decisions per second", "decisions.py"),
+    Part("explaining", "Why this decision: what an explanation costs", "explaining.py"),
     Part("hops", "The way of a decision through the files", "hops.py"),
     Part("service", "The decision service", "service/rates.py"),
     Part("service-memory", "The memory of the decision service", "service/memory.py"),

@@ -51,6 +51,7 @@ def test_a_notebook_runs_and_each_cell_again(path, notebook, tmp_path, monkeypat
             shown.append(type(value).__name__)
             html = value._repr_html_()
             assert html.startswith(("<table", "<pre", "<svg"))
+            assert "nan" not in html
             assert html.count("<table") == html.count("</table")
     expected = {"Problem", "FeedbackGraph", "Decision", "Explanation", "LogSummary", "Evaluation"}
     assert set(shown) == expected

@@ -102,6 +102,23 @@ def test_bids_in_real_auctions():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["fraud_review", "model_routing", "review_quota"])
+def test_a_program_runs_as_it_is(name):
+    command = [sys.executable, PROGRAMS / f"{name}.py"]
+    env = {key: value for key, value in os.environ.items() if key != "GRAPHCB_DATA"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert re.search(r"\d\.\d", done.stdout)
+
+
+@pytest.mark.slow
+def test_a_program_that_needs_arguments_says_which():
+    command = [sys.executable, PROGRAMS / "page_widget.py"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "python page_widget.py decide LOG QUEUE" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
 def test_a_page_widget_in_two_processes(tmp_path, capsys):
     log, queue = tmp_path / "widget.db", tmp_path / "queue.jsonl"
     for step in ("decide", "learn"):

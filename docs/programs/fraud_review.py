@@ -1,6 +1,6 @@
 """Approve, block or review payments by a matrix of costs; only a review shows the truth."""
 
-import sys
+import tempfile
 
 import numpy as np
 
@@ -41,4 +41,5 @@ def main(log: str) -> float:
 
 
 if __name__ == "__main__":
-    print(f"{main(sys.argv[1]):.2f} euros per payment; reviewing all of them costs 3.00")
+    cost = main(f"{tempfile.mkdtemp()}/log.db")
+    print(f"{cost:.2f} euros per payment; reviewing all of them costs 3.00")

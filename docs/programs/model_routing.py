@@ -1,6 +1,6 @@
 """Route questions among four models; the answer of a larger one also judges the smaller ones."""
 
-import sys
+import tempfile
 
 import numpy as np
 
@@ -29,4 +29,5 @@ def main(log: str, n: int = 1500) -> float:
 
 
 if __name__ == "__main__":
-    print(f"earned per question, second half: {main(sys.argv[1]):.2f}")
+    earned = main(f"{tempfile.mkdtemp()}/log.db")
+    print(f"earned per question, second half: {earned:.2f}")

@@ -46,4 +46,6 @@ def learn(log: str, queue: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 4 or sys.argv[1] not in ("decide", "learn"):
+        sys.exit(__doc__)
     {"decide": decide, "learn": learn}[sys.argv[1]](*sys.argv[2:])

@@ -4,7 +4,7 @@ import csv
 import gzip
 import os
 import random
-import sys
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -46,4 +46,4 @@ def main(log: str, quota: float = 0.05) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    print("wrong {:.1%}, reviewed {:.1%}".format(*main(sys.argv[1])))
+    print("wrong {:.1%}, reviewed {:.1%}".format(*main(f"{tempfile.mkdtemp()}/log.db")))

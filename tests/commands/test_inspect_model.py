@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_a_model_of_graphcb_run_says_how_good_it_was(tmp_path, capsys, sign):
     assert float(mean) == pytest.approx(float(printed), abs=1e-5)
     assert " in the last " in rest[0]
     assert facts["played by"] == "InformationDirected"
-    assert facts["learned from"].startswith("1,200 losses, 1,200 decisions")
+    assert facts["learned from"].startswith("1,200 outcomes of 1,200 decisions")
     assert "seen" in facts["a"]
     assert main(["inspect", str(model)]) == 0
     assert "learned from" in capsys.readouterr().out
@@ -62,5 +64,10 @@ def test_what_a_learner_says_of_itself():
     assert facts["a"] == "seen 30 times, mean reward 1"
     assert facts["b"] == "never seen"
     assert facts["missing"] == "y (30 times)"
+    assert facts["learned from"] == "30 outcomes"
+    shares = re.findall(
+        r"(\d+) % (straight lines|products of features|curves)", facts["predicts by"]
+    )
+    assert sum(int(share) for share, _ in shares) == pytest.approx(100, abs=2)
     assert "a: seen 30 times" in str(learner)
     assert repr(learner) == repr(graphcb.Learner(problem))

@@ -710,6 +710,14 @@ def test_a_column_of_dates_and_what_is_none(tmp_path, capsys):
     assert final(out, "best constant action") > 0.4
 
 
+def test_dates_that_are_not_read_are_named(tmp_path, capsys):
+    rows = [f"{1 + n % 28}.{1 + n % 12}.2024,{n % 2}\n" for n in range(100)]
+    (tmp_path / "days.csv").write_text("day,door\n" + "".join(rows))
+    assert run(tmp_path, "--label", "door", data="days.csv") == 0
+    out = capsys.readouterr().out
+    assert "hint: the column 'day' looks like dates, which are read as words; write them as" in out
+
+
 def test_vw_text_of_several_classes(tmp_path, capsys):
     rows = [f"{1 + n % 3} |w {['free', 'good', 'dear'][n % 3]}\n" for n in range(150)]
     (tmp_path / "words.vw").write_text("".join(rows))

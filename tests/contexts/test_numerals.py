@@ -74,6 +74,33 @@ def test_words_before_numbers_stay_words_without_a_warning():
     assert encoder.kinds == {"code": "category", "note": "text", "text": "text"}
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("33,6", "numbers with commas"),
+        ("-1.204,50", "numbers with commas"),
+        ("1,204.50", "numbers with commas"),
+        ("31.12.2024", "dates"),
+        ("12/31/24 6:30 PM", "dates"),
+        ("2024/12/31", "dates"),
+        ("01-05-2024 18:30", "dates"),
+    ],
+)
+def test_numbers_and_dates_that_are_read_as_words_are_warned_of_until_counted(text, written):
+    encoder = Encoder()
+    with pytest.warns(UserWarning, match=f"the feature 'x' looks like {written}, which are read"):
+        encoder.learn({"x": text})
+    assert encoder.kinds == {"x": "category"}
+    encoder.learn({"x": text})
+
+
+@pytest.mark.parametrize("text", ["a,b", "1,2,3", "10.0.1.17", "1.2.30", "12-34-5678-9", "A7"])
+def test_other_words_are_taken_as_they_are(text):
+    Encoder().learn({"x": text})
+    Encoder().learn({"text": "33,6"})
+    Encoder({"x": "category"}).learn({"x": "33,6"})
+
+
 def test_missing_values_decide_nothing():
     encoder = Encoder()
     for value in ("3", "n/a", "", "5"):

@@ -1,6 +1,7 @@
 """Why a decision was made: from the state at that moment, in the words of the problem."""
 
 import json
+import re
 import time
 
 import numpy as np
@@ -47,11 +48,12 @@ def test_a_decision_in_words(log):
     decision = next(one for one, country in reversed(made) if country == "XX")
     with Policy(path) as policy:
         found = policy.explain(decision.decision_id)
-    assert found.reason.startswith("played 'review': it looked best, with a predicted reward of -2")
+    assert found.reason.startswith("played 'review': it looked best, with a known reward of -2")
     text = str(found)
-    assert "approve (probability 0): predicted reward -" in text
-    assert "  against it: country = XX (-" in text
-    assert "review (probability 1): known reward -2\n  shows approve, review" in text
+    assert "approve (probability 0): expected reward -" in text
+    assert re.search(r"\n +-\d[\d.]* +country = XX: against it\n", text)
+    assert "  playing it shows the outcome of no action" in text
+    assert "review (probability 1): known reward -2\n  playing it shows the outcome of app" in text
     approve, review = found.actions
     assert approve.interval[0] < approve.predicted < approve.interval[1] < -2
     assert (review.is_known, approve.is_known) == (True, False)
@@ -60,6 +62,42 @@ def test_a_decision_in_words(log):
         "country",
         "amount",
     )
+
+
+def test_the_text_adds_up_to_the_prediction(log):
+    path, made = log
+    with DecisionLog(path) as read:
+        for one, _ in made[40::20]:
+            found = explain(read, one.decision_id)
+            entries = re.findall(r"^ +([+-]?\d\S*)  ", str(found), flags=re.MULTILINE)
+            expected = found.actions[0].predicted  # the other one is known
+            assert sum(map(float, entries)) == pytest.approx(expected, rel=0.02, abs=0.15)
+
+
+def test_a_table_for_notebooks(log):
+    path, made = log
+    with DecisionLog(path) as read:
+        html = explain(read, made[-1][0].decision_id)._repr_html_()
+    assert html.startswith("<table><caption>Played ")
+    assert "<th>expected reward</th>" in html
+    assert "<td>known</td>" in html
+    assert re.search(r"country = (DE|FR|XX): (for|against) it", html)
+
+
+def test_of_many_actions_the_best_are_named(tmp_path):
+    names = [f"item {k}" for k in range(30)]
+    with Policy(tmp_path / "a.db", problem=Problem(names, range=(0, 1)), seed=0) as policy:
+        for k in range(60):
+            made = policy.decide({"x": float(k % 7)})
+            policy.feedback(made.decision_id, {made.action: int(made.action[5:]) / 30})
+        found = policy.explain(made.decision_id)
+    text = str(found)
+    assert len(found.actions) == 30
+    assert text.count(" (probability ") == 8
+    assert f"\n{made.action} (probability " in text
+    best = min(found.actions, key=lambda one: one.predicted)
+    assert f"\n{best.action} (probability " in text
+    assert re.search(r"\n22 other actions: expected loss \S+ to \S+$", text)
 
 
 def test_it_is_the_state_of_that_moment(log):
@@ -108,7 +146,8 @@ def test_a_look_is_called_a_look(tmp_path):
     looks = [text for text in found if "to find out about" in text]
     assert looks
     for text in looks:
-        assert "worse by prediction than 'approve', but 'approve' was seen" in text
+        assert "worse by prediction than 'approve', but 'approve' was " in text
+        assert "and its expected reward may be anything between" in text
         assert text.startswith("played 'review' to find out about 'approve': ")
 
 

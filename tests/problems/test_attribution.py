@@ -83,6 +83,24 @@ def test_features_of_actions():
     assert prices[0] > 0.1 > -0.1 > prices[1]
 
 
+def test_features_of_an_action_move_it_as_if_it_were_alone():
+    learner, rng = Learner(Problem("each round", range=(0, 1))), np.random.default_rng(0)
+    for _ in range(60):
+        item = {"price": float(rng.normal()), "kind": str(rng.choice(["x", "y"]))}
+        learner.learn({"hour": float(rng.normal())}, {"item": item}, [float(rng.random())])
+    items = {
+        "p": {"price": 2.0, "kind": "x"},
+        "q": {"kind": "y"},
+        "r": {"price": -1.0, "kind": "x"},
+    }
+    found = attribute(learner, {"hour": 0.5}, items)
+    for together, name in zip(found.contributions, items, strict=True):
+        (alone,) = attribute(learner, {"hour": 0.5}, {name: items[name]}).contributions
+        assert {one.feature for one in together} == {"hour", "its name", "price", "kind"}
+        expected = {one.feature: (one.value, pytest.approx(one.change, abs=1e-12)) for one in alone}
+        assert {one.feature: (one.value, one.change) for one in together} == expected
+
+
 def test_an_oracle_that_is_not_sure_gives_no_interval():
     from graphcb.oracles import LinearOGD
 

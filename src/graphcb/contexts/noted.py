@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from graphcb.checks import LARGEST
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.scaling import Floats, NumberScales, all_floats, first_beyond
-from graphcb.contexts.times import with_times
+from graphcb.contexts.times import is_other_date, with_times
 from graphcb.contexts.values import (
     MISSING,
     NAN,
     ODD_SHARE,
     as_number,
     flat,
+    has_comma,
     is_missing,
     is_number,
     not_finite,
@@ -158,8 +159,11 @@ class NotedFeatures:
         values: list[float] = []
         for name in read.others:
             value = read.row[name]
-            if name in self.numerals and name not in self.words:
-                self._warn_of(name, value)
+            if type(value) is str and name not in NEVER_NUMBERS:
+                if name in self.numerals and name not in self.words:
+                    self._warn_of(name, value)
+                elif name not in self.kinds:
+                    _warn_of_writing(name, value)
             found = places_of(name, value, "text" if name in self.texts else "", self.constant)
             places += found
             values += [1.0 / len(found) ** 0.5] * len(found) if found else ()
@@ -255,7 +259,7 @@ class NotedFeatures:
 
     def _warn_of(self, name: str, value: Any) -> None:
         """Say that it is open what a feature is: its strings were all numbers, and this is none."""
-        if type(value) is str and not is_missing(value):
+        if not is_missing(value):
             warnings.warn(
                 f"the feature {name!r} was {self.numerals[name]} times a string that is a number, "
                 f"and is {value!r} now: strings in it are read as words from here on, unless nine "
@@ -309,6 +313,21 @@ class NotedFeatures:
                 places.append(first + place)
                 values.append(float(value / largest))
         return EncodedRow(np.array(places, dtype=np.int64), np.array(values), 0, self.constant)
+
+
+def _warn_of_writing(name: str, text: str) -> None:
+    """Say that numbers or dates are read as words, without the text: Python then says it once."""
+    written = ""
+    if has_comma(text):
+        written = "numbers with commas, which are read as words; give them as 33.6 or 1204.5"
+    elif is_other_date(text):
+        written = "dates, which are read as words; give a datetime, or ISO 8601: 2024-05-01 18:30"
+    if written:
+        warnings.warn(
+            f"the feature {name!r} looks like {written}, or declare features={{{name!r}: "
+            "'category'}",
+            stacklevel=3,
+        )
 
 
 def _one_by_one(read: NotedRow) -> Mapping[str, float]:

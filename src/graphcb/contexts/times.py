@@ -21,6 +21,12 @@ NUMBERS = (
 )
 WORDS = ("hour", "weekday", "month")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?|\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
+# 31.12.2024, 12/31/24, 2024/12/31: day or month first cannot be seen, so none of them is read.
+_OTHER = re.compile(
+    r"(?:\d{1,2}([./-])\d{1,2}\1\d{4}|\d{1,2}/\d{1,2}/\d\d|\d{4}([/.])\d{1,2}\2\d{1,2})"
+    r"(?:[ T,]+\d.*)?",
+    re.ASCII,
+)
 _PARTS = tuple(f": {part}" for part in (*NUMBERS, *WORDS))
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()  # noqa: SIM905
 _MONTHS = "January February March April May June July August September October November December"
@@ -72,6 +78,15 @@ def time_parts(value: Any) -> Parts | None:
     if isinstance(value, date):
         return _parts(value, time())
     return _parts(None, value) if isinstance(value, time) else None
+
+
+def is_other_date(text: str) -> bool:
+    """Whether a text looks like a date that `time_parts` does not read.
+
+    >>> is_other_date("31.12.2024 18:30"), is_other_date("2024-12-31"), is_other_date("10.0.1.17")
+    (True, False, False)
+    """
+    return _OTHER.fullmatch(text.strip()) is not None
 
 
 def with_times(row: Mapping[str, Any]) -> Mapping[str, Any]:

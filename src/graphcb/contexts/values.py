@@ -207,6 +207,15 @@ def ungrouped(text: str) -> str:
     return text.replace(",", "") if "," in text and _GROUPED.fullmatch(text.strip()) else text
 
 
+def has_comma(text: str) -> bool:
+    """Whether a text is a number but for its commas, decimal or between thousands.
+
+    >>> has_comma("33,6"), has_comma("1,204.50"), has_comma("3.5"), has_comma("a, b")
+    (True, True, False, False)
+    """
+    return "," in text and any(numeral(f(text)) is not None for f in (with_point, ungrouped))
+
+
 def as_text(name: str, value: Any) -> str:
     """The value of a feature as text; whole numbers without a decimal point, as people write."""
     if isinstance(value, str):

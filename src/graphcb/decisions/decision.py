@@ -40,7 +40,8 @@ class Decision:
         return json.dumps(asdict(self))
 
     def _repr_html_(self) -> str:
-        return shares(f"{self.decision_id}: {self.action}", self.actions, self.probabilities)
+        title = f"decision {self.decision_id}: {self.action}"
+        return shares(title, self.actions, self.probabilities)
 
     @classmethod
     def from_json(cls, text: str) -> "Decision":

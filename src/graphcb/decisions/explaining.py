@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from graphcb.agents import Conservative, Shadow
 from graphcb.decisions import records
 from graphcb.decisions.decision import check_decision_id, read_decision_id
+from graphcb.decisions.explained import in_html, in_words, times
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.replaying import state_for
 from graphcb.decisions.tables import DecisionRow, select
@@ -87,11 +87,9 @@ class Explanation:
         return plain
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return in_html(self)
 
     def __str__(self) -> str:
-        from graphcb.decisions.explained import in_words  # words only
-
         return in_words(self)
 
 
@@ -241,7 +239,8 @@ class _Moment(NamedTuple):
         if np.ptp(losses) <= CLOSE:
             return "nothing tells the actions apart yet"
         unit = "loss" if self.problem is None else self.problem.unit
-        text = f"it looked best, with a predicted {unit} of {values[index]:.3g}"
+        how = "a known" if index in (self.logged.known or {}) else "an expected"
+        text = f"it looked best, with {how} {unit} of {values[index]:.3g}"
         text += f"; {names[second]!r} came next with {values[second]:.3g}"
         if self.losses is not None and int(np.argmin(self.losses)) != index:
             text += ", and would have been better but for its price"
@@ -275,10 +274,12 @@ class _Moment(NamedTuple):
         target = self._target()
         if target is None or self.found is None or self.found.n_seen is None:
             return ""
-        n = round(float(self.found.n_seen[target]))
         low, high = float(self.found.low[target]), float(self.found.high[target])  # type: ignore[index]
-        times = "never seen" if n == 0 else f"seen {'once' if n == 1 else f'{n:,} times'}"
-        return f", but {names[target]!r} was {times} and lies between {low:.3g} and {high:.3g}"
+        unit = "loss" if self.problem is None else self.problem.unit
+        return (
+            f", but {names[target]!r} was {times(float(self.found.n_seen[target]))} "
+            f"and its expected {unit} may be anything between {low:.3g} and {high:.3g}"
+        )
 
 
 def _read(log: DecisionLog, name: str) -> tuple[DecisionRow, LoggedDecision]:

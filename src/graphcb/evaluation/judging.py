@@ -1,6 +1,6 @@
 """From a log to the estimated loss of another policy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -75,12 +75,12 @@ class Evaluation:
         return figures.draw_estimates(list(self.estimates.items()), title=title, unit=unit)
 
     def _repr_html_(self) -> str:
-        rows = [
+        rows: list[Sequence[Any]] = [
             (name, one.value, interval(one.interval), interval(one.anytime))
             for name, one in self.estimates.items()
         ]
         if self.bounds is not None:
-            rows.append(("whatever could not be seen", float("nan"), "", interval(self.bounds)))
+            rows.append(("bounds, whatever was not seen", "", "", interval(self.bounds)))
         heads = ("estimate", "value", "interval", "at any time")
         title = f"{self.n_used:,} of {self.n_decisions:,} decisions"
         return table(title, rows, heads) + paragraphs(self.warnings)

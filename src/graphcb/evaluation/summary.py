@@ -122,7 +122,7 @@ class LogSummary:
             *((one.name, one.stands or one.says) for one in self.guardrails),
         ]
         bars = shares("share of each action", list(self.shares), list(self.shares.values()))
-        return table("LogSummary", rows) + bars
+        return table("summary of the log", rows) + bars
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""

@@ -70,9 +70,8 @@ def attribute(
         without = ask(other, inner)[0]
         for one, change in zip(changes, (predicted - without).tolist(), strict=True):
             one.append(Contribution(name, value, change))
-    for index, name, value, others in _of_actions(learner, described, inner):
-        without = ask(row, others)[0]
-        changes[index].append(Contribution(name, value, float((predicted - without)[index])))
+    for index, name, value, change in _of_actions(learner, described, row, predicted, ask):
+        changes[index].append(Contribution(name, value, change))
     bare = typical_row(row) if isinstance(row, EncodedRow) else row
     plain = inner if learner.action_encoder is None else [typical_row(one) for one in inner]
     typical = ask(bare, plain)[0]
@@ -84,19 +83,24 @@ def attribute(
 Answer = tuple[Floats, Floats | None, Floats | None, Floats | None]
 
 
-def _asking(learner: Learner, context: Any, names: tuple[str, ...]) -> Callable[[Any, Any], Answer]:
-    """A function of a row and actions: predictions, their intervals, and times seen."""
+def _asking(learner: Learner, context: Any, names: tuple[str, ...]) -> Callable[..., Answer]:
+    """A function of a row and actions: predictions, their intervals, and times seen.
+
+    If the actions are not those of the round, `places` says which of them each stands for.
+    """
     problem, oracle = learner.problem, learner.inner_oracle()
     known = None if problem.known is None else problem.known_in(context, names)
     bounds = problem.range or ((0.0, 1.0) if learner.needs_range is not None else None)
 
-    def values_of(losses: Floats) -> Floats:
-        if bounds is not None:
-            losses = np.clip(losses, 0.0, 1.0)
-        values = problem.as_values(losses)
-        return values if known is None else np.where(np.isnan(known), values, known)
+    def ask(row: Any, inner: Any, places: Any = slice(None)) -> Answer:
+        said = None if known is None else known[places]
 
-    def ask(row: Any, inner: Any) -> Answer:
+        def values_of(losses: Floats) -> Floats:
+            if bounds is not None:
+                losses = np.clip(losses, 0.0, 1.0)
+            values = problem.as_values(losses)
+            return values if said is None else np.where(np.isnan(said), values, said)
+
         if not hasattr(oracle, "forecast"):
             return values_of(np.asarray(oracle.predict(row, inner))), None, None, None
         forecast = oracle.forecast(row, inner)
@@ -109,15 +113,21 @@ def _asking(learner: Learner, context: Any, names: tuple[str, ...]) -> Callable[
 
 
 def _of_actions(
-    learner: Learner, described: list[Any], inner: Any
-) -> Iterator[tuple[int, str, Any, list[Any]]]:
-    """The rows of all actions, in which one feature of one of them says nothing."""
+    learner: Learner, described: list[Any], row: Any, predicted: Floats, ask: Callable[..., Answer]
+) -> Iterator[tuple[int, str, Any, float]]:
+    """How far each feature of an action moved its prediction; all are asked for at once."""
     if learner.action_encoder is None:
         return
-    for index, action in enumerate(described):
-        for name, value, other in rows_without(learner.action_encoder, action):
-            shown = "its name" if name == "action" else name.removeprefix("features.")
-            yield index, shown, value, [*inner[:index], other, *inner[index + 1 :]]
+    found = [
+        (index, one)
+        for index, action in enumerate(described)
+        for one in rows_without(learner.action_encoder, action)
+    ]
+    places = np.array([index for index, _ in found], dtype=np.int64)
+    without = ask(row, [one.row for _, one in found], places)[0]
+    for (index, one), change in zip(found, (predicted[places] - without).tolist(), strict=True):
+        shown = "its name" if one.name == "action" else one.name.removeprefix("features.")
+        yield index, shown, one.value, change
 
 
 def has_oracle(agent: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from graphcb.checks import did_you_mean, listed
 from graphcb.contexts import Look, look_at
 from graphcb.streams import json_lines
-from graphcb.streams.hints import comma_hints, file_hints, label_hints, nameless_hints
+from graphcb.streams.hints import comma_hints, date_hints, file_hints, label_hints, nameless_hints
 from graphcb.streams.lines import PARSERS
 from graphcb.streams.ranges import costs_in, is_multiclass, labels_in, values_in
 from graphcb.streams.report import ColumnReport, Report
@@ -176,7 +176,8 @@ def report_of(source: Source, features: Sequence[str], categorical: Sequence[str
             for row in found.odd:
                 column.add_odd(str(batch.columns[j][row]), batch.lines[row])
             if column.kind in ("category", "text"):
-                report.hints += comma_hints(name, list(batch.columns[j]))
+                cells = list(batch.columns[j])
+                report.hints += comma_hints(name, cells) + date_hints(name, cells)
         report.columns[name] = column
     return report
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from graphcb.contexts.times import is_other_date
 from graphcb.contexts.values import numeral, with_point
 from graphcb.streams.cells import is_number
 from graphcb.streams.source import Source
@@ -56,6 +57,21 @@ def comma_hints(name: str, cells: Sequence[Any]) -> list[str]:
     if any(numeral(with_point(text)) is None for text in texts):
         return []
     return [f"the column {name!r} looks like numbers with a decimal comma: --decimal ,"]
+
+
+def date_hints(name: str, cells: Sequence[Any]) -> list[str]:
+    """A hint if the words of a column are dates that are not in ISO 8601.
+
+    >>> date_hints("day", ["31.12.2024", "1.1.2025"])
+    ["the column 'day' looks like dates, which are read as words; write them as 2024-05-01 18:30"]
+    """
+    dates = [cell for cell in cells if isinstance(cell, str) and is_other_date(cell)]
+    if not dates or 2 * len(dates) < len(cells):
+        return []
+    return [
+        f"the column {name!r} looks like dates, which are read as words; write them as "
+        "2024-05-01 18:30"
+    ]
 
 
 def label_hints(targets: Targets, column: str | None = None) -> list[str]:
