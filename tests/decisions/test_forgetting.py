@@ -81,6 +81,55 @@ def test_the_bytes_are_gone_from_every_file(tmp_path):
     assert verify(file) == verify(copy) == []
 
 
+def test_actions_that_only_they_were_offered_are_gone(tmp_path):
+    file = tmp_path / "log.db"
+    theirs = {"eve": [f"{MARK} letter", f"{MARK} call"], "adam": ["a long letter", "a long call"]}
+    with Policy(file, SquareCBG(), problem=Problem("each round"), seed=1) as policy:
+        with DecisionLog(file) as reader:
+            for _ in range(3):  # from the second time on, they are stored once
+                for who, actions in theirs.items():
+                    policy.decide({"x": 1.0}, actions=actions, subject=who)
+            list(reader)
+            assert reader.storage.execute("SELECT count(*) FROM graphcb_contents") == [(2,)]
+            policy.forget("eve")
+            assert marked(tmp_path) == []
+            for _ in range(3):
+                policy.decide({"x": 1.0}, actions=["another letter", "another call"])
+            # who has read the old ones does not take the new ones for them
+            names = [row.actions for row in reader]
+            assert names[3:] == [["another letter", "another call"]] * 3
+            assert names[:3] == [["a long letter", "a long call"]] * 3
+    assert verify(file) == []
+
+
+def test_names_of_events_go_with_their_decisions(tmp_path):
+    from graphcb.service.personalizer_events import Event, Events
+
+    problem = Problem(["a", "b"], features={"x": "number"})
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy:
+
+        def rank(name, slots, made_at=2e9):
+            with policy.together() as together:
+                made = {slot: together.decide({"x": 1.0}, subject=who) for slot, who in slots}
+                found = {slot: one.decision_id for slot, one in made.items()}
+                Events(together).add(Event("shop", name, found, made_at=made_at))
+
+        def names():
+            with policy.together() as together:
+                sql = "SELECT event FROM graphcb_named_events ORDER BY event"
+                return [name for (name,) in together.storage.execute(sql)]
+
+        rank("hers", [("", "eve")])
+        rank("his", [("", "adam")])
+        rank("of both", [("top", "adam"), ("side", "eve")])
+        policy.forget("eve")
+        assert names() == ["his"]
+        for k in range(120):
+            rank(f"old {k}", [("", "adam")], made_at=1e9)
+        policy.prune(1.5e9)  # by the time of the event; its decisions are new
+        assert names() == ["his"]
+
+
 def test_a_reader_that_holds_the_write_ahead_log_is_named(tmp_path):
     file = tmp_path / "log.db"
     with Policy(file, problem=PROBLEM, seed=1) as policy:
