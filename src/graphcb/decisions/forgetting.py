@@ -13,16 +13,21 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphcb.decisions.inbox import publish
-from graphcb.decisions.log import LoggedDecision
+from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.pruning import move_start
-from graphcb.decisions.records import PAGE, Forgotten
-from graphcb.decisions.replaying import state_without
+from graphcb.decisions.records import PAGE, Forgotten, last_position
+from graphcb.decisions.replaying import Source, state_without
 from graphcb.decisions.storage import Storage
+from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import LogStart
+from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.writer import Pending
+
+FEW = 500  # events that are left to be replayed in the transaction
+MOST_PASSES = 5  # over what has come in the meantime
 
 
 def hash_of(subject: Any, start: LogStart) -> str:
@@ -57,17 +62,55 @@ def subjects_of(storage: Storage, rows: Sequence[LoggedDecision]) -> dict[int, s
     return found
 
 
+class Unlearned(NamedTuple):
+    """The state that a log leads to without a person, and how the log began then."""
+
+    state: PolicyState
+    start: LogStart
+
+
+def unlearned(location: str, subject: Any, classes: tuple[type, ...]) -> Unlearned | None:
+    """The state without a person, while others write; None if they are in no decision.
+
+    What comes meanwhile is replayed as well, until that is little.
+    """
+    with DecisionLog(location) as log:
+        start, graphs, state = log.start, StoredGraphs(log.storage), None
+        for _ in range(MOST_PASSES):
+            if state is not None and last_position(log.storage) - state.position < FEW:
+                break
+            positions, _ = _find(log.storage, start, hash_of(subject, start))
+            if not positions:
+                return None
+            source = Source(log.storage, start, graphs, log.versions, classes)
+            state = state_without(source, positions, so_far=state)
+    return None if state is None else Unlearned(state, start)
+
+
 def forget(
-    pending: Pending, subject: Any, classes: tuple[type, ...], *, unlearn: bool
+    pending: Pending,
+    subject: Any,
+    classes: tuple[type, ...],
+    *,
+    unlearn: bool,
+    so_far: Unlearned | None = None,
 ) -> Forgotten:
-    """Remove all that the log holds of a person; call it inside a transaction."""
+    """Remove all that the log holds of a person; call it inside a transaction.
+
+    What was unlearned `so_far` is of no use if the log has another start or version by now.
+    """
     storage, key = pending.storage, hash_of(subject, pending.start)
-    positions, tokens = _find(pending, key)
+    positions, tokens = _find(storage, pending.start, key)
+    version = pending.state.version
+    if so_far is not None and (so_far.start, so_far.state.version) != (pending.start, version):
+        so_far = None
     n_feedbacks = 0
     if positions:
         state = pending.state
         if unlearn:
-            state = state_without(pending, positions, classes=classes)
+            source = Source(storage, pending.start, pending.graphs, pending.versions, classes)
+            known = None if so_far is None else so_far.state
+            state = state_without(source, positions, so_far=known)
             if pending.has_deciders:
                 state = replace(state, position=state.position + 1)
                 known_at = storage.execute("SELECT known_at FROM graphcb_trainer")[0][0]
@@ -90,9 +133,9 @@ def forget(
     return receipt
 
 
-def _find(pending: Pending, key: str) -> tuple[list[int], list[str]]:
+def _find(storage: Storage, start: LogStart, key: str) -> tuple[list[int], list[str]]:
     """The numbers of a person's decisions in the log, in order, and the tokens of all."""
-    storage, cut = pending.storage, pending.start.cut
+    cut = start.cut
     sql = "SELECT position, token FROM graphcb_subjects WHERE subject = ?"
     found = [(int(position), str(token)) for position, token in storage.execute(sql, (key,))]
     positions = {position for position, _ in found if position > cut}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from graphcb.checks import as_positive
 from graphcb.decisions.changing import check_shared
+from graphcb.decisions.forgetting import Unlearned
 from graphcb.decisions.inbox import (
     create_inbox,
     find_decisions,
@@ -138,6 +139,10 @@ class Trainer:
     def forget(self, subject: str | int, *, unlearn: bool = False) -> Forgotten:
         """As `Policy.forget`."""
         return self._policy.forget(subject, unlearn=unlearn)
+
+    def unlearned(self, subject: str | int) -> Unlearned | None:
+        """As `Policy.unlearned`."""
+        return self._policy.unlearned(subject)
 
     def scrub(self) -> str:
         """As `Policy.scrub`."""

@@ -130,10 +130,17 @@ async def _roll_back(call: Call) -> answers.ChangeAnswer:
 
 
 async def _forget(call: Call) -> answers.ForgottenAnswer:
-    desk, asked = call.service.desk, call.body
+    return await call.service.in_background(_forget_now(call))
+
+
+async def _forget_now(call: Call) -> answers.ForgottenAnswer:
+    """All of it, even if nobody waits for the answer; the model is rebuilt beside requests."""
+    desk, asked, so_far = call.service.desk, call.body, None
+    if asked.unlearn and not isinstance(desk.policy, Decider):
+        so_far = await asyncio.to_thread(desk.policy.unlearned, asked.subject)
 
     def forget(together: Together) -> Forgotten:
-        return together.forget(asked.subject, unlearn=asked.unlearn)
+        return together.forget(asked.subject, unlearn=asked.unlearn, so_far=so_far)
 
     receipt = await desk.ask(forget, is_long=True)
     left = "" if isinstance(desk.policy, Decider) else await asyncio.to_thread(desk.policy.scrub)
