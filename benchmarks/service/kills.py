@@ -285,7 +285,8 @@ def table(plan: Plan, outcome: Outcome) -> list[str]:
         "events in the log": f"{outcome.n_events:,}",
         "lost, doubled, different, or not as replayed": f"{len(outcome.findings)}",
         "another trainer took over": f"{outcome.n_takeovers} times",
-        "longest time without a trainer": f"{outcome.longest_gap:.1f} s (at most 5 s is asked)",
+        "longest time without a trainer": f"{outcome.longest_gap:.1f} s (at most 5 s is asked, "
+        "where one fault at a time strikes trainers)",
         "largest staleness": f"{outcome.most_stale:.1f} s, PostgreSQL's own restarts included",
         "time": f"{outcome.seconds:.0f} s",
     }
