@@ -19,7 +19,7 @@ from typing import Any
 
 from faults import plants
 from faults.places import PostgreSQLPlace, folder
-from faults.proxy import DROPS, PASSES, Proxy
+from faults.proxy import PASSES, Proxy
 from faults.server import Server
 from faults.session import Session, cases
 from faults.tally import Finding, Plant, Row, in_children
@@ -111,7 +111,7 @@ class Wire:
                 self.bytes[kind, way] = second - first
             return answer
         n = int(self.bytes[kind, direction] * (number * GOLDEN % 1.0))
-        self.proxy.arm(direction, n, int(self.harm != "cut"))
+        self.proxy.arm(direction, n, {"cut": 0, "drop": -1}.get(self.harm, 1))
         try:
             return work()
         except LogError:
@@ -126,9 +126,7 @@ class Wire:
 
     def _harm(self, port: int) -> None:
         """In the process of the proxy: do it to the session that comes from this port."""
-        if self.harm == "drop":
-            self.proxy.behave(DROPS)
-        elif self.harm == "kill server":
+        if self.harm == "kill server":
             self.server.kill()
         elif self.harm == "stop server":
             self.server.stop()
