@@ -97,6 +97,10 @@ PARTS = (
     Part("explaining", "Why this decision: what an explanation costs", "explaining.py"),
     Part("hops", "The way of a decision through the files", "hops.py"),
     Part("service", "The decision service", "service/rates.py"),
+    Part(
+        "service-kinds", "The decision service on other problems", "service/rates.py",
+        ("--kinds", "10,100,1000,limits,own10"), quick=("--quick", "--kinds", "10"),
+    ),
     Part("service-memory", "The memory of the decision service", "service/memory.py"),
     Part("service-start", "The start of the decision service", "service/start.py"),
     Part("deciders", "Many deciders and one trainer", "service/deciders.py"),

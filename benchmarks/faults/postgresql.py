@@ -1,10 +1,11 @@
-"""A PostgreSQL server that cuts, cancels, times out, fills up, and dies.
+"""A PostgreSQL server that cuts, cancels, times out, falls silent, fills up, and dies.
 
 Most faults happen after the n-th byte that passes between policy and server, in either direction:
-the connection is cut, the session is terminated, its statement cancelled, its process or the whole
-server killed. Others are before the call: a table that somebody else has locked, a session that
-was idle for too long, a disk that is full (a trigger raises that error, at the INSERT or at the
-COMMIT). A call fails with a `LogError`; `session.py` says what must hold afterwards.
+the connection is cut, what is sent on it is dropped from then on, the session is terminated, its
+statement cancelled, its process or the whole server killed. Others are before the call: a table
+that somebody else has locked, a session that was idle for too long, a disk that is full (a trigger
+raises that error, at the INSERT or at the COMMIT). A call fails with a `LogError`; `session.py`
+says what must hold afterwards.
 """
 
 import os
@@ -18,11 +19,11 @@ from typing import Any
 
 from faults import plants
 from faults.places import PostgreSQLPlace, folder
-from faults.proxy import Proxy
+from faults.proxy import PASSES, Proxy
 from faults.server import Server
 from faults.session import Session, cases
 from faults.tally import Finding, Plant, Row, in_children
-from graphcb.decisions import LogError
+from graphcb.decisions import LogError, postgresql
 
 GOLDEN = 0.6180339887498949
 PLANTS = {
@@ -60,6 +61,7 @@ def all_rows(server: Server, n: int, seed: int, plant: str | None) -> Iterator[R
         ("session's process killed", 0.02, lambda: Wire(server, "kill session")),
         ("server killed and restarted", 0.02, lambda: Wire(server, "kill server")),
         ("server stopped at once", 0.02, lambda: Wire(server, "stop server")),
+        ("packets dropped", 0.01, lambda: Wire(server, "drop", "%20-cstatement_timeout%3D1s")),
         ("tables locked", 0.05, lambda: Locked(server)),
         ("session idle for too long", 0.03, lambda: Idle(server)),
         ("disk full", 0.11, lambda: Full(server)),
@@ -92,11 +94,13 @@ class Wire:
 
     last: str | None = None
 
-    def __init__(self, server: Server, harm: str) -> None:
+    def __init__(self, server: Server, harm: str, settings: str = "") -> None:
         self.server, self.harm = server, harm
+        if harm == "drop":
+            postgresql.LONGER = 0.5  # as each of these faults waits for so long
         self.bytes: dict[tuple[str, int], int] = {}  # of each kind of call, in each direction
         self.proxy = Proxy(server.port, [self._harm])
-        self.place = Wired(server, self.proxy.port)
+        self.place = Wired(server, self.proxy.port, settings)
 
     def attack(self, kind: str, work: Callable[[], Any], rng: random.Random, number: int) -> Any:
         direction = rng.randrange(2)
@@ -107,16 +111,17 @@ class Wire:
                 self.bytes[kind, way] = second - first
             return answer
         n = int(self.bytes[kind, direction] * (number * GOLDEN % 1.0))
-        self.proxy.arm(direction, n, int(self.harm != "cut"))
+        self.proxy.arm(direction, n, {"cut": 0, "drop": -1}.get(self.harm, 1))
         try:
             return work()
         except LogError:
             return None
         finally:
             harmed = self.proxy.disarm()
+            self.proxy.behave(PASSES)
             self.last = f"{self.harm} at byte {n} to the {('server', 'client')[direction]}"
             self.last = self.last if harmed else None
-            if harmed and self.harm != "cut":
+            if harmed and self.harm not in ("cut", "drop"):
                 wait_for(self.server, restart="server" in self.harm)
 
     def _harm(self, port: int) -> None:

@@ -25,7 +25,9 @@ Harm = Callable[[int], None]  # given the port of the proxy's own connection to 
 
 
 class Proxy:
-    """Listens on `port` of loopback; `harms` are chosen by number, 0 being a cut.
+    """Listens on `port` of loopback; `harms` are chosen by number.
+
+    0 is a cut, and -1 that all is dropped from then on.
 
     With `in_thread`, it is a thread of this process, which may have others.
     """
@@ -147,6 +149,9 @@ class Proxy:
                     self._set(0, -1, 0, 1)
                     if harm == 0:
                         return False
+                    if harm == -1:
+                        self.behave(DROPS)
+                        return True
                     server = target if direction == TO_SERVER else source
                     with suppress(Exception):
                         self._harms[harm - 1](server.getsockname()[1])

@@ -1,15 +1,18 @@
-"""Deciders and trainers on one PostgreSQL server, killed at random under load.
+"""Deciders and trainers on one PostgreSQL server, killed, frozen and cut off under load.
 
-    python benchmarks/service/kills.py [--quick] [--kills 200] [--seed 1]
+    python benchmarks/service/kills.py [--quick] [--kills 200] [--silences 30] [--seed 1]
 
 Four processes of `graphcb serve --decide-only`, two of `--learn-only`, clients that send a request
 again until it is acknowledged, some to two deciders at once. A random process gets SIGKILL and is
-started again at once; now and then two in the same moment. The server is stopped and started in
-between. Then the log is compared with all that was acknowledged, and replayed.
+started again at once; now and then two in the same moment. Others fall silent for some seconds:
+they get SIGSTOP, or a proxy drops or holds back what they and the server send. The server is
+stopped and started in between. Then the log is compared with all that was acknowledged, and
+replayed.
 """
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -21,6 +24,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from audit import findings
 from crowd import PROBLEM, Client, Member, wait_until
+from faults.proxy import DROPS, FREEZES, PASSES, Proxy
 from faults.server import Server, why_not
 from watcher import Watcher
 
@@ -29,13 +33,22 @@ _LEFT = (
 )
 
 
+HOW_SILENT = ("frozen", "cut off", "held up")
+SILENT = (4.0, 3.0)  # seconds at least, and at most how many more
+LOST = 20.0  # seconds until a connection that was cut off is given up, and somewhat more
+
+
 class Plan(NamedTuple):
-    """What is done to how many; `pace` is the least time from one kill to the next in seconds."""
+    """What is done to how many; `pace` is the least time from one kill to the next in seconds.
+
+    Of the faults, `n_silences` more are processes that fall silent.
+    """
 
     n_deciders: int = 4
     n_trainers: int = 2
     n_kills: int = 200
     n_restarts: int = 5
+    n_silences: int = 30
     n_clients: int = 8
     pace: float = 1.0
     pause: float = 0.02
@@ -47,6 +60,7 @@ class Outcome:
     """What happened, and what was wrong."""
 
     kills: Counter[str] = field(default_factory=Counter)
+    silences: Counter[str] = field(default_factory=Counter)
     times: list[tuple[float, str]] = field(default_factory=list)
     n_pairs: int = 0
     restarts: Counter[str] = field(default_factory=Counter)
@@ -70,27 +84,36 @@ def run(plan: Plan) -> Outcome:
         outputs = Path(folder) / "outputs"
         outputs.mkdir()
         members: list[Member] = []
+        n_members = plan.n_trainers + plan.n_deciders
+        proxies = [Proxy(server.port) for _ in range(n_members)]  # forks, so before any thread
         try:
-            _play(plan, server, server.url("kills"), outputs, members, outcome)
+            _play(plan, server, proxies, outputs, members, outcome)
         finally:
             for member in members:
                 member.process.kill()
                 member.process.wait()
+            for proxy in proxies:
+                proxy.close()
             server.stop()
     outcome.seconds = time.monotonic() - began
     return outcome
 
 
 def _play(
-    plan: Plan, server: Server, url: str, folder: Path, members: list[Member], outcome: Outcome
+    plan: Plan,
+    server: Server,
+    proxies: list[Proxy],
+    folder: Path,
+    members: list[Member],
+    outcome: Outcome,
 ) -> None:
-    problem = folder / "problem.toml"
+    problem, url = folder / "problem.toml", server.url("kills")
     problem.write_text(PROBLEM)
-    shared = ["--log", url]
-    learning = [str(problem), "--learn-only", *shared]
-    members += [Member(f"trainer {k}", folder, learning) for k in range(plan.n_trainers)]
-    deciding = ["--decide-only", *shared]
-    members += [Member(f"decider {k}", folder, deciding) for k in range(plan.n_deciders)]
+    roles = [("trainer", k, [str(problem), "--learn-only"]) for k in range(plan.n_trainers)]
+    roles += [("decider", k, ["--decide-only"]) for k in range(plan.n_deciders)]
+    for (role, k, options), proxy in zip(roles, proxies, strict=True):
+        through = url.replace(f":{server.port}/", f":{proxy.port}/")
+        members.append(Member(f"{role} {k}", folder, [*options, "--log", through]))
     _check(wait_until(lambda: all(one.is_up for one in members), 120.0), members)
     ports = [one.port for one in members if one.name.startswith("decider")]
     clients = [Client(ports, 1000 * plan.seed + k, plan.pause) for k in range(plan.n_clients)]
@@ -98,7 +121,7 @@ def _play(
     for thread in (watcher, *clients):
         thread.start()
     _check(wait_until(lambda: all(one.made for one in clients), 60.0), members)
-    away = _kill(plan, server, members, outcome)
+    away = _harm(plan, server, members, proxies, outcome)
     for client in clients:
         client.stop()
     for client in clients:
@@ -133,14 +156,33 @@ def _play(
         print(f"{gap:.1f} s without a trainer; killed: {', '.join(within)}", file=sys.stderr)
 
 
-def _kill(
-    plan: Plan, server: Server, members: list[Member], outcome: Outcome
+def _harm(
+    plan: Plan,
+    server: Server,
+    members: list[Member],
+    proxies: list[Proxy],
+    outcome: Outcome,
 ) -> list[tuple[float, float]]:
-    """Kill at random, and restart the server; returns when it was away."""
+    """Kill and silence at random, and restart the server; returns when it was away."""
     rng, away = random.Random(plan.seed), list[tuple[float, float]]()
+    silences = _spread(plan.n_silences, plan.n_kills)
+    n_silences, lost_until = 0, 0.0
     restarts = {round((k + 0.5) * plan.n_kills / plan.n_restarts) for k in range(plan.n_restarts)}
     is_pair = False
     for number in range(plan.n_kills):
+        for _ in range(silences[number]):
+            # A trainer whose packets were dropped is away until it gives its connection up.
+            spared = time.monotonic() < lost_until
+            k = rng.randrange(plan.n_trainers if spared else 0, len(members))
+            if n_silences < 3 and not spared:
+                k = rng.randrange(plan.n_trainers)  # some of each kind for trainers
+            how = HOW_SILENT[n_silences % 3]
+            outcome.silences[how] += 1
+            outcome.times.append((time.monotonic(), f"{members[k].name} {how}"))
+            n_silences += 1
+            if k < plan.n_trainers:
+                lost_until = time.monotonic() + LOST
+            _silence(members[k], proxies[k], how, SILENT[0] + rng.random() * SILENT[1])
         victim, how = rng.choice(members), rng.choice(["fast", "immediate"])
         if number in restarts:
             outcome.restarts[how] += 1
@@ -165,6 +207,25 @@ def _kill(
     return away
 
 
+def _spread(n: int, among: int) -> list[int]:
+    """How many of n fall to each of some."""
+    ends = [round((k + 1) * n / among) for k in range(among)]
+    return [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def _silence(member: Member, proxy: Proxy, how: str, seconds: float) -> None:
+    """Let a process, or its connections to the server, fall silent for a while."""
+    if how == "frozen":
+        member.process.send_signal(signal.SIGSTOP)
+    else:
+        proxy.behave(DROPS if how == "cut off" else FREEZES)
+    time.sleep(seconds)
+    if how == "frozen":
+        member.process.send_signal(signal.SIGCONT)
+    else:
+        proxy.behave(PASSES)
+
+
 def _check(came_true: bool, members: list[Member]) -> None:
     if not came_true:
         raise RuntimeError("\n".join(f"{one.name}: {one.said}" for one in members))
@@ -183,12 +244,18 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--restarts", type=int, default=5)
+    parser.add_argument("--silences", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if (reason := why_not()) is not None:
         print(f"Nothing was killed: {reason}.")
         return 0
-    plan = Plan(n_kills=given.kills, n_restarts=given.restarts, seed=given.seed)
+    plan = Plan(
+        n_kills=given.kills,
+        n_restarts=given.restarts,
+        n_silences=given.silences,
+        seed=given.seed,
+    )
     if given.quick:
         plan = QUICK
     outcome = run(plan)
@@ -199,15 +266,17 @@ def main() -> int:
     return 1 if outcome.findings else 0
 
 
-QUICK = Plan(2, 2, 6, 1, n_clients=3, pace=0.5)
+QUICK = Plan(2, 2, 6, 1, n_silences=3, n_clients=3, pace=0.5)
 
 
 def table(plan: Plan, outcome: Outcome) -> list[str]:
-    kills, restarts = outcome.kills, outcome.restarts
+    kills, silences, restarts = outcome.kills, outcome.silences, outcome.restarts
     rows = {
         "processes": f"{plan.n_deciders} deciders, {plan.n_trainers} trainers, one PostgreSQL",
         "kill -9": f"{sum(kills.values())}: {kills['decider']} of deciders, {kills['trainer']} of "
         f"trainers; {outcome.n_pairs} within 0.1 s of another",
+        "silent for 4 to 7 s": f"{sum(silences.values())}: {silences['frozen']} by SIGSTOP, "
+        f"{silences['cut off']} by packets that are dropped, {silences['held up']} held back",
         "PostgreSQL restarted": f"{sum(restarts.values())} times: {restarts['fast']} fast, "
         f"{restarts['immediate']} immediate (as if it had crashed)",
         "acknowledged": f"{outcome.n_decisions:,} decisions, {outcome.n_parts:,} feedbacks, of "
@@ -216,7 +285,8 @@ def table(plan: Plan, outcome: Outcome) -> list[str]:
         "events in the log": f"{outcome.n_events:,}",
         "lost, doubled, different, or not as replayed": f"{len(outcome.findings)}",
         "another trainer took over": f"{outcome.n_takeovers} times",
-        "longest time without a trainer": f"{outcome.longest_gap:.1f} s (at most 5 s is asked)",
+        "longest time without a trainer": f"{outcome.longest_gap:.1f} s (at most 5 s is asked, "
+        "where one fault at a time strikes trainers)",
         "largest staleness": f"{outcome.most_stale:.1f} s, PostgreSQL's own restarts included",
         "time": f"{outcome.seconds:.0f} s",
     }

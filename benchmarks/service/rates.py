@@ -126,6 +126,8 @@ def compare(kind: str, n_rounds: int, seconds: int, durability: str) -> tuple[Me
 
 
 def print_kinds(kinds: list[str], n_rounds: int, seconds: int, durability: str) -> None:
+    print("Decisions alone: so many actions, ten with two limits and a budget (limits), ten that")
+    print("come with each round (own10). Asked: shares of 0.36, 0.28, 0.15, 0.28 and 0.22.\n")
     print("| | per second | constant | share | CPU us | constant | share |")
     print("|---|---|---|---|---|---|---|")
     for kind in kinds:

@@ -506,3 +506,41 @@ def test_rounds_that_are_passed_by_are_replayed_bit_for_bit(url, trainer, monkey
     with DecisionLog(url) as log:
         assert log.n_decisions == 120
         assert to_bytes(replay(log).agent) == to_bytes(trainer.agent)
+
+
+def test_a_person_is_unlearned_while_deciders_have_the_agent_of_before(url, trainer):
+    with Decider(url) as decider:
+        for k in range(40):
+            one = decider.decide(context(k), subject=["adam", "eve"][k % 2])
+            decider.feedback(one.decision_id, losses(one, k))
+        settle(trainer)
+        late = [decider.decide(context(k)) for k in range(5)]
+        waiting = decider.decide(context(5), subject="eve")
+        decider.feedback(waiting.decision_id, losses(waiting, 5))
+        before = to_bytes(trainer.agent)
+        with pytest.warns(RuntimeWarning, match="VACUUM"):
+            receipt = trainer.forget("eve", unlearn=True)
+        assert (receipt.n_decisions, receipt.n_feedbacks) == (21, 21)  # one was in the inbox
+        assert to_bytes(trainer.agent) != before
+        with DecisionLog(url) as log:  # nobody can decide with the old one any more
+            assert log.storage.execute("SELECT count(*) FROM graphcb_snapshots") == [(1,)]
+        made = [decider.decide(context(k)) for k in range(20)]
+        settle(trainer)
+    trainer.close()
+    assert verify(url) == []
+    with DecisionLog(url) as log:
+        names = [row.decision_id for row in log]
+    assert names[-25:] == [one.decision_id for one in (*late, *made)]
+    with Trainer(url) as again:
+        assert again.n_events == 80 + 1 + 25
+
+
+def test_hashes_of_people_go_with_their_decisions(url, trainer):
+    with Decider(url) as decider:
+        for k in range(6):
+            decider.decide(context(k), subject="eve")
+        settle(trainer)
+        assert trainer.prune(4e9).n_decisions == 6
+        decider.decide(context(0), subject="adam")
+    with DecisionLog(url) as log:
+        assert log.storage.execute("SELECT count(*) FROM graphcb_subjects") == [(1,)]

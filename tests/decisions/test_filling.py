@@ -1,5 +1,6 @@
 """Decisions without feedback get the default of their problem, and later feedback replaces it."""
 
+import numpy as np
 import pytest
 
 from graphcb import DecisionLog, Policy, Problem
@@ -141,9 +142,9 @@ def test_in_an_outage_of_feedback_there_are_no_defaults(tmp_path, clock, monkeyp
         clock[0] += 3600
         n_filled = policy.fill_in()
         assert 0 < n_filled < 20  # before it is noticed
-        play(policy, clock, 100, share=0.5)
+        play(policy, clock, 200, share=0.5)
         clock[0] += 3600
-        assert 30 < policy.fill_in() <= 50  # it is over
+        assert 65 < policy.fill_in() <= 75  # it is over once 30 of the last 120 have feedback
     with Policy(tmp_path / "log.db") as policy:
         assert policy.fill_in() < 10  # those in the outage never had a chance, but at its edges
 
@@ -174,3 +175,26 @@ def test_an_offer_of_one_action_gets_no_default_and_is_no_outage(tmp_path, clock
         assert policy.fill_in() == 10
         assert to_bytes(policy.agent) != before
     assert verify(tmp_path / "log.db") == []
+
+
+@pytest.mark.parametrize("n_silent", [4, 20, 40])
+def test_who_only_asks_cannot_turn_the_model_around_among_others(tmp_path, clock, n_silent):
+    """Somebody asks for up to four times as many decisions as all others, and says nothing."""
+    problem = Problem(["a", "b", "c"], feedback="rewards", range=(0.0, 1.0), defaults=HOUR)
+    means, rng = {"a": 0.8, "b": 0.5, "c": 0.2}, np.random.default_rng(1)
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy:
+
+        def go_on(n_steps, n_silent):
+            for _ in range(n_steps):
+                made = [one for one in policy.decide_many([None] * 10) if rng.random() < 0.9]
+                policy.feedback_many(
+                    {d.decision_id: {d.action: float(rng.random() < means[d.action])} for d in made}
+                )
+                policy.decide_many([None] * n_silent)
+                clock[0] += 7200
+                policy.fill_in()
+
+        go_on(40, 0)
+        assert policy.decide(None).probabilities[0] > 0.9
+        go_on(80, n_silent)
+        assert policy.decide(None).probabilities[0] > 0.9

@@ -6,7 +6,7 @@ import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG
 from graphcb.cli import main
-from graphcb.decisions import back_up, replay, verify
+from graphcb.decisions import back_up, forgetting, replay, verify
 from graphcb.decisions.together import NewRound
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
@@ -81,6 +81,55 @@ def test_the_bytes_are_gone_from_every_file(tmp_path):
     assert verify(file) == verify(copy) == []
 
 
+def test_actions_that_only_they_were_offered_are_gone(tmp_path):
+    file = tmp_path / "log.db"
+    theirs = {"eve": [f"{MARK} letter", f"{MARK} call"], "adam": ["a long letter", "a long call"]}
+    policy = Policy(file, SquareCBG(), problem=Problem("each round"), seed=1)
+    with policy, DecisionLog(file) as reader:
+        for _ in range(3):  # from the second time on, they are stored once
+            for who, actions in theirs.items():
+                policy.decide({"x": 1.0}, actions=actions, subject=who)
+        list(reader)
+        assert reader.storage.execute("SELECT count(*) FROM graphcb_contents") == [(2,)]
+        policy.forget("eve")
+        assert marked(tmp_path) == []
+        for _ in range(3):
+            policy.decide({"x": 1.0}, actions=["another letter", "another call"])
+        # who has read the old ones does not take the new ones for them
+        names = [row.actions for row in reader]
+        assert names[3:] == [["another letter", "another call"]] * 3
+        assert names[:3] == [["a long letter", "a long call"]] * 3
+    assert verify(file) == []
+
+
+def test_names_of_events_go_with_their_decisions(tmp_path):
+    from graphcb.service.personalizer_events import Event, Events
+
+    problem = Problem(["a", "b"], features={"x": "number"})
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy:
+
+        def rank(name, slots, made_at=2e9):
+            with policy.together() as together:
+                made = {slot: together.decide({"x": 1.0}, subject=who) for slot, who in slots}
+                found = {slot: one.decision_id for slot, one in made.items()}
+                Events(together).add(Event("shop", name, found, made_at=made_at))
+
+        def names():
+            with policy.together() as together:
+                sql = "SELECT event FROM graphcb_named_events ORDER BY event"
+                return [name for (name,) in together.storage.execute(sql)]
+
+        rank("hers", [("", "eve")])
+        rank("his", [("", "adam")])
+        rank("of both", [("top", "adam"), ("side", "eve")])
+        policy.forget("eve")
+        assert names() == ["his"]
+        for k in range(120):
+            rank(f"old {k}", [("", "adam")], made_at=1e9)
+        policy.prune(1.5e9)  # by the time of the event; its decisions are new
+        assert names() == ["his"]
+
+
 def test_a_reader_that_holds_the_write_ahead_log_is_named(tmp_path):
     file = tmp_path / "log.db"
     with Policy(file, problem=PROBLEM, seed=1) as policy:
@@ -121,6 +170,53 @@ def test_unlearned_is_as_if_they_had_not_been_there(tmp_path):
         with pytest.raises(ValueError, match="nothing can be unlearned, as the agent of event 80"):
             policy.forget("adam", unlearn=True)
         assert policy.forget("adam").n_decisions == 10
+
+
+class TestWhileOthersDecide:
+    PROBLEM = Problem(["a", "b"], features={"x": "number"}, reveals="full-information")
+    PEOPLE = ("adam", "eve", "ida")
+
+    def rounds(self, policy, numbers, who=PEOPLE):
+        for k in numbers:
+            if self.PEOPLE[k % 3] in who:
+                one = policy.decide({"x": float(k)}, subject=self.PEOPLE[k % 3])
+                policy.feedback(one.decision_id, {"a": 0.25, "b": (k % 5) / 5})
+
+    def new(self, file):
+        return Policy(file, SquareCBG(gamma=9.0), problem=self.PROBLEM, seed=1)
+
+    @pytest.mark.parametrize("few", [1, 500])
+    def test_what_comes_in_between_is_unlearned_too(self, tmp_path, monkeypatch, few):
+        monkeypatch.setattr(forgetting, "FEW", few)
+        with self.new(tmp_path / "all.db") as policy:
+            self.rounds(policy, range(30))
+            so_far = policy.unlearned("eve")
+            self.rounds(policy, range(30, 60))
+            with policy.together() as together:
+                receipt = together.forget("eve", unlearn=True, so_far=so_far)
+            assert (receipt.n_decisions, receipt.unlearned) == (20, True)
+            found = to_bytes(policy.agent)
+        with self.new(tmp_path / "others.db") as policy:
+            self.rounds(policy, range(60), ["adam", "ida"])
+            assert found == to_bytes(policy.agent)
+        assert verify(tmp_path / "all.db") == []
+
+    @pytest.mark.parametrize("other", ["forgets", "changes"])
+    def test_it_is_not_used_if_the_log_has_another_start_or_version(self, tmp_path, other):
+        with self.new(tmp_path / "log.db") as policy:
+            self.rounds(policy, range(30))
+            so_far = policy.unlearned("eve")
+            if other == "forgets":
+                policy.forget("ida")
+            else:
+                policy.change(agent=SquareCBG(gamma=2.0))
+            with (
+                pytest.raises(ValueError, match="nothing can be unlearned, as the agent of event"),
+                policy.together() as together,
+            ):
+                together.forget("eve", unlearn=True, so_far=so_far)
+            assert policy.unlearned("nobody") is None
+            assert policy.forget("eve").n_decisions == 10
 
 
 def test_whom_a_decision_is_about(tmp_path):

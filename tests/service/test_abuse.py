@@ -24,8 +24,8 @@ from graphcb.service import keys as keys_module
 from graphcb.service.admission import RequestLimits
 from graphcb.service.errors import as_refusal
 from graphcb.service.keys import Keys
-from graphcb.service.requests import work_of
 from graphcb.service.tending import _Filling
+from graphcb.service.work import work_of
 
 from .conftest import FRAUD, ITEMS, SECONDS
 
@@ -259,6 +259,34 @@ def test_work_grows_with_actions_and_graphs_of_ones_own():
     assert work_of([one]) == 1.0
     assert work_of([one._replace(actions=["a"] * 500), one]) == 4.0
     assert work_of([one._replace(graph=graphs.bandit(40))]) == 5.0
+
+
+def test_ranks_of_personalizers_clients_are_limited_in_the_same_way(start, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    headers = {"Authorization": f"Bearer {keys.add('shop', ['decide'])}"}
+    limits = RequestLimits(per_second=50.0, in_all=2000)
+    problem = Problem("each round", feedback="rewards", features={"age": "number"})
+    service = start(problem, keys=keys, limits=limits)
+
+    def rank(path, n_slots):
+        slots = [{"id": str(k), "baselineAction": "0"} for k in range(n_slots)]
+        actions = [{"id": str(k), "features": [{"x": k}]} for k in range(100)]
+        body = {"contextFeatures": [{"Age": 7}], "actions": actions}
+        body |= {"slots": slots} if n_slots else {}
+        return service.ask("POST", f"/personalizer/v1.0/{path}", body, headers)
+
+    assert rank("rank", 0)[0] == 400  # as the feature that it must have is misspelt
+    assert service.service.metrics.missing == {"age": 1}
+    status, _, answer = rank("multislot/rank", 21)
+    assert (status, "actions of all slots together must be at most 2,000" in str(answer)) == (
+        413,
+        True,
+    )
+    assert rank("multislot/rank", 20)[0] == 400
+    assert service.service.metrics.missing == {"age": 21}
+    for _ in range(3):
+        status, answered, _ = rank("multislot/rank", 20)
+    assert (status, int(answered["retry-after"]) >= 1) == (429, True)
 
 
 def test_a_large_graph_of_ones_own_is_refused(start):

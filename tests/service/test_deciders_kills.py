@@ -25,13 +25,14 @@ from graphcb import Policy, Problem
 pytestmark = pytest.mark.slow
 
 
-def test_nothing_is_lost_or_doubled_when_processes_are_killed():
+def test_nothing_is_lost_or_doubled_when_processes_are_killed_or_fall_silent():
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     outcome = kills.run(kills.QUICK)
     assert outcome.findings == []
     assert sum(outcome.kills.values()) == 6
     assert set(outcome.kills) == {"decider", "trainer"}
+    assert outcome.silences == {"frozen": 1, "cut off": 1, "held up": 1}
     assert sum(outcome.restarts.values()) == 1
     assert outcome.n_decisions > 50
     assert outcome.n_parts > 50

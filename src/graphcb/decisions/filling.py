@@ -1,6 +1,5 @@
 """Decisions that have waited long enough for feedback: which they are, and what they get."""
 
-import itertools
 import math
 from collections.abc import Collection
 from typing import NamedTuple
@@ -12,8 +11,10 @@ from graphcb.decisions.writer import Pending
 
 AT_A_TIME = 1000
 LOOKED_AT = 2000  # feedbacks and defaults that say how often feedback usually comes
-EXPECTED = 20  # feedbacks among the last decisions, by which an outage is noticed
-FEW = 5  # fewer of them than this are an outage; by chance once in 60,000 times
+# Feedbacks that are expected among the last decisions, and how few of them are an outage. By chance
+# once in 60,000 times; the second is for silence among feedback, as of somebody who only asks.
+EXPECTED, FEW = 20, 5
+EXPECTED_LONG, FEW_LONG = 60, 30
 BY_CHANCE = 1e-4  # a run of decisions without feedback that is less likely is an outage, too
 SUREST = 0.99  # the share of decisions with feedback that is believed at most
 LONGEST = 2000  # decisions that are looked at for this: rarer feedback cannot be told from none
@@ -93,28 +94,40 @@ def _in_outage(pending: Pending, positions: list[int]) -> set[int]:
     for decision, source in storage.execute(_SETTLED, (positions[0],)):
         is_real[decision] = is_real.get(decision, False) or source is None
     n_real = sum(is_real.values())
-    if n_real < EXPECTED:
-        return set()
-    n_recent = math.ceil(EXPECTED * len(is_real) / n_real)
-    if n_recent > LONGEST:
+    share = min(n_real / max(len(is_real), 1), SUREST)
+    if n_real < EXPECTED or EXPECTED / share > LONGEST:
         return set()
     n_rows = AT_A_TIME + 2 * LONGEST
     found = storage.execute(_ANSWERED, (positions[-1], n_rows))
     offered = [(p, bool(a)) for p, graph, a in found if pending.graphs.read(graph).n_actions > 1]
     numbers, answered = zip(*reversed(offered), strict=True)
-    silent, n_silent = set(), 0
-    share = min(n_real / len(is_real), SUREST)
-    longest_run = math.log(BY_CHANCE) / math.log1p(-share)
-    sums = [0, *itertools.accumulate(answered)]
     # Where offers of one action leave too few others to look at, nothing is sure either.
     is_diluted = len(found) == n_rows
-    for k, position in enumerate(numbers):
-        n_silent = 0 if answered[k] else n_silent + 1
-        is_known = k + 1 >= n_recent or is_diluted
-        are_few = is_known and sums[k + 1] - sums[max(0, k + 1 - n_recent)] < FEW
-        if n_silent >= longest_run or are_few:
+    longest_run = math.log(BY_CHANCE) / math.log1p(-share)
+    few = _Few(EXPECTED, FEW, share, is_diluted=is_diluted)
+    few_long = _Few(EXPECTED_LONG, FEW_LONG, share, is_diluted=is_diluted)
+    silent, n_silent = set(), 0
+    for position, is_answered in zip(numbers, answered, strict=True):
+        n_silent = 0 if is_answered else n_silent + 1
+        are_few = [few.add(is_answered), few_long.add(is_answered)]
+        if n_silent >= longest_run or any(are_few):
             silent.add(position)
     return silent
+
+
+class _Few:
+    """Whether the last decisions, among which some feedbacks are expected, have too few."""
+
+    def __init__(self, expected: int, few: int, share: float, *, is_diluted: bool) -> None:
+        self._size, self._few, self._sums = math.ceil(expected / share), few, [0]
+        self._least = 0 if is_diluted else self._size
+
+    def add(self, is_answered: bool) -> bool:
+        """Add one more decision."""
+        self._sums.append(self._sums[-1] + is_answered)
+        n = len(self._sums) - 1
+        n_answered = self._sums[n] - self._sums[max(0, n - self._size)]
+        return self._least <= n and self._size <= LONGEST and n_answered < self._few
 
 
 def _shows_itself(pending: Pending, row: DecisionRow, known: Collection[str]) -> bool:

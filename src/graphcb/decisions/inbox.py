@@ -11,9 +11,19 @@ from typing import Any, NamedTuple
 
 from graphcb.decisions.records import PAGE
 from graphcb.decisions.storage import Storage
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, checksum, insert, select
+from graphcb.decisions.tables import (
+    DecisionRow,
+    FeedbackRow,
+    SnapshotRow,
+    checksum,
+    insert,
+    select,
+)
+from graphcb.decisions.transition import PolicyState
 from graphcb.files import FileError
+from graphcb.saving import to_bytes
 
+KEPT = 3  # snapshots
 _NOW = "extract(epoch FROM clock_timestamp())::double precision"
 _ARRIVAL = (
     f"arrival BIGSERIAL PRIMARY KEY, arrived_at DOUBLE PRECISION NOT NULL DEFAULT {_NOW}, "
@@ -44,6 +54,11 @@ _FEEDBACKS = (
 # Which snapshot is the newest, and for how many seconds it may have missed something.
 STALENESS = f"SELECT snapshot, {_NOW} - known_at FROM graphcb_trainer"
 
+_DROP_SNAPSHOTS = (
+    "DELETE FROM graphcb_snapshots WHERE position NOT IN "
+    "(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT ?)"
+)
+_CONFIRM = "UPDATE graphcb_trainer SET snapshot = ?, known_at = ?"
 _DECISION = DecisionRow._fields[1:]  # without its number
 _FEEDBACK = ("received_at", "decision", "actions", "losses", "token", "checksum")
 _FIND_DECISIONS = f"SELECT 0, {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
@@ -114,6 +129,19 @@ def has_feedbacks(storage: Storage) -> bool:
 def server_time(storage: Storage) -> float:
     """Seconds since 1970 by the clock that all share."""
     return float(storage.execute(f"SELECT {_NOW}")[0][0])
+
+
+def publish(storage: Storage, state: PolicyState, known_at: float, kept: int = KEPT) -> None:
+    """Let deciders decide with this state, which knows all that came before a time.
+
+    So many of the newest snapshots stay.
+    """
+    sql = "SELECT 1 FROM graphcb_snapshots WHERE position = ?"
+    if not storage.execute(sql, (state.position,)):
+        agent = to_bytes(state.agent)
+        insert(storage, [SnapshotRow(state.position, state.n_feedbacks, known_at, agent)])
+        storage.execute(_DROP_SNAPSHOTS, (kept,))
+    storage.execute(_CONFIRM, (state.position, known_at))
 
 
 def lock_tokens(storage: Storage, tokens: Sequence[str]) -> None:

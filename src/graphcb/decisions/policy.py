@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from graphcb.contexts.frames import each_row
 from graphcb.decisions.dating import dated
 from graphcb.decisions.decision import Acknowledgement, Decision
+from graphcb.decisions.forgetting import Unlearned, unlearned
 from graphcb.decisions.incoming import Losses, by_decision
 from graphcb.decisions.log import DecisionLog
 from graphcb.decisions.pruning import DAY, Pruned, Pruning
@@ -283,16 +284,22 @@ class Policy(Calls):
         """Remove contexts, outcomes and names of all decisions about a person.
 
         These are the decisions that were made with this `subject`. The model stays as it is; with
-        `unlearn`, it is rebuilt as if they had not been made, by a replay of all others. The log is
-        replayed from this moment on. The receipt, which has a hash of the person, stays in the
-        log (`DecisionLog.receipts`). What is deleted is overwritten in a SQLite file; a warning
-        says what is left where. Backups are logs too: forget the person in each.
+        `unlearn`, it is rebuilt as if they had not been made, by a replay of all others, while
+        other threads may decide. The log is replayed from this moment on. The receipt, which has a
+        hash of the person, stays in the log (`DecisionLog.receipts`). What is deleted is
+        overwritten in a SQLite file; a warning says what is left where. Backups are logs too:
+        forget the person in each.
         """
+        so_far = self.unlearned(subject) if unlearn else None
         with self.together() as together:
-            receipt = together.forget(subject, unlearn=unlearn)
+            receipt = together.forget(subject, unlearn=unlearn, so_far=so_far)
         if left := self.scrub():
             warnings.warn(left, RuntimeWarning, stacklevel=2)
         return receipt
+
+    def unlearned(self, subject: str | int) -> Unlearned | None:
+        """What `forget` with `unlearn` comes to, for `Together.forget`; others decide meanwhile."""
+        return unlearned(self.location, subject, self._settings["classes"])
 
     def scrub(self) -> str:
         """Overwrite what deleted rows have left on disk; what could not be done, "" if nothing."""

@@ -2,8 +2,8 @@
 
 First the start of the log is moved, in one transaction: from then on the old decisions count as
 removed. Then their rows are deleted, each decision together with its feedback, then graphs that
-nothing refers to any more. A log that is left in between is read as any other, and the next removal
-deletes what was left.
+nothing refers to any more, and names of events. A log that is left in between is read as any
+other, and the next removal deletes what was left.
 """
 
 import time
@@ -25,6 +25,10 @@ SLICE = 0.003  # seconds of work in a transaction, whose commit may take ten tim
 SCANNED = 2000  # rows, or numbers of events, that one statement reads
 REPLAYED = 10_000  # events at most, from a stored agent to the new start of the log
 FEWEST, MOST = 50, 5000  # decisions that one statement deletes
+_HASHES_OF_DECIDERS = (  # whose decisions have no number there
+    "DELETE FROM graphcb_subjects WHERE token IN "
+    "(SELECT token FROM graphcb_decisions WHERE position > ? AND position <= ?)"
+)
 
 
 class Pruned(NamedTuple):
@@ -79,6 +83,7 @@ class Pruning:
         yield from self._delete()
         if self.done.n_decisions:
             yield from self._delete_graphs()
+        yield from self._delete_names()
 
     def _find_cut(self) -> Iterator[None]:
         """The last decision to remove: where the fewest times of decisions say otherwise.
@@ -136,6 +141,8 @@ class Pruning:
         while begin < cut:
             began, between = time.monotonic(), (begin, min(begin + size, cut))
             found = []
+            if self._pending.has_deciders:
+                self._pending.storage.execute(_HASHES_OF_DECIDERS, between)
             for table, column in of.items():
                 rows = f"FROM graphcb_{table} WHERE {column} > ? AND {column} <= ?"
                 found += self._pending.storage.execute(f"SELECT count(*) {rows}", between)[0]
@@ -174,6 +181,17 @@ class Pruning:
                 )
             used[np.isin(numbers, unused)] = True
             self._pending.graphs.forget()
+            yield
+
+    def _delete_names(self) -> Iterator[None]:
+        """The names that clients of Personalizer gave to events of that time."""
+        storage = self._pending.storage
+        if not storage.has_table("graphcb_named_events"):
+            return
+        sql = f"SELECT owner, event FROM graphcb_named_events WHERE made_at < ? LIMIT {FEWEST}"
+        while found := storage.execute(sql, (self._before,)):
+            name = "DELETE FROM graphcb_named_events WHERE owner = ? AND event = ?"
+            storage.execute_many(name, found)
             yield
 
     def _all_graphs(self) -> Generator[None, None, NDArray[np.int64]]:

@@ -126,7 +126,7 @@ def rebuild(
     Without `check`, decisions may come out differently.
     """
     until = records.read_end(storage)
-    source = _Source(storage, start, graphs, versions, tuple(classes))
+    source = Source(storage, start, graphs, versions, tuple(classes))
     first = _first_state(source, until if from_checkpoint else 0)
     return _run(source, first, until, check=check), first[1]
 
@@ -142,7 +142,7 @@ def state_at(
     check: bool = True,
 ) -> PolicyState:
     """The state after an event of the past, from the last version before it."""
-    source = _Source(storage, start, graphs, versions, tuple(classes))
+    source = Source(storage, start, graphs, versions, tuple(classes))
     return _run(source, _state_of_version(source, position), position, check=check)
 
 
@@ -163,7 +163,7 @@ def state_near(
     Otherwise the next one that is stored, None if there is none. Yields after each event that is
     replayed. Events may be added to the log in between.
     """
-    source = _Source(log.storage, log.start, log.graphs, log.versions, classes)
+    source = Source(log.storage, log.start, log.graphs, log.versions, classes)
     checkpoints = records.checkpoint_positions(log.storage)  # newest first
     for begin in (*checkpoints, log.start.position):
         if position - at_most <= begin <= position:
@@ -177,29 +177,30 @@ def state_near(
     return next((state for state in later if state is not None), None)
 
 
-def state_without(log: _Log, positions: Iterable[int], *, classes: tuple[type, ...]) -> PolicyState:
+def state_without(
+    source: "Source", positions: Iterable[int], *, so_far: PolicyState | None = None
+) -> PolicyState:
     """The state at the end as it were without some decisions and their feedback.
 
-    All others are as they were made. A ValueError if nothing is stored from before the first.
+    All others are as they were made. It goes on from a state `so_far` without them. A ValueError if
+    nothing is stored from before the first.
     """
     left_out = frozenset(positions)
-    source = _Source(log.storage, log.start, log.graphs, log.versions, classes)
-    until = records.last_position(log.storage)
+    until = records.last_position(source.storage)
+    if so_far is not None:
+        return _run(source, (so_far, None), until, check=False, left_out=left_out)
     first = _state_of_version(source, until)
     begin = first[0].position
-    if min(left_out) < begin or (begin == log.start.position > 0):
+    if min(left_out) < begin or (begin == source.start.position > 0):
         raise ValueError(
-            f"{log.storage.location}: nothing can be unlearned, as the agent of event {begin}, "
+            f"{source.storage.location}: nothing can be unlearned, as the agent of event {begin}, "
             "from which the log is replayed, may have learned from this person; leave out "
             "`unlearn`, or start a new agent with Policy.change"
         )
-    state = first[0]
-    for step in _steps(source, first, until, check=False, left_out=left_out):
-        state = step.after
-    return state
+    return _run(source, first, until, check=False, left_out=left_out)
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """A log that is read, and the classes that its agents may contain."""
 
     storage: Storage
@@ -209,13 +210,13 @@ class _Source(NamedTuple):
     classes: tuple[type, ...]
 
 
-def _source(log: DecisionLog, classes: Iterable[type]) -> _Source:
+def _source(log: DecisionLog, classes: Iterable[type]) -> Source:
     log.refresh()
     graphs = StoredGraphs(log.storage)
-    return _Source(log.storage, log.start, graphs, log.versions, tuple(classes))
+    return Source(log.storage, log.start, graphs, log.versions, tuple(classes))
 
 
-def _nearest(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:
+def _nearest(source: Source, position: int) -> tuple[PolicyState, PartCounts]:
     """The last state that is stored up to an event: a checkpoint, or the start of its version."""
     first = _first_state(source, position)
     if first[0].position < source.versions.at(position).position:
@@ -224,16 +225,21 @@ def _nearest(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:
 
 
 def _run(
-    source: _Source, first: tuple[PolicyState, PartCounts], until: int, *, check: bool
+    source: Source,
+    first: tuple[PolicyState, PartCounts | None],
+    until: int,
+    *,
+    check: bool,
+    left_out: frozenset[int] = frozenset(),
 ) -> PolicyState:
     state = first[0]
-    for step in _steps(source, first, until, check=check):
+    for step in _steps(source, first, until, check=check, left_out=left_out):
         state = step.after
     return state
 
 
 def _steps(
-    source: _Source,
+    source: Source,
     first: tuple[PolicyState, PartCounts | None],
     until: int,
     *,
@@ -265,7 +271,7 @@ def _steps(
 
 
 def _decide(
-    state: PolicyState, row: DecisionRow, source: _Source, snapshots: Snapshots, *, check: bool
+    state: PolicyState, row: DecisionRow, source: Source, snapshots: Snapshots, *, check: bool
 ) -> tuple[PolicyState, Any]:
     """The state after a decision, and the agent that made it."""
     storage, start = source.storage, source.start
@@ -287,7 +293,7 @@ def _decide(
     return after, None if then is None else then.agent
 
 
-def _agent_of(row: VersionRow, source: _Source) -> Agent:
+def _agent_of(row: VersionRow, source: Source) -> Agent:
     where = f"{source.storage.location}, version at event {row.position}"
     agent: Agent = from_bytes(row.agent, where=where, classes=source.classes)
     return agent
@@ -297,7 +303,7 @@ def _learn(
     state: PolicyState,
     row: FeedbackRow,
     decision: DecisionRow | None,
-    source: _Source,
+    source: Source,
     counts: PartCounts | None,
 ) -> PolicyState:
     storage, graphs = source.storage, source.graphs
@@ -330,7 +336,7 @@ def _read_played(row: DecisionRow, graph: FeedbackGraph, location: str) -> Playe
     return Played(context, graph, actions, numbers(row.probabilities, FLOAT), row.action)
 
 
-def _first_state(source: _Source, until: int) -> tuple[PolicyState, PartCounts]:
+def _first_state(source: Source, until: int) -> tuple[PolicyState, PartCounts]:
     """The newest checkpoint that is not beyond event `until`, or the start of the log.
 
     A checkpoint that cannot be read for any reason is passed over.
@@ -345,14 +351,14 @@ def _first_state(source: _Source, until: int) -> tuple[PolicyState, PartCounts]:
     return _start_state(source), counts
 
 
-def _start_state(source: _Source) -> PolicyState:
+def _start_state(source: Source) -> PolicyState:
     start = source.start
     agent = from_bytes(start.agent, where=source.storage.location, classes=source.classes)
     version = source.versions.at(start.position).number
     return PolicyState(agent, start.position, start.n_feedbacks, version)
 
 
-def _of_checkpoint(row: CheckpointRow, source: _Source) -> PolicyState | None:
+def _of_checkpoint(row: CheckpointRow, source: Source) -> PolicyState | None:
     """The state of a checkpoint, None if it cannot be read for any reason."""
     if not 0 <= row.n_feedbacks <= row.position:
         return None
@@ -365,14 +371,14 @@ def _of_checkpoint(row: CheckpointRow, source: _Source) -> PolicyState | None:
     return PolicyState(agent, row.position, row.n_feedbacks, version)
 
 
-def _stored(source: _Source, position: int) -> PolicyState | None:
+def _stored(source: Source, position: int) -> PolicyState | None:
     """The state of the checkpoint at this event, or of the start."""
     for row in records.read_checkpoints(source.storage, position):
         return _of_checkpoint(row, source)
     return _start_state(source) if position == source.start.position else None
 
 
-def _state_of_version(source: _Source, position: int) -> tuple[PolicyState, PartCounts]:
+def _state_of_version(source: Source, position: int) -> tuple[PolicyState, PartCounts]:
     """The start of the version to which an event belongs, or of the log if that is later."""
     storage, removed = source.storage, source.start.position
     version = source.versions.at(position)

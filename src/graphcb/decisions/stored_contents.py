@@ -1,5 +1,7 @@
 """What many decisions of a log share: names of actions and keys of contexts, stored once."""
 
+from collections.abc import Iterable
+
 from graphcb.decisions.packing import compress, decompress, keys_of, read_whole, whole
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import ContentRow, insert, select
@@ -8,6 +10,7 @@ from graphcb.files import FileError
 SHORTEST = 24  # bytes of what is worth it
 MOST, MOST_BYTES = 2000, 16_000_000  # of a log; what comes later is stored with each decision
 REMEMBERED = 500  # contents that were seen once
+ERASED = b"-"  # and its number, in place of a content
 WORTH = 0.7  # the share of a text to which it must shrink
 
 
@@ -80,6 +83,20 @@ class Contents:
                 raise FileError(f"{self._storage.location}: damaged: content {number} is missing")
             found = self._read[number] = rows[0].content
         return found
+
+    def erase(self, actions: Iterable[bytes]) -> None:
+        """Forget identifiers that no decision has any more, given as they were stored.
+
+        Their number is not given to others, as a reader may have it in memory.
+        """
+        for stored in actions:
+            of_these = "SELECT 1 FROM graphcb_decisions WHERE actions = ? LIMIT 1"
+            if stored[:1] == b"r" and not self._storage.execute(of_these, (stored,)):
+                number = read_whole(stored, 1)[0]
+                sql = "DELETE FROM graphcb_contents WHERE number = ?"
+                self._storage.execute(sql, (number,))
+                insert(self._storage, [ContentRow(number, ERASED + whole(number))])
+                self.forget()
 
     def _numbers(self) -> dict[bytes, int]:
         if self._number_of is None:

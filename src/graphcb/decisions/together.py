@@ -20,7 +20,7 @@ from graphcb.decisions.encoding import (
     plain_context,
 )
 from graphcb.decisions.filling import find_due
-from graphcb.decisions.forgetting import forget, hash_of, note_subjects
+from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
 from graphcb.decisions.frames import Frame, new_frame
 from graphcb.decisions.inbox import lock_tokens
 from graphcb.decisions.incoming import (
@@ -339,11 +339,16 @@ class Together:
         self._begin_upkeep()
         return pruning.go_on(self.pending, self._classes, check=self._check, seconds=seconds)
 
-    def forget(self, subject: str | int, *, unlearn: bool = False) -> Forgotten:
-        """Remove all that is about a person, as `Policy.forget` does."""
+    def forget(
+        self, subject: str | int, *, unlearn: bool = False, so_far: Unlearned | None = None
+    ) -> Forgotten:
+        """Remove all that is about a person, as `Policy.forget` does.
+
+        What was unlearned `so_far`, by `Policy.unlearned`, makes the transaction short.
+        """
         self._begin_upkeep()
         self._asked.clear()
-        return forget(self.pending, subject, self._classes, unlearn=unlearn)
+        return forget(self.pending, subject, self._classes, unlearn=unlearn, so_far=so_far)
 
     def change(
         self, problem: Problem | None = None, agent: Agent | None = None, note: str = ""

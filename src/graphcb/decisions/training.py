@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from graphcb.checks import as_positive
 from graphcb.decisions.changing import check_shared
+from graphcb.decisions.forgetting import Unlearned
 from graphcb.decisions.inbox import (
     create_inbox,
     find_decisions,
     look_at_decisions,
     move_decisions,
+    publish,
     server_time,
     take_feedbacks,
 )
@@ -21,7 +23,7 @@ from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.records import Forgotten, check_count, read_parts
 from graphcb.decisions.storage import Durability, is_url, without_password
-from graphcb.decisions.tables import FeedbackRow, SnapshotRow, insert
+from graphcb.decisions.tables import FeedbackRow
 from graphcb.decisions.taking_in import AT_ONCE, learn_new
 from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
@@ -29,16 +31,8 @@ from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.rounds import Agent
-from graphcb.saving import to_bytes
 
-KEPT = 3  # snapshots
 MOST_RARELY = 1.0  # seconds between snapshots, if they take less than that
-_FORGET = (
-    "DELETE FROM graphcb_snapshots WHERE position NOT IN "
-    f"(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT {KEPT})"
-)
-_HAS_SNAPSHOT = "SELECT count(*) FROM graphcb_snapshots WHERE position = ?"
-_CONFIRM = "UPDATE graphcb_trainer SET snapshot = ?, known_at = ?"
 
 
 class Taken(NamedTuple):
@@ -146,6 +140,10 @@ class Trainer:
         """As `Policy.forget`."""
         return self._policy.forget(subject, unlearn=unlearn)
 
+    def unlearned(self, subject: str | int) -> Unlearned | None:
+        """As `Policy.unlearned`."""
+        return self._policy.unlearned(subject)
+
     def scrub(self) -> str:
         """As `Policy.scrub`."""
         return self._policy.scrub()
@@ -232,15 +230,11 @@ class Publishing:
 
     def publish(self, together: Together, known_at: float) -> None:
         """A snapshot of the agent as it is now, which knows all that came before this time."""
-        state, storage = together.pending.state, together.storage
+        state = together.pending.state
         if not self.is_due and self.version == state.version:
             return
         began = time.monotonic()
-        if not storage.execute(_HAS_SNAPSHOT, (state.position,))[0][0]:
-            agent = to_bytes(state.agent)
-            insert(storage, [SnapshotRow(state.position, state.n_feedbacks, known_at, agent)])
-            storage.execute(_FORGET)
-        storage.execute(_CONFIRM, (state.position, known_at))
+        publish(together.storage, state, known_at)
         self.done(state.version, time.monotonic() - began)
 
     def done(self, version: int, took: float) -> None:

@@ -1,8 +1,8 @@
 """The service of one problem: a policy, a decider or a trainer behind the table of routes."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 from graphcb.decisions import Decider, Policy, Trainer
 from graphcb.decisions.storage import without_password
@@ -17,6 +17,7 @@ from graphcb.service.telemetry import telemetry_of
 from graphcb.service.tending import add_up, tend, train
 from graphcb.service.watcher import IDLE, Watcher
 
+Result = TypeVar("Result")
 PATIENCE = 6  # times as long for changes, and while machine code may have to be compiled
 
 
@@ -52,7 +53,7 @@ class Service:
         self.admission = Admission(keys, self.limits.per_second)
         self.application = Application(self, self.routes, name)
         self._tend_every = tend_every
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[Any]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
         """Answer a request, or start and stop with the server."""
@@ -71,6 +72,13 @@ class Service:
     def cleaned(self, message: str) -> str:
         """A message that does not say where the log is."""
         return message.replace(self._shown, "the log")
+
+    def in_background(self, work: Coroutine[Any, Any, Result]) -> "asyncio.Future[Result]":
+        """Work that goes on until it is done or the service stops, whether or not one waits."""
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
+        return asyncio.shield(task)
 
     async def start(self) -> None:
         """Begin to work for the running event loop."""

@@ -33,6 +33,7 @@ from graphcb.service.personalizer_messages import (
 from graphcb.service.personalizer_rewards import activate, adds_up, reward, reward_slots
 from graphcb.service.requests import action_examples, check_size, count_features, decision_example
 from graphcb.service.routing import Call, Handler, Route
+from graphcb.service.work import LONG_BATCH, note_rounds
 
 VERSIONS = ("/v1.0", "", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3")
 
@@ -45,6 +46,7 @@ async def _rank(call: Call) -> RankAnswer:
     context = _merged("contextFeatures", asked.context_features, limits)
     problem, owner = call.service.desk.problem, owner_of(call.client)
     one = _round(problem, context, left)
+    note_rounds(call, [one])
 
     def rank(together: Together) -> RankAnswer:
         deferred, name = asked.defer_activation, asked.event_id
@@ -80,6 +82,8 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
         contexts[slot.id] = {**shared, "slot": {"id": slot.id, **own}}
     if not contexts or len(contexts) < len(asked.slots):
         raise ValueError("`slots` must be at least one, with distinct ids")
+    check_size("actions of all slots together", len(contexts) * len(features), limits.in_all)
+    note_rounds(call, [_round(problem, context, features) for context in contexts.values()])
 
     def rank(together: Together) -> SlotsAnswer:
         events = Events(together)
@@ -105,7 +109,8 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
             }
         return SlotsAnswer(known.name, [ChosenAction(*pair) for pair in chosen.items()])
 
-    return await call.service.desk.ask(rank, claims=claim_of(owner, asked.event_id))
+    claims, is_long = claim_of(owner, asked.event_id), len(contexts) > LONG_BATCH
+    return await call.service.desk.ask(rank, claims=claims, is_long=is_long)
 
 
 def _ranked(

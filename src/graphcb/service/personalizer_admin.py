@@ -22,16 +22,17 @@ from graphcb.problems.baselines import Baseline
 from graphcb.problems.defaults import Defaults, read_defaults
 from graphcb.saving import from_bytes, to_bytes
 from graphcb.service.errors import Refused
-from graphcb.service.personalizer_rewards import forget_events
 from graphcb.service.requests import ProblemRequest, as_problem
 from graphcb.service.routing import Call, Content
+from graphcb.service.tending import prune
 
 MODEL_BYTES = 200_000_000  # of a model that is imported
 NOTE = "by a client of Personalizer"
 _DURATION = re.compile(
     r"P(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?"
 )
-_SPAN = "SELECT min(made_at), max(made_at) FROM graphcb_decisions"
+_MADE_AT = "(SELECT made_at FROM graphcb_decisions WHERE position > ? ORDER BY position"
+_SPAN = f"SELECT {_MADE_AT} LIMIT 1), {_MADE_AT} DESC LIMIT 1)"
 
 
 class Configuration(msgspec.Struct, rename="camel"):
@@ -171,21 +172,19 @@ async def show_model(call: Call) -> ModelProperties:
 
 async def show_log(call: Call) -> LogProperties:
     """The times of the first and the last decision."""
-    rows = await call.service.desk.ask(lambda together: together.storage.execute(_SPAN))
-    first, last = (None if one is None else as_time(one) for one in rows[0])
+
+    def look(together: Together) -> Any:
+        cut = together.pending.start.cut
+        return together.storage.execute(_SPAN, (cut, cut))[0]
+
+    span = await call.service.desk.ask(look)
+    first, last = (None if one is None else as_time(one) for one in span)
     return LogProperties(DateRange(first, last))
 
 
 async def delete_log(call: Call) -> None:
-    """Remove all decisions; the model stays."""
-
-    def delete(together: Together) -> None:
-        now = time.time() + 1.0
-        together.prune(now)
-        while not forget_events(together, now):
-            pass
-
-    await call.service.desk.ask(delete, is_long=True)
+    """Remove all decisions; the model stays. It is done to its end even if nobody waits."""
+    await call.service.in_background(prune(call.service.desk, time.time() + 1.0))
 
 
 def refused(text: str) -> Callable[[Call], Any]:

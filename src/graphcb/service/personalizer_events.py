@@ -11,13 +11,12 @@ from graphcb.decisions.together import Together
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS graphcb_named_events (owner TEXT NOT NULL, event TEXT NOT NULL, "
     "decisions TEXT NOT NULL, deferred {whole} NOT NULL, held TEXT NOT NULL, "
-    "made_at {real} NOT NULL, PRIMARY KEY (owner, event))"
+    "made_at {real} NOT NULL, PRIMARY KEY (owner, event))",
+    "CREATE INDEX IF NOT EXISTS graphcb_named_events_by_time ON graphcb_named_events (made_at)",
+    "CREATE INDEX IF NOT EXISTS graphcb_named_events_that_hold ON graphcb_named_events (made_at) "
+    "WHERE held <> '{{}}'",
 )
-AT_A_TIME = 500  # names that are forgotten in one transaction
 _COLUMNS = "owner, event, decisions, deferred, held, made_at"
-_HAS_TABLE = (
-    "SELECT to_regclass(quote_ident(current_schema()) || '.graphcb_named_events') IS NOT NULL"
-)
 
 
 class Event(NamedTuple):
@@ -51,11 +50,10 @@ class Events:
 
     def __init__(self, together: Together) -> None:
         self._storage = storage = together.storage
-        if storage.is_shared:  # two processes must not create it at the same time
-            if storage.execute(_HAS_TABLE)[0][0] is True:
-                return
-            together.claim(["events"])
-        storage.execute(_TABLE.format(**storage.types._asdict()))
+        if not storage.has_table("graphcb_named_events"):
+            together.claim(["events"])  # two processes must not create it at the same time
+            for statement in _TABLE:
+                storage.execute(statement.format(**storage.types._asdict()))
 
     def find(self, owner: str, name: str) -> Event | None:
         """The event with this name, if its owner has used it."""
@@ -82,17 +80,6 @@ class Events:
             f"AND held <> '{{}}' ORDER BY made_at LIMIT {most}"
         )
         return list(self._read(sql, before))
-
-    def remove(self, before: float) -> bool:
-        """Forget names of events that were ranked before a time; whether none are left."""
-        found = self._storage.execute(
-            f"SELECT owner, event FROM graphcb_named_events WHERE made_at < ? LIMIT {AT_A_TIME}",
-            (before,),
-        )
-        if found:
-            sql = "DELETE FROM graphcb_named_events WHERE owner = ? AND event = ?"
-            self._storage.execute_many(sql, found)
-        return len(found) < AT_A_TIME
 
     def _read(self, sql: str, *given: str | float) -> Iterator[Event]:
         for owner, name, decisions, deferred, held, made_at in self._storage.execute(sql, given):

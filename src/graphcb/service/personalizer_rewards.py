@@ -92,11 +92,6 @@ def learn_sums(together: Together) -> bool:
     return len(due) < SUMS_AT_ONCE
 
 
-def forget_events(together: Together, before: float) -> bool:
-    """Forget names of events whose decisions are removed, made before a time; whether it is all."""
-    return Events(together).remove(before)
-
-
 def learn_held(together: Together, events: Events, event: Event) -> None:
     """Learn the rewards that an event holds back, if its decisions are still there."""
     with contextlib.suppress(LookupError):

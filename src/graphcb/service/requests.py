@@ -1,6 +1,5 @@
 """The bodies of requests as structs, and the rounds and problems that are made from them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -135,18 +134,6 @@ def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) 
         check_size("actions of a round with its own graph", n_actions, limits.graph)
         graph = as_graph(request.reveals, problem.names_of(actions))
     return NewRound(as_context(bytes(request.context), limits), graph, actions, request.subject)
-
-
-def work_of(rounds: Sequence[NewRound]) -> float:
-    """How much rounds cost: 1 each, up to 4 more for many actions, and for a graph of its own."""
-    cost = 0.0
-    for one in rounds:
-        cost += 1.0
-        if one.actions is not None:
-            cost += len(one.actions) / 250
-        if one.graph is not None:
-            cost += (one.graph.n_actions / 20) ** 2
-    return cost
 
 
 def as_context(content: bytes, limits: RequestLimits) -> Any:

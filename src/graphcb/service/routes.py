@@ -2,16 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from graphcb.decisions import Decider, DecisionLog
-from graphcb.decisions.encoding import Encoded
 from graphcb.decisions.explaining import explain
 from graphcb.decisions.records import Forgotten
-from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.together import Together
 from graphcb.service import answers, pages, personalizer, requests
 from graphcb.service.errors import RETRY, Refused
 from graphcb.service.health import check_live, check_ready
@@ -20,58 +17,26 @@ from graphcb.service.meters import measure_log
 from graphcb.service.metrics import process_of, status_of
 from graphcb.service.openapi import describe
 from graphcb.service.routing import Call, Content, Route
-
-if TYPE_CHECKING:
-    from graphcb.service.app import Service
+from graphcb.service.work import LONG_BATCH, LONG_GRAPH, note_rounds
 
 REPLAYED = 20_000  # events, at most, for an explanation
 EXPLAINING = threading.Lock()  # one explanation at a time
-LONG_BATCH = 32  # rounds; a longer batch does not hold up the event loop
-LONG_GRAPH = 50  # actions of a round with its own graph; more do not either
 
 
 async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswer:
     desk = call.service.desk
     if call.body.decisions is None:
         one = requests.as_round(call.body, desk.problem, call.service.limits)
-        _note(call, [one])
+        note_rounds(call, [one])
         is_long = one.graph is not None and one.graph.n_actions > LONG_GRAPH
         made = await desk.ask(lambda together: together.decide(*one), is_long=is_long)
         return answers.of_decision(made)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
-    _note(call, rounds)
+    note_rounds(call, rounds)
     n_squares = sum(one.graph.n_actions**2 for one in rounds if one.graph is not None)
     is_long = len(rounds) > LONG_BATCH or n_squares > LONG_GRAPH**2
     batch = await desk.ask(lambda together: together.decide_rounds(rounds), is_long=is_long)
     return answers.DecisionsAnswer([answers.of_decision(one) for one in batch])
-
-
-def _note(call: Call, rounds: Sequence[NewRound]) -> None:
-    """Count the work, and declared features that contexts lack though they must have them.
-
-    A graph of a round's own costs much: it needs a scope, unless the problem has one in each round.
-    """
-    own = any(one.graph is not None for one in rounds)
-    if own and not call.service.desk.problem.reveals.each_round:
-        call.service.admission.check_scope(call.client, "graphs")
-    call.service.admission.charge(call.client, requests.work_of(rounds) - 1.0)
-    needed = _needed(call.service)
-    for one in rounds:
-        context = one.context.value if isinstance(one.context, Encoded) else one.context
-        if isinstance(context, dict) and (not needed <= context.keys() or None in context.values()):
-            for name in needed:
-                if context.get(name) is None:
-                    call.service.metrics.note_missing(name)
-
-
-def _needed(service: "Service") -> frozenset[str]:
-    """The features that every context must have."""
-    version = service.desk.versions.last
-    if service.needed[0] != version.number:
-        features = {} if version.problem is None else version.problem.features or {}
-        names = (name for name, kind in features.items() if not kind.endswith("?"))
-        service.needed = version.number, frozenset(names)
-    return service.needed[1]
 
 
 async def _show_decision(call: Call) -> answers.LoggedAnswer:
@@ -130,10 +95,17 @@ async def _roll_back(call: Call) -> answers.ChangeAnswer:
 
 
 async def _forget(call: Call) -> answers.ForgottenAnswer:
-    desk, asked = call.service.desk, call.body
+    return await call.service.in_background(_forget_now(call))
+
+
+async def _forget_now(call: Call) -> answers.ForgottenAnswer:
+    """All of it, even if nobody waits for the answer; the model is rebuilt beside requests."""
+    desk, asked, so_far = call.service.desk, call.body, None
+    if asked.unlearn and not isinstance(desk.policy, Decider):
+        so_far = await asyncio.to_thread(desk.policy.unlearned, asked.subject)
 
     def forget(together: Together) -> Forgotten:
-        return together.forget(asked.subject, unlearn=asked.unlearn)
+        return together.forget(asked.subject, unlearn=asked.unlearn, so_far=so_far)
 
     receipt = await desk.ask(forget, is_long=True)
     left = "" if isinstance(desk.policy, Decider) else await asyncio.to_thread(desk.policy.scrub)

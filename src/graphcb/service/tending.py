@@ -11,7 +11,7 @@ from graphcb.decisions.writer import Took
 from graphcb.problems import Problem
 from graphcb.service.desk import Desk
 from graphcb.service.errors import LOGGER
-from graphcb.service.personalizer_rewards import adds_up, forget_events, learn_sums
+from graphcb.service.personalizer_rewards import adds_up, learn_sums
 
 PRUNE_EVERY = 3600.0  # seconds
 PRUNE_PAUSE = 4.0  # between two slices, in multiples of what the first took
@@ -56,7 +56,8 @@ async def tend(desk: Desk, every: float) -> None:
                 pass
             if _keep_days(desk.versions.last.problem) and time.monotonic() - pruned >= PRUNE_EVERY:
                 pruned = time.monotonic()
-                await _prune(desk)
+                keep_days = _keep_days(desk.versions.last.problem) or math.inf
+                await prune(desk, time.time() - DAY * keep_days)
                 desk.last_prune = Took(time.time(), time.monotonic() - pruned)
         except Exception as problem:
             LOGGER.warning("could not fill in defaults or remove old decisions: %s", problem)
@@ -76,6 +77,19 @@ async def learn_all_sums(desk: Desk) -> None:
     """Learn the sums of rewards that have waited long enough, if the problem has any."""
     while adds_up(desk.problem) and not await desk.ask(learn_sums, is_long=True):
         pass
+
+
+async def prune(desk: Desk, before: float) -> None:
+    """Remove old decisions in short transactions, between which requests are answered."""
+    pruning, is_done = Pruning(before), False
+
+    def go_on(together: Together) -> bool:
+        return together.prune_some(pruning)
+
+    while not is_done:
+        began = time.monotonic()
+        is_done = await desk.ask(go_on, is_long=True)
+        await asyncio.sleep(PRUNE_PAUSE * (time.monotonic() - began))
 
 
 def _has_default(versions: Versions) -> bool:
@@ -107,17 +121,3 @@ class _Filling:
             LOGGER.warning("feedback comes again, and decisions without it get the default")
             self._is_outage = False
         return is_done
-
-
-async def _prune(desk: Desk) -> None:
-    """Remove old decisions in short transactions, between which requests are answered."""
-    before = time.time() - DAY * (_keep_days(desk.versions.last.problem) or math.inf)
-    pruning, is_done = Pruning(before), False
-
-    def go_on(together: Together) -> bool:
-        return together.prune_some(pruning) and forget_events(together, before)
-
-    while not is_done:
-        began = time.monotonic()
-        is_done = await desk.ask(go_on, is_long=True)
-        await asyncio.sleep(PRUNE_PAUSE * (time.monotonic() - began))
