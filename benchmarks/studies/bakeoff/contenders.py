@@ -9,7 +9,13 @@ from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, Sq
 from graphcb.experiments.curves import Setting
 from graphcb.exploration import Automatic, SquareRoot
 from graphcb.oracles import DefaultOracle, LogisticOGD, OnlineRidge
-from studies.bakeoff.peers import CobaPeer, RiverPeer, VowpalWabbitPeer, installed
+from studies.bakeoff.peers import (
+    CobaPeer,
+    MabwiserPeer,
+    RiverPeer,
+    VowpalWabbitPeer,
+    installed,
+)
 from studies.prepared import Facts, Prepared
 from studies.thompson import Thompson
 
@@ -17,6 +23,7 @@ OURS = "default"  # the oracle of graphcb's default, which has no settings
 PACKAGES = {
     "vowpalwabbit": ("vowpalwabbit",),
     "coba": ("coba", "vowpalwabbit"),
+    "mabwiser": ("mabwiser",),
     "river": ("river",),
     "skyline": ("scikit-learn",),
 }
@@ -146,6 +153,13 @@ def _coba(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
     )
 
 
+def _mabwiser(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
+    from mabwiser.mab import LearningPolicy
+
+    policy = getattr(LearningPolicy, contender.learner)(**_options(contender, setting))
+    return MabwiserPeer(policy, stream.graph.n_actions, stream.n_features, setting.seed)
+
+
 def _river(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
     from river import bandit
 
@@ -165,6 +179,7 @@ AGENTS: Mapping[str, Callable[[Contender, Prepared, Setting], Agent]] = MappingP
         "Thompson": _thompson,
         "vowpalwabbit": _vowpal_wabbit,
         "coba": _coba,
+        "mabwiser": _mabwiser,
         "river": _river,
     }
 )
