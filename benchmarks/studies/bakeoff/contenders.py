@@ -16,6 +16,7 @@ from studies.bakeoff.peers import (
     VowpalWabbitPeer,
     installed,
 )
+from studies.plausible import Plausible
 from studies.prepared import Facts, Prepared
 from studies.thompson import Thompson
 
@@ -131,6 +132,10 @@ def _thompson(contender: Contender, stream: Prepared, setting: Setting) -> Agent
     return Thompson(_oracle(contender, stream, setting), setting.seed)
 
 
+def _plausible(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
+    return Plausible(_oracle(contender, stream, setting), setting.c)
+
+
 def _options(contender: Contender, setting: Setting) -> dict[str, float]:
     named = {contender.c_is: setting.c, contender.rate_is: setting.learning_rate}
     return {name: value for name, value in named.items() if name}
@@ -177,6 +182,7 @@ AGENTS: Mapping[str, Callable[[Contender, Prepared, Setting], Agent]] = MappingP
         "SquareCB.G": _squarecbg,
         "Automatic": _automatic,
         "Thompson": _thompson,
+        "plausible": _plausible,
         "vowpalwabbit": _vowpal_wabbit,
         "coba": _coba,
         "mabwiser": _mabwiser,
