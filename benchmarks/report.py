@@ -36,6 +36,7 @@ PACKAGES = (
     "vowpalwabbit",
     "coba",
     "river",
+    "mabwiser",
 )
 
 
