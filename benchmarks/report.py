@@ -36,6 +36,7 @@ PACKAGES = (
     "vowpalwabbit",
     "coba",
     "river",
+    "mabwiser",
 )
 
 
@@ -59,11 +60,11 @@ PARTS = (
     Part("bakeoff", "The default on real streams", "bakeoff.py", draws=True),
     Part(
         "unseen", "The default on streams of other tables", "bakeoff.py",
-        ("--study", "unseen"), quick=("--quick", "--study", "unseen"),
+        ("--study", "unseen", "--our-oracle"), quick=("--quick", "--study", "unseen"),
     ),
     Part(
         "drift", "The default on streams that drift", "bakeoff.py",
-        ("--study", "drift"), quick=("--quick", "--study", "drift"),
+        ("--study", "drift", "--our-oracle"), quick=("--quick", "--study", "drift"),
     ),
     Part("solver", "The solver and its limits", "solver.py"),
     Part(

@@ -3,8 +3,8 @@
     python benchmarks/slopes.py [--quick] [--seeds N]
 
 The panel `graphcb reproduce weak-feedback` with more seeds, of the default and of SquareCB.G with
-the paper's gamma. A slope is that of the mean regret, and its 95 % interval is found by drawing the
-seeds anew, with replacement. All cores are used.
+the paper's gamma. A slope is that of the mean regret, with a 95 % interval over the seeds as in
+claims about a panel. All cores are used.
 """
 
 import os
@@ -13,18 +13,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from measure import part_arguments, print_table
 
 from graphcb import __version__
 from graphcb.experiments import experiment as experiments
-from graphcb.experiments.curves import Curve, Summary, summarise
+from graphcb.experiments.claims import difference
+from graphcb.experiments.curves import Curve, summarise
 from graphcb.experiments.experiment import Experiment
 from graphcb.experiments.reproduction import finish
 from graphcb.experiments.store import Store
 
 AGENTS = ("information-directed", "SquareCB.G, TwoThirds")
-N_RESAMPLES = 2000
 RATE = 2.0 / 3.0  # of the worst case, which no policy beats
 
 
@@ -38,29 +37,12 @@ def panel(*, quick: bool, n_seeds: int) -> Experiment:
     return replace(chosen, n_rounds=128, n_seeds=2, grid=few)
 
 
-def interval(summary: Summary, curves: Sequence[Curve]) -> tuple[float, float]:
-    """The 2.5 and 97.5 % quantiles of the slope over resampled seeds."""
-    chosen = summary.learning_rate, summary.c
-    runs = np.stack(
-        [
-            curve.mean_loss
-            for curve in curves
-            if (curve.setting.agent, curve.setting.line) == (summary.agent, summary.line)
-            and (curve.setting.learning_rate, curve.setting.c) == chosen
-        ]
-    )
-    picks = np.random.default_rng(0).integers(len(runs), size=(N_RESAMPLES, len(runs)))
-    slopes = [summary._replace(mean_curve=runs[pick].mean(axis=0)).slope for pick in picks]
-    low, high = np.quantile(slopes, [0.025, 0.975])
-    return float(low), float(high)
-
-
 def rows(curves: Sequence[Curve]) -> Iterator[tuple[object, ...]]:
     found = {(s.agent, s.line): s for s in summarise(curves)}
     for line in dict.fromkeys(line for _, line in found):
         ours, paper = (found[agent, line] for agent in AGENTS)
-        low, high = interval(ours, curves)
-        below, above = interval(paper, curves)
+        _, low, high, _ = difference(ours.slopes)
+        _, below, above, _ = difference(paper.slopes)
         yield (
             line,
             f"{ours.regret_curve[-1]:.0f}",

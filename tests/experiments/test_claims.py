@@ -9,8 +9,8 @@ def line(name, mean, deviation=0.01, finals=(-0.01, 0.0, 0.01)):
     rounds = np.array([1, 500, 1000, 2000])
     curve = mean + np.array([0.3, 0.2, 0.1, 0.0])
     spread = np.array([4.0, 3.0, 2.0, 1.0]) * deviation
-    finals = mean + np.array(finals)
-    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread, finals)
+    runs = curve + np.array(finals)[:, np.newaxis]
+    return Summary("A", name, 0.1, 1.0, 3, mean, deviation, (), rounds, curve, spread, runs)
 
 
 def check(kind, *lines, **numbers):
@@ -19,19 +19,20 @@ def check(kind, *lines, **numbers):
     return claim.check([*reversed(lines), line("other", 9.0)])
 
 
-def power(name, exponent):
-    """A line whose regret grows like t ** exponent."""
+def power(name, *exponents):
+    """A line whose regret grows like t ** exponent, which may differ between the seeds."""
     rounds = np.arange(10, 1001, 10)
-    zeros, curve = np.zeros(100), rounds ** (exponent - 1.0)
-    return Summary(
-        "A", name, 0.0, 1.0, 3, curve[-1], 0.0, (), rounds, curve, zeros, np.full(3, curve[-1])
-    )
+    each = exponents if len(exponents) > 1 else exponents * 3
+    runs = np.stack([rounds ** (exponent - 1.0) for exponent in each])
+    mean = runs.mean(axis=0)
+    return Summary("A", name, 0.0, 1.0, len(runs), mean[-1], 0.0, (), rounds, mean, mean, runs)
 
 
 half, two_thirds, linear = power("half", 0.5), power("2/3", 2 / 3), power("1", 1.0)
 a, b, c = line("a", 0.20), line("b", 0.23, finals=(-0.012, 0.002, 0.01)), line("c", 0.30)
 near = line("d", 0.19, finals=(-0.02, 0.0, 0.02))
-one_seed = a._replace(line="one", finals=a.finals[:1])
+one_seed = a._replace(line="one", runs=a.runs[:1])
+unsure, sure = power("unsure", 0.66, 0.76, 0.86), power("sure", 0.75, 0.76, 0.77)
 # Differences of -0.028, -0.032 and -0.03, and of 0.02, 0.01 and 0: t = 4.303 and 1.061 of 2.
 BELOW = (
     "0.2000 against 0.2300: -0.0300 (-0.0350 to -0.0250), 3 seeds; 0.0062 would be noticed in 80 %"
@@ -111,23 +112,33 @@ NEAR_BACK = NEAR.replace(
             (two_thirds, half),
             {"more_than": 0.45, "within": 0.7},
             True,
-            "slopes 0.67, 0.50",
+            "slopes 0.67 (0.67 to 0.67), 0.50 (0.50 to 0.50)",
         ),
         (
             "slopes",
             (two_thirds, linear),
             {"more_than": 0.45, "within": 0.7},
             False,
-            "slopes 0.67, 1.00",
+            "slopes 0.67 (0.67 to 0.67), 1.00 (1.00 to 1.00)",
         ),
-        ("slopes", (half,), {"more_than": 0.6, "within": 0.7}, False, "slopes 0.50"),
-        ("steeper", (half, two_thirds), {}, True, "slopes 0.50 and 0.67"),
+        (
+            "slopes",
+            (half,),
+            {"more_than": 0.6, "within": 0.7},
+            False,
+            "slopes 0.50 (0.50 to 0.50)",
+        ),
+        ("slopes", (unsure,), {"within": 0.7}, True, "slopes 0.79 (0.54 to 1.08)"),
+        ("slopes", (sure,), {"within": 0.7}, False, "slopes 0.76 (0.74 to 0.79)"),
+        ("steeper", (half, two_thirds), {}, True, "slopes 0.50 and 0.67 (+0.17 to +0.17)"),
+        ("steeper", (unsure, two_thirds), {}, True, "slopes 0.79 and 0.67 (-0.41 to +0.12)"),
+        ("steeper", (sure, two_thirds), {}, False, "slopes 0.76 and 0.67 (-0.12 to -0.07)"),
         (
             "steeper",
-            (half, two_thirds, linear, power("also 1", 1.0)),
+            (half, two_thirds, linear, half._replace(line="also half")),
             {},
             False,
-            "slopes 0.50 and 0.67, 1.00 and 1.00",
+            "slopes 0.50 and 0.67 (+0.17 to +0.17), 1.00 and 0.50 (-0.50 to -0.50)",
         ),
         ("allowed", (a, b, c), {"allowed": [0.04, 0.11]}, True, "0.0300 of 0.04, 0.1000 of 0.11"),
         ("allowed", (a, b, c), {"allowed": [0.04, 0.09]}, False, "0.0300 of 0.04, 0.1000 of 0.09"),

@@ -20,7 +20,7 @@ def summary(agent, line, level):
         rounds,
         level + 1.0 / rounds,
         np.full(10, 0.01),
-        np.full(3, level),
+        np.tile(level + 1.0 / rounds, (3, 1)),
     )
 
 

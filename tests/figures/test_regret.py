@@ -9,7 +9,7 @@ def summary(agent, line, power, total=100.0):
     rounds = np.arange(10, 1001, 10)
     mean = total * (rounds / 1000.0) ** power / rounds
     zeros = np.zeros(100)
-    return Summary(agent, line, 0.0, 1.0, 3, mean[-1], 0.0, (), rounds, mean, zeros, mean[-1:])
+    return Summary(agent, line, 0.0, 1.0, 3, mean[-1], 0.0, (), rounds, mean, zeros, mean[None])
 
 
 def names(axes):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies.bakeoff.study import parse, read
+from studies.bakeoff.study import NAMES, parse, read
 from studies.prepared import facts, prepare
 from studies.streams import load_stream
 
@@ -78,6 +78,20 @@ def test_others_explore_with_our_oracle(name):
     assert 0.0 < curve.mean_loss[0] < 1.0
     again = bake.play(Setting("other, default", "made/review", 0.0, 0.5, 0))
     assert again.mean_loss == curve.mean_loss
+
+
+def test_all_tables_and_streams_that_drift_have_the_same_contenders():
+    parts = [read(name) for name in NAMES]
+    assert [len(one.streams) for one in parts] == [43, 45, 16]
+    assert parts[0].contenders == parts[1].contenders == parts[2].contenders
+    assert {"vowpalwabbit", "coba", "river", "mabwiser", "skyline", "Thompson"} <= {
+        one.agent for one in parts[2].contenders
+    }
+    held = parts[2].with_our_oracle().contenders
+    assert {one.agent for one in held} == {
+        *("default", "constant", "greedy", "epsilon-greedy", "SquareCB.G", "Thompson", "skyline")
+    }
+    assert all(one.oracle == "default" for one in held if one.agent in ("greedy", "SquareCB.G"))
 
 
 def test_ridge_plays_only_columns_of_numbers():

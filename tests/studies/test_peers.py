@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from studies.bakeoff.peers import (
     CobaPeer,
+    MabwiserPeer,
     RiverPeer,
     VowpalWabbitPeer,
     all_on,
@@ -61,3 +62,8 @@ def test_coba_linucb():
 def test_river():
     bandit = pytest.importorskip("river.bandit", reason="needs graphcb[bench]")
     assert last_loss(RiverPeer(bandit.LinUCBDisjoint(alpha=1.0, seed=0), 3)) < 0.2
+
+
+def test_mabwiser():
+    policies = pytest.importorskip("mabwiser.mab", reason="needs graphcb[bench]").LearningPolicy
+    assert last_loss(MabwiserPeer(policies.LinUCB(alpha=1.0), 3, 3, seed=0)) < 0.2

@@ -6,6 +6,7 @@ from studies.bakeoff.tables import (
     beside_yardstick,
     grids,
     losses_to_others,
+    margins,
     markdown,
     ratio_table,
     rows,
@@ -166,3 +167,25 @@ def test_exploration_with_our_oracle_is_compared_with_ours_setting_by_setting():
         ("all, SquareCB.G, our oracle, c = 32", "2", "1.049", "1.10 (b/review)", "b/review"),
         ("all, SquareCB.G, our oracle, c = 8", "2", "0.742", "2.20 (b/review)", "b/review"),
     ]
+
+
+def test_a_margin_is_oracle_times_exploration():
+    ours = """[[contenders]]
+name = "greedy, our oracle"
+agent = "greedy"
+oracle = "default"
+[streams]"""
+    bakeoff = parse("made-up", TEXT.replace("[streams]", ours), "made-up.toml")
+    held = ("greedy, our oracle, default", 0.0)
+    losses = {**LOSSES, (*held, "a/bandit"): [0.1] * 3, (*held, "b/review"): [0.8] * 3}
+    found = compare(bakeoff, curves(losses))
+    # Greedy has 0.4 and 0.4, 0.1 and 0.8 with our oracle, and we have 0.2 and 0.4.
+    assert margins(found, ["bandit", "review"]) == [
+        ("greedy", "1.41 = 1.41 x 1.00", "2.00 = 4.00 x 0.50", "1.00 = 0.50 x 2.00")
+    ]
+    assert "| greedy | 1.41 = 1.41 x 1.00 |" in markdown(found, bakeoff)
+
+
+def test_no_margin_is_split_without_a_rival_that_has_our_oracle(ranking):
+    assert margins(ranking, ["bandit"]) == []
+    assert "is oracle" not in markdown(ranking, BAKEOFF)

@@ -10,7 +10,10 @@ from study import main
 
 
 def write(folder, *, n=4000, seed=0):
-    """Questions of two kinds: the weak model knows all of the easy ones and few of the hard."""
+    """Questions of two kinds: the weak model knows all of the easy ones and few of the hard.
+
+    Of the second file, the weak model is a little less sure of those that it does not know.
+    """
     rng = np.random.default_rng(seed)
     (folder / "streams").mkdir()
     path = folder / "streams" / "routellm_mmlu.csv.gz"
@@ -22,6 +25,15 @@ def write(folder, *, n=4000, seed=0):
             prompt = f"{'prove' if is_hard else 'name'} number {rng.integers(100)}"
             weak = rng.random() < (0.2 if is_hard else 0.95)
             rows.writerow(["", prompt, int(weak), int(rng.random() < 0.9)])
+    path = folder / "streams" / "llm_llama.csv.gz"
+    with gzip.open(path, "wt", newline="") as lines:
+        rows = csv.writer(lines)
+        names = ("correct_llama3.1-8b", "confidence_llama3.1-8b", "correct_llama3.1-405b")
+        rows.writerow(["prompt", *names])
+        for _ in range(n // 4):
+            weak = rng.random() < 0.5
+            confidence = -rng.random() - 0.5 * (not weak)
+            rows.writerow(["name it", int(weak), confidence, int(rng.random() < 0.95)])
 
 
 @pytest.fixture
@@ -54,13 +66,25 @@ def test_averages_and_calls_are_by_straight_lines():
     assert routing.apgr(shares, shares) == pytest.approx(0.5)
 
 
+def test_a_threshold_on_confidence_calls_first_where_it_is_least(questions):
+    sure = routing.read(routing.LLAMA)
+    shares, gaps = routing.by_confidence(sure)
+    assert 0.6 < routing.apgr(shares, gaps) < 0.9
+    assert (shares[0], gaps[0], shares[-1], gaps[-1]) == (0.0, 0.0, 1.0, 1.0)
+    weak, strong = sure.weak.mean(), sure.strong.mean()
+    assert weak + sure.gap * (strong - weak) == pytest.approx(0.95 * strong)
+    assert "confidence" not in questions.contexts[0]
+
+
 def test_in_hindsight_everything_is_known(questions):
     assert routing.apgr(*routing.in_hindsight(questions)) > 0.7
 
 
 def test_it_writes_a_report_and_a_picture(questions, tmp_path, capsys):
     assert main(["routing", "--quick", "--out", str(tmp_path / "out")]) == 0
-    assert "average gap recovered" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "average gap recovered" in printed
+    assert "a threshold on confidence" in printed
     for ending in (".md", ".png", ".pdf"):
         assert (tmp_path / "out" / f"routing{ending}").stat().st_size > 0
 

@@ -9,7 +9,14 @@ from graphcb.agents import Agent, EpsilonGreedy, Greedy, InformationDirected, Sq
 from graphcb.experiments.curves import Setting
 from graphcb.exploration import Automatic, SquareRoot
 from graphcb.oracles import DefaultOracle, LogisticOGD, OnlineRidge
-from studies.bakeoff.peers import CobaPeer, RiverPeer, VowpalWabbitPeer, installed
+from studies.bakeoff.peers import (
+    CobaPeer,
+    MabwiserPeer,
+    RiverPeer,
+    VowpalWabbitPeer,
+    installed,
+)
+from studies.plausible import Plausible
 from studies.prepared import Facts, Prepared
 from studies.thompson import Thompson
 
@@ -17,6 +24,7 @@ OURS = "default"  # the oracle of graphcb's default, which has no settings
 PACKAGES = {
     "vowpalwabbit": ("vowpalwabbit",),
     "coba": ("coba", "vowpalwabbit"),
+    "mabwiser": ("mabwiser",),
     "river": ("river",),
     "skyline": ("scikit-learn",),
 }
@@ -124,6 +132,10 @@ def _thompson(contender: Contender, stream: Prepared, setting: Setting) -> Agent
     return Thompson(_oracle(contender, stream, setting), setting.seed)
 
 
+def _plausible(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
+    return Plausible(_oracle(contender, stream, setting), setting.c)
+
+
 def _options(contender: Contender, setting: Setting) -> dict[str, float]:
     named = {contender.c_is: setting.c, contender.rate_is: setting.learning_rate}
     return {name: value for name, value in named.items() if name}
@@ -146,6 +158,13 @@ def _coba(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
     )
 
 
+def _mabwiser(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
+    from mabwiser.mab import LearningPolicy
+
+    policy = getattr(LearningPolicy, contender.learner)(**_options(contender, setting))
+    return MabwiserPeer(policy, stream.graph.n_actions, stream.n_features, setting.seed)
+
+
 def _river(contender: Contender, stream: Prepared, setting: Setting) -> Agent:
     from river import bandit
 
@@ -163,8 +182,10 @@ AGENTS: Mapping[str, Callable[[Contender, Prepared, Setting], Agent]] = MappingP
         "SquareCB.G": _squarecbg,
         "Automatic": _automatic,
         "Thompson": _thompson,
+        "plausible": _plausible,
         "vowpalwabbit": _vowpal_wabbit,
         "coba": _coba,
+        "mabwiser": _mabwiser,
         "river": _river,
     }
 )

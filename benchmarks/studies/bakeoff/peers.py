@@ -100,6 +100,32 @@ class CobaPeer:
             self.learner.learn(self.context, drawn, reward, self.probability, **self.told)
 
 
+class MabwiserPeer:
+    """A contextual policy of mabwiser, for contexts that are dense rows."""
+
+    def __init__(self, policy: Any, n_actions: int, n_features: int, seed: int) -> None:
+        from mabwiser.mab import MAB
+
+        self.n_actions = n_actions
+        self.learner = MAB(list(range(n_actions)), policy, seed=seed)
+        # It predicts only after a first fit: a row of zeros teaches linear policies nothing.
+        self.learner.fit(np.array([0]), np.array([0.0]), np.zeros((1, n_features)))
+        self.row = np.zeros((1, n_features))
+
+    def act(self, context: Any, graph: FeedbackGraph, actions: Any = None) -> Floats:
+        """The action that it chose."""
+        indices, values = as_pair(context)
+        self.row = np.zeros_like(self.row)
+        self.row[0, indices] = values
+        return all_on(int(self.learner.predict(self.row)), self.n_actions)
+
+    def learn(self, context: Any, actions: Any, losses: Any) -> None:
+        """The loss of the action played."""
+        for action, loss in zip(actions, losses, strict=True):
+            reward = 1.0 - float(loss)
+            self.learner.partial_fit(np.array([int(action)]), np.array([reward]), self.row)
+
+
 class RiverPeer:
     """A contextual policy of river."""
 

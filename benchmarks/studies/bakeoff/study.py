@@ -23,6 +23,7 @@ from studies.results import SETTINGS
 from studies.skyline import MODELS, play_skyline
 
 NAME = "bakeoff"
+NAMES = (NAME, "unseen", "drift")  # 43 and 45 tables, 16 streams that drift
 
 
 def chosen_on(spec: Mapping[str, Any]) -> bool:
@@ -62,6 +63,12 @@ class BakeOff:
             contenders=tuple(replace(c, learning_rate=c.learning_rate[:1]) for c in own),
             n_seeds=self.quick.get("seeds", self.n_seeds),
         )
+
+    def with_our_oracle(self) -> "BakeOff":
+        """With those alone that learn with our oracle, skylines and the best constant action."""
+        kept = ("default", "constant", "skyline")
+        chosen = [one for one in self.contenders if one.oracle == OURS or one.agent in kept]
+        return replace(self, contenders=tuple(chosen))
 
     def with_seeds(self, n_seeds: int) -> "BakeOff":
         """With as many seeds."""
@@ -159,7 +166,7 @@ def parse(name: str, text: str, file: str) -> BakeOff:
             name=name,
             title=table.pop("title"),
             streams=table.pop("streams"),
-            contenders=tuple(_parse_contender(one) for one in table.pop("contenders")),
+            contenders=_parse_contenders(table.pop("contenders")),
             n_seeds=table.pop("seeds"),
             quick=table.pop("quick", {}),
             yardstick_is=table.pop("yardstick_is", ""),
@@ -177,6 +184,13 @@ def parse(name: str, text: str, file: str) -> BakeOff:
     if [one.agent for one in result.contenders].count("default") != 1:
         raise ValueError(f'{file}: one contender must have agent = "default"')
     return result
+
+
+def _parse_contenders(given: str | list[dict[str, Any]]) -> tuple[Contender, ...]:
+    """Contenders that are listed, or those of the study with this name."""
+    if isinstance(given, str):
+        return read(given).contenders
+    return tuple(_parse_contender(one) for one in given)
 
 
 def _parse_contender(table: dict[str, Any]) -> Contender:

@@ -15,6 +15,10 @@ is bandit feedback."""
 CONSTANT = "best constant action"  # the name of that contender
 HEAD = ("contender", "streams", "mean", "ours", "worst", "beats us", "loses to us")
 
+MARGIN = """\
+Which part of our margin is oracle, and which exploration: the loss of a rival at its default over
+ours = that over its loss with our oracle (oracle) x the latter over ours (exploration). Geometric
+means over the streams of a kind."""
 SAME_ORACLE = """\
 What exploration is worth, the oracle held fixed: all of these learn with `DefaultOracle`. Losses
 divided by those of the default, geometric means. SquareCB.G has gamma = c sqrt(t)."""
@@ -101,6 +105,9 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
         "Geometric means by kind of feedback (number of streams):",
         markdown_table(("contender", *of_kinds), by_kind, align=":"),
     ]
+    split = margins(ranking, kinds)
+    if split:
+        parts += [MARGIN, markdown_table(("rival", "all", *of_kinds), split, align=":")]
     if ranking.same_oracle:
         same = [(*row, *_means(one, kinds)) for one, row in with_same_oracle(ranking)]
         parts += [SAME_ORACLE, markdown_table((*SAME_HEAD, *of_kinds), same, align=":")]
@@ -121,6 +128,24 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
 def _means(one: Standing, kinds: list[str]) -> list[str]:
     means = one.by_feedback()
     return [f"{means[kind]:.3f}" if kind in means else "" for kind in kinds]
+
+
+def margins(ranking: Ranking, kinds: list[str]) -> list[tuple[str, ...]]:
+    """A row for each rival that also plays with our oracle: its margin, by kind of feedback."""
+    defaults = {one.name: one.ratios for one in ranking.standings if one.is_default}
+    ours = ranking.ours.ratios
+    texts: list[tuple[str, ...]] = []
+    for name, theirs in defaults.items():
+        if f"{name}, our oracle" not in defaults:
+            continue
+        between, cells = defaults[f"{name}, our oracle"], []
+        for kind in ("", *kinds):
+            streams = [one for one in theirs if not kind or feedback(one) == kind]
+            oracle = geometric_mean(theirs[one] / between[one] for one in streams)
+            exploration = geometric_mean(between[one] / ours[one] for one in streams)
+            cells.append(f"{oracle * exploration:.2f} = {oracle:.2f} x {exploration:.2f}")
+        texts.append((name, *cells))
+    return texts
 
 
 def by_stream(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]]:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from graphcb.checks import as_one_of
@@ -57,7 +58,7 @@ def _increasing(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 class Difference(NamedTuple):
-    """How far the first of two lines ends above the second, seed by seed.
+    """A mean over seeds, as of how far the first of two lines ends above the second.
 
     `lower` and `upper` are a 95 % interval by Student's t; a true difference of `noticed` would be
     outside of it in 80 % of experiments with as many seeds.
@@ -73,20 +74,26 @@ def _difference(lines: Sequence[Summary]) -> tuple[str, Difference]:
     """Both final losses in words, and the difference of those with the same seed."""
     first, second = lines
     each = first.finals - second.finals
+    found = difference(each)
+    if each.size == 1:
+        return f"{first.mean:.4f} against {second.mean:.4f}, one seed", found
+    measured = (
+        f"{first.mean:.4f} against {second.mean:.4f}: {found.mean:+.4f} "
+        f"({found.lower:+.4f} to {found.upper:+.4f}), {each.size} seeds; "
+        f"{found.noticed:.4f} would be noticed in 80 %"
+    )
+    return measured, found
+
+
+def difference(each: NDArray[np.float64]) -> Difference:
+    """The mean of one number for each seed, with its interval; a single seed tells nothing."""
     mean = float(each.mean())
     if each.size == 1:
-        return f"{first.mean:.4f} against {second.mean:.4f}, one seed", Difference(
-            mean, -np.inf, np.inf, np.inf
-        )
+        return Difference(mean, -np.inf, np.inf, np.inf)
     error = float(each.std(ddof=1)) / each.size**0.5
     sure, likely = (float(stdtrit(each.size - 1, share)) for share in (0.975, 0.8))
-    wide, noticed = sure * error, (sure + likely) * error
-    measured = (
-        f"{first.mean:.4f} against {second.mean:.4f}: {mean:+.4f} "
-        f"({mean - wide:+.4f} to {mean + wide:+.4f}), {each.size} seeds; "
-        f"{noticed:.4f} would be noticed in 80 %"
-    )
-    return measured, Difference(mean, mean - wide, mean + wide, noticed)
+    wide = sure * error
+    return Difference(mean, mean - wide, mean + wide, wide + likely * error)
 
 
 def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -138,19 +145,33 @@ def _steadier_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 def _slopes(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """Regret grows with a power of the rounds that is above `more_than` and at most `within`."""
-    slopes = [s.slope for s in lines]
-    measured = "slopes " + ", ".join(f"{slope:.2f}" for slope in slopes)
-    return Verdict(
-        claim.text, measured, all(claim.more_than < slope <= claim.within for slope in slopes)
-    )
+    """Regret grows with a power of the rounds that is above `more_than` and at most `within`.
+
+    It does not hold if a 95 % interval lies outside; what is not known does not refute it.
+    """
+    found = [difference(s.slopes) for s in lines]
+    shown = [
+        f"{s.slope:.2f} ({one.lower:.2f} to {one.upper:.2f})"
+        for s, one in zip(lines, found, strict=True)
+    ]
+    holds = all(one.upper > claim.more_than and one.lower <= claim.within for one in found)
+    return Verdict(claim.text, "slopes " + ", ".join(shown), holds)
 
 
 def _steeper(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """Of each pair of lines, the regret of the second grows faster."""
+    """Of each pair of lines, the regret of the second grows faster.
+
+    It does not hold if the 95 % interval of a difference, with the same seeds, says that it does
+    not; what is not known does not refute it.
+    """
     pairs = list(zip(lines[::2], lines[1::2], strict=True))
-    measured = ", ".join(f"{one.slope:.2f} and {other.slope:.2f}" for one, other in pairs)
-    return Verdict(claim.text, f"slopes {measured}", all(a.slope < b.slope for a, b in pairs))
+    found = [difference(b.slopes - a.slopes) for a, b in pairs]
+    shown = [
+        f"{a.slope:.2f} and {b.slope:.2f} ({one.lower:+.2f} to {one.upper:+.2f})"
+        for (a, b), one in zip(pairs, found, strict=True)
+    ]
+    holds = all(one.upper > 0.0 for one in found)
+    return Verdict(claim.text, "slopes " + ", ".join(shown), holds)
 
 
 def _allowed(claim: Claim, lines: Sequence[Summary]) -> Verdict:

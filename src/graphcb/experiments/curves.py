@@ -60,7 +60,7 @@ class Summary(NamedTuple):
 
     `mean` and `deviation` are those of the final loss; `mean_curve` and `deviation_curve`
     those at each of `rounds`. `at_grid_end` names the parameters whose best value is the first
-    or last of those tried. `finals` are the final losses of the seeds, in their order.
+    or last of those tried. `runs` are the curves of the seeds, in their order, one per row.
     """
 
     agent: str
@@ -74,7 +74,13 @@ class Summary(NamedTuple):
     rounds: NDArray[np.int64]
     mean_curve: Floats
     deviation_curve: Floats
-    finals: Floats
+    runs: Floats
+
+    @property
+    def finals(self) -> Floats:
+        """The final losses of the seeds."""
+        last: Floats = self.runs[:, -1]
+        return last
 
     @property
     def regret_curve(self) -> Floats:
@@ -87,10 +93,26 @@ class Summary(NamedTuple):
 
         A straight line fitted by least squares to 16 points, about equally spaced there.
         """
+        return self._slope_of(self.mean_curve)
+
+    @property
+    def slopes(self) -> Floats:
+        """One value for each seed, for intervals of the slope: the pseudovalues of the jackknife.
+
+        That of a seed is n times the slope less n - 1 times what it is without the seed. NaN for
+        a single seed.
+        """
+        n = len(self.runs)
+        if n == 1:
+            return np.full(1, np.nan)
+        without = [self._slope_of(np.delete(self.runs, i, axis=0).mean(axis=0)) for i in range(n)]
+        return n * self.slope - (n - 1) * np.array(without)
+
+    def _slope_of(self, mean_curve: Floats) -> float:
         last = self.rounds[-1]
         wanted = np.geomspace(last / 32.0, last, 16)
         points = np.unique(np.searchsorted(self.rounds, wanted * (1.0 - 1e-9)))
-        regret = self.regret_curve[points]
+        regret = (self.rounds * mean_curve)[points]
         if points.size < 2 or not (regret > 0.0).all():
             return float("nan")
         return float(np.polyfit(np.log(self.rounds[points]), np.log(regret), 1)[0])
@@ -134,7 +156,7 @@ def _best(agent: str, line: str, curves: Sequence[Curve]) -> Summary:
         rounds=curves[0].rounds,
         mean_curve=losses.mean(axis=0),
         deviation_curve=deviations,
-        finals=losses[:, -1],
+        runs=losses,
     )
 
 
