@@ -168,6 +168,8 @@ def main() -> None:
         print("`wrk` is not installed, so that nothing was measured.")
         return
     n_rounds, seconds = (1, 1) if given.quick else (5, 3)
+    load_before, n_cores = os.getloadavg()[0], os.cpu_count()
+    print(f"Before it began, other programs had a load of {load_before:.1f} on {n_cores} cores.\n")
     if given.kinds:
         print_kinds(given.kinds.split(","), n_rounds, seconds, given.durability)
         return
