@@ -11,11 +11,12 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 EXAMPLES = ROOT / "docs" / "examples"
 
-# By `graphcb reproduce all`, and by examples that are called with the name of a picture.
+# By `graphcb reproduce all`, studies that are panels, and examples with the name of a picture.
 DRAWN = {
     "panels": [],
     "weak-feedback": [],
     "misspecified": [],
+    "unknown-graphs": [],
     "tutorials/llm_cascade": ["llm_cascade"],
     "tutorials/prices": ["contest", "prices"],
     "tutorials/spam_review-loans": ["spam_review"],
@@ -31,7 +32,6 @@ OTHERS = {
     "routing",
     "rules",
     "service-page",
-    "unknown-graphs",
     "when-the-world-changes",
 }
 
