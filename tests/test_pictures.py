@@ -17,6 +17,7 @@ DRAWN = {
     "weak-feedback": [],
     "misspecified": [],
     "unknown-graphs": [],
+    "auctions": [],
     "tutorials/llm_cascade": ["llm_cascade"],
     "tutorials/prices": ["contest", "prices"],
     "tutorials/spam_review-loans": ["spam_review"],
@@ -26,7 +27,6 @@ DRAWN = {
 }
 # By studies, benchmarks, `graphcb evaluate` and a browser, which this test does not follow.
 OTHERS = {
-    "auctions",
     "limits",
     "limits-baseline",
     "routing",
