@@ -66,6 +66,7 @@ PARTS = (
         "drift", "The default on streams that drift", "bakeoff.py",
         ("--study", "drift", "--our-oracle"), quick=("--quick", "--study", "drift"),
     ),
+    Part("seen", "What was seen when settings were chosen", "seen.py"),
     Part("solver", "The solver and its limits", "solver.py"),
     Part(
         "fuzz", "The solver on random programs", "fuzz_solver.py",

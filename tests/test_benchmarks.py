@@ -195,3 +195,22 @@ def test_timed_stops_after_a_long_call():
 def test_rivals_are_named_where_absent(monkeypatch):
     monkeypatch.setattr(report, "PACKAGES", ("numpy", "no-such-package"))
     assert "Not installed, and skipped: no-such-package." in report.header()
+
+
+def test_the_readme_claims_what_was_measured():
+    import seen
+
+    found = {row[0]: row for row in seen.rows(report.RESULTS.read_text(encoding="utf-8"))}
+    readme = " ".join((BENCHMARKS.parent / "README.md").read_text(encoding="utf-8").split())
+    numbers = " ".join((BENCHMARKS.parent / "docs/numbers.md").read_text(encoding="utf-8").split())
+    for name, mark in (
+        ("real streams, chosen on \u2020", "\u2020"),
+        ("real streams, the others", ""),
+    ):
+        mean, between = str(found[name][3]).split(" ", 1)
+        said = f"{float(mean):.2f}{mark} {between}"
+        assert said in readme
+        assert said in numbers
+        assert f"{found[name][1]} streams" in readme
+    for name in ("streams that drift, chosen on \u2020", "streams that drift, the others"):
+        assert str(found[name][3]).split(" ", 1)[1] in numbers

@@ -11,11 +11,13 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 EXAMPLES = ROOT / "docs" / "examples"
 
-# By `graphcb reproduce all`, and by examples that are called with the name of a picture.
+# By `graphcb reproduce all`, studies that are panels, and examples with the name of a picture.
 DRAWN = {
     "panels": [],
     "weak-feedback": [],
     "misspecified": [],
+    "unknown-graphs": [],
+    "auctions": [],
     "tutorials/llm_cascade": ["llm_cascade"],
     "tutorials/prices": ["contest", "prices"],
     "tutorials/spam_review-loans": ["spam_review"],
@@ -25,13 +27,11 @@ DRAWN = {
 }
 # By studies, benchmarks, `graphcb evaluate` and a browser, which this test does not follow.
 OTHERS = {
-    "auctions",
     "limits",
     "limits-baseline",
     "routing",
     "rules",
     "service-page",
-    "unknown-graphs",
     "when-the-world-changes",
 }
 

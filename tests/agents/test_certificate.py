@@ -127,6 +127,10 @@ def test_the_largest_gamma_counts_and_each_epoch_has_its_own():
     for _ in range(4):
         rising.act(np.zeros(3), graphs.bandit(3))
     assert rising.certificate.gamma == 6.0
+    falling = SquareCBG(Told(), gamma=SquareRoot(3.0, "n_actions"), certify=True)
+    for n_actions in (16, 2):
+        falling.act(np.zeros(n_actions), graphs.bandit(n_actions))
+    assert (falling.certificate.gamma, falling.gamma) == (12.0, 6.0)
     restarting = SquareCBG(Told(), gamma=Doubling(100, 1.0), certify=True)
     while restarting.epoch < 2:
         restarting.act(np.zeros(12), graphs.bandit(12))
