@@ -181,7 +181,7 @@ def main() -> None:
     given = part_arguments(
         __doc__,
         ("--only", {"default": "", "help": "part of the names of the worlds"}),
-        ("--seeds", {"type": int, "help": "of every world, in place of 20 for arms and 8"}),
+        ("--seeds", {"type": int, "help": "of every world, in place of 20 to 100 for arms and 8"}),
         ("--others", {"type": int, "help": "at most so many where no ask is about a contender"}),
         ("--jobs", {"type": int, "default": os.cpu_count()}),
     )

@@ -112,9 +112,9 @@ EXPONENTIAL, SENTINEL = partial(THREE, see=as_amounts), partial(THREE, see=with_
 CYCLE = np.roll(np.eye(4), 1, axis=1)
 TWENTY = "rewards of 4, range to 20"
 WORLDS: Mapping[str, World] = {
-    "two arms, 0.02 apart": bandit(2, 20_000, partial(arms, 2, 0.02), BETA, n_seeds=20),
+    "two arms, 0.02 apart": bandit(2, 20_000, partial(arms, 2, 0.02), BETA, n_seeds=100),
     "two arms, 0.90 and 0.92": bandit(
-        2, 20_000, partial(arms, 2, 0.02, usual=0.92), BETA, n_seeds=20
+        2, 20_000, partial(arms, 2, 0.02, usual=0.92), BETA, n_seeds=60
     ),
     "five arms, 0.1 apart": bandit(5, 10_000, partial(arms, 5, 0.1), BETA, n_seeds=20),
     "fifty arms, 0.1 apart": bandit(50, 10_000, partial(arms, 50, 0.1), BETA, n_seeds=20),
