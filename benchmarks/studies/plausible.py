@@ -31,7 +31,7 @@ class Plausible:
     among, as the default has them. At the balanced gamma both sides are equal.
 
     >>> from graphcb import graphs, oracles
-    >>> Plausible(oracles.DefaultOracle(2)).act([1.0], graphs.bandit(2)).tolist()
+    >>> Plausible(oracles.DefaultOracle(2)).act([1.0], graphs.bandit(2)).round(6).tolist()
     [0.5, 0.5]
     """
 

@@ -195,7 +195,10 @@ def test_explain_says_why(log, capsys):
     with graphcb.DecisionLog(log) as read:
         name = [row.decision_id for row in read][-1]
     assert main(["log", "explain", str(log), name]) == 0
-    assert "predicted loss" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("Played ")
+    assert "with an expected loss of" in said
+    assert "approve (probability" in said
     assert main(["log", "explain", str(log), name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["action"] for one in found["actions"]] == ["approve", "review"]

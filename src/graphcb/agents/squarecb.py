@@ -29,7 +29,7 @@ class SquareCB(Scheduled):
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCB(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
-    >>> agent.act(np.array([0.3]), graphs.inventory(3), np.array([0.0, 0.5, 1.0])).round(3)
+    >>> agent.act([0.3], graphs.inventory(3), [0.0, 0.5, 1.0]).round(3)
     array([0.077, 0.125, 0.798])
     """
 

@@ -66,7 +66,7 @@ class SquareCBG(Scheduled):
 
     >>> from graphcb import graphs, oracles
     >>> agent = SquareCBG(oracles.NewsvendorOGD(1, learning_rate=0.5), gamma=10.0)
-    >>> agent.act(np.array([0.3]), graphs.inventory(3), np.array([0.0, 0.5, 1.0]))
+    >>> agent.act([0.3], graphs.inventory(3), [0.0, 0.5, 1.0])
     array([0., 0., 1.])
     >>> agent.explain(graphs.inventory(3))
     'SquareCB.G by closed form cover_levels: each level reveals all lower ones'

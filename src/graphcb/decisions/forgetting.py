@@ -19,7 +19,7 @@ from graphcb.decisions.inbox import publish
 from graphcb.decisions.log import DecisionLog, LoggedDecision
 from graphcb.decisions.pruning import move_start
 from graphcb.decisions.records import PAGE, Forgotten, last_position
-from graphcb.decisions.replaying import Source, state_without
+from graphcb.decisions.replaying import ReplaySource, state_without
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import LogStart
@@ -82,7 +82,7 @@ def unlearned(location: str, subject: Any, classes: tuple[type, ...]) -> Unlearn
             positions, _ = _find(log.storage, start, hash_of(subject, start))
             if not positions:
                 return None
-            source = Source(log.storage, start, graphs, log.versions, classes)
+            source = ReplaySource(log.storage, start, graphs, log.versions, classes)
             state = state_without(source, positions, so_far=state)
     return None if state is None else Unlearned(state, start)
 
@@ -108,7 +108,7 @@ def forget(
     if positions:
         state = pending.state
         if unlearn:
-            source = Source(storage, pending.start, pending.graphs, pending.versions, classes)
+            source = ReplaySource(storage, pending.start, pending.graphs, pending.versions, classes)
             known = None if so_far is None else so_far.state
             state = state_without(source, positions, so_far=known)
             if pending.has_deciders:

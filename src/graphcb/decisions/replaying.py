@@ -126,7 +126,7 @@ def rebuild(
     Without `check`, decisions may come out differently.
     """
     until = records.read_end(storage)
-    source = Source(storage, start, graphs, versions, tuple(classes))
+    source = ReplaySource(storage, start, graphs, versions, tuple(classes))
     first = _first_state(source, until if from_checkpoint else 0)
     return _run(source, first, until, check=check), first[1]
 
@@ -142,7 +142,7 @@ def state_at(
     check: bool = True,
 ) -> PolicyState:
     """The state after an event of the past, from the last version before it."""
-    source = Source(storage, start, graphs, versions, tuple(classes))
+    source = ReplaySource(storage, start, graphs, versions, tuple(classes))
     return _run(source, _state_of_version(source, position), position, check=check)
 
 
@@ -163,7 +163,7 @@ def state_near(
     Otherwise the next one that is stored, None if there is none. Yields after each event that is
     replayed. Events may be added to the log in between.
     """
-    source = Source(log.storage, log.start, log.graphs, log.versions, classes)
+    source = ReplaySource(log.storage, log.start, log.graphs, log.versions, classes)
     checkpoints = records.checkpoint_positions(log.storage)  # newest first
     for begin in (*checkpoints, log.start.position):
         if position - at_most <= begin <= position:
@@ -178,7 +178,7 @@ def state_near(
 
 
 def state_without(
-    source: "Source", positions: Iterable[int], *, so_far: PolicyState | None = None
+    source: "ReplaySource", positions: Iterable[int], *, so_far: PolicyState | None = None
 ) -> PolicyState:
     """The state at the end as it were without some decisions and their feedback.
 
@@ -200,7 +200,7 @@ def state_without(
     return _run(source, first, until, check=False, left_out=left_out)
 
 
-class Source(NamedTuple):
+class ReplaySource(NamedTuple):
     """A log that is read, and the classes that its agents may contain."""
 
     storage: Storage
@@ -210,13 +210,13 @@ class Source(NamedTuple):
     classes: tuple[type, ...]
 
 
-def _source(log: DecisionLog, classes: Iterable[type]) -> Source:
+def _source(log: DecisionLog, classes: Iterable[type]) -> ReplaySource:
     log.refresh()
     graphs = StoredGraphs(log.storage)
-    return Source(log.storage, log.start, graphs, log.versions, tuple(classes))
+    return ReplaySource(log.storage, log.start, graphs, log.versions, tuple(classes))
 
 
-def _nearest(source: Source, position: int) -> tuple[PolicyState, PartCounts]:
+def _nearest(source: ReplaySource, position: int) -> tuple[PolicyState, PartCounts]:
     """The last state that is stored up to an event: a checkpoint, or the start of its version."""
     first = _first_state(source, position)
     if first[0].position < source.versions.at(position).position:
@@ -225,7 +225,7 @@ def _nearest(source: Source, position: int) -> tuple[PolicyState, PartCounts]:
 
 
 def _run(
-    source: Source,
+    source: ReplaySource,
     first: tuple[PolicyState, PartCounts | None],
     until: int,
     *,
@@ -239,7 +239,7 @@ def _run(
 
 
 def _steps(
-    source: Source,
+    source: ReplaySource,
     first: tuple[PolicyState, PartCounts | None],
     until: int,
     *,
@@ -271,7 +271,7 @@ def _steps(
 
 
 def _decide(
-    state: PolicyState, row: DecisionRow, source: Source, snapshots: Snapshots, *, check: bool
+    state: PolicyState, row: DecisionRow, source: ReplaySource, snapshots: Snapshots, *, check: bool
 ) -> tuple[PolicyState, Any]:
     """The state after a decision, and the agent that made it."""
     storage, start = source.storage, source.start
@@ -293,7 +293,7 @@ def _decide(
     return after, None if then is None else then.agent
 
 
-def _agent_of(row: VersionRow, source: Source) -> Agent:
+def _agent_of(row: VersionRow, source: ReplaySource) -> Agent:
     where = f"{source.storage.location}, version at event {row.position}"
     agent: Agent = from_bytes(row.agent, where=where, classes=source.classes)
     return agent
@@ -303,7 +303,7 @@ def _learn(
     state: PolicyState,
     row: FeedbackRow,
     decision: DecisionRow | None,
-    source: Source,
+    source: ReplaySource,
     counts: PartCounts | None,
 ) -> PolicyState:
     storage, graphs = source.storage, source.graphs
@@ -336,7 +336,7 @@ def _read_played(row: DecisionRow, graph: FeedbackGraph, location: str) -> Playe
     return Played(context, graph, actions, numbers(row.probabilities, FLOAT), row.action)
 
 
-def _first_state(source: Source, until: int) -> tuple[PolicyState, PartCounts]:
+def _first_state(source: ReplaySource, until: int) -> tuple[PolicyState, PartCounts]:
     """The newest checkpoint that is not beyond event `until`, or the start of the log.
 
     A checkpoint that cannot be read for any reason is passed over.
@@ -351,14 +351,14 @@ def _first_state(source: Source, until: int) -> tuple[PolicyState, PartCounts]:
     return _start_state(source), counts
 
 
-def _start_state(source: Source) -> PolicyState:
+def _start_state(source: ReplaySource) -> PolicyState:
     start = source.start
     agent = from_bytes(start.agent, where=source.storage.location, classes=source.classes)
     version = source.versions.at(start.position).number
     return PolicyState(agent, start.position, start.n_feedbacks, version)
 
 
-def _of_checkpoint(row: CheckpointRow, source: Source) -> PolicyState | None:
+def _of_checkpoint(row: CheckpointRow, source: ReplaySource) -> PolicyState | None:
     """The state of a checkpoint, None if it cannot be read for any reason."""
     if not 0 <= row.n_feedbacks <= row.position:
         return None
@@ -371,14 +371,14 @@ def _of_checkpoint(row: CheckpointRow, source: Source) -> PolicyState | None:
     return PolicyState(agent, row.position, row.n_feedbacks, version)
 
 
-def _stored(source: Source, position: int) -> PolicyState | None:
+def _stored(source: ReplaySource, position: int) -> PolicyState | None:
     """The state of the checkpoint at this event, or of the start."""
     for row in records.read_checkpoints(source.storage, position):
         return _of_checkpoint(row, source)
     return _start_state(source) if position == source.start.position else None
 
 
-def _state_of_version(source: Source, position: int) -> tuple[PolicyState, PartCounts]:
+def _state_of_version(source: ReplaySource, position: int) -> tuple[PolicyState, PartCounts]:
     """The start of the version to which an event belongs, or of the log if that is later."""
     storage, removed = source.storage, source.start.position
     version = source.versions.at(position)
