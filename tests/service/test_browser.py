@@ -288,7 +288,7 @@ def test_a_decision_is_explained_on_the_page(serve, browser):
         made = service.call("POST", "/v1/decisions", {"context": {"amount": 10.0 * n}})[1]
     watched = Watched(browser, service.address)
     watched.wait("!document.getElementById('main').hidden")
-    for name, expected in ((made["decision_id"], "predicted reward"), ("nothing", "must be one")):
+    for name, expected in ((made["decision_id"], "expected reward"), ("nothing", "must be one")):
         watched.page.fill("#why-id", name)
         watched.page.click("#why button")
         watched.wait(f"document.getElementById('why-text').textContent.includes('{expected}')")
