@@ -20,7 +20,7 @@ from graphcb.oracles.rows import Columns, Floats
 FIRST_LOOK = 16  # losses before the range may shrink,
 FILLED = 1.0 / 8.0  # which it does if they fill less of it than this
 GUESSED = 1.0 / 2.0  # or less than this of one that the first losses alone have set
-MARGIN = 0.25  # of the width seen, on both sides of it
+MARGIN = 0.1  # of the width seen, on both sides of it
 NARROWEST = 1e-12  # relative to the losses: what varies less is rounding
 LEAST_SHARE = 1e-4  # at which a model is carried over
 
@@ -49,7 +49,7 @@ class LossScale:
     >>> scale.count(np.zeros(16, int), np.linspace(3.0, 5.0, 16))
     True
     >>> scale.fitted()
-    (2.5, 5.5)
+    (2.8, 5.2)
     """
 
     learned = Learned(
