@@ -123,7 +123,7 @@ def test_results_are_of_parts_that_exist_and_have_their_plots():
 WITHOUT_VERSION = {
     "peers", "learning", "solver", "limits", "rounds", "doors", "slopes", "known", "unknown-graphs",
     "experiments", "scale", "streams", "encoder", "warm-start", "export", "decisions",
-    "service-memory", "service-start", "deciders", "deciders-kills", "faults", "covering",
+    "service-memory", "service-start", "deciders", "deciders-kills", "covering",
     "explore", "tables", "baseline", "foundation",
 }  # fmt: skip
 
