@@ -179,11 +179,11 @@ class NotedFeatures:
                     places.append(mark)
                     values.append(1.0)
         scaled = self.scales.scale(read.numbers[: self.scales.n_numbers])
-        indices = every_place(self.constant + 1, size)
-        if size > scaled.size or places:  # a number that is new is the mean of all that were seen
-            scaled = np.concatenate((scaled, np.zeros(size - scaled.size), values))
-            indices = np.append(indices, np.array(places, dtype=np.int64))
-        return EncodedRow(indices, scaled, size, self.constant)
+        indices = np.empty(size + len(places), dtype=np.int64)
+        indices[:size], indices[size:] = every_place(self.constant + 1, size), places
+        row = np.zeros(indices.size)  # a number that is new is the mean of all that were seen
+        row[: scaled.size], row[size:] = scaled, values
+        return EncodedRow(indices, row, size, self.constant)
 
     def count(self, read: NotedRow) -> None:
         """Count a row that `encode` has taken, and note its new features."""

@@ -19,7 +19,15 @@ from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.scaling import NumberScales, count_row, scale_row
 from graphcb.loaded import Array, Count, Learned, Made, Number
 from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, find_key
-from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
+from graphcb.oracles.rows import (
+    Columns,
+    Floats,
+    check_indices,
+    every_index,
+    first_outside,
+    is_sparse,
+    read_row,
+)
 
 CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
 UNSEEN = -1  # in place of a feature that was never learned
@@ -106,9 +114,13 @@ class ActionRows:
     def _products_of_encoded(self, actions: Any) -> Floats:
         """Products (n_rows, n_products) of the numbers that encoded rows have first."""
         products = np.zeros((len(actions), self.n_products))
-        for row, found in zip(actions, products, strict=True):
-            if found.size and isinstance(row, EncodedRow):
-                fill_products(first_numbers(row, self.n_numbers), PRODUCT, found)
+        if products.size:
+            numbers = np.zeros((len(actions), self.n_numbers))
+            for row, found in zip(actions, numbers, strict=True):
+                if isinstance(row, EncodedRow):
+                    known = min(self.n_numbers, row.n_numbers)
+                    found[:known] = row.values[:known]
+            _fill_each(numbers, products)
         return products
 
     def learn(self, rows: Rows) -> None:
@@ -194,22 +206,40 @@ def _read_sparse(actions: Any) -> Rows:
                 "`actions` must be sparse rows, like those learned from so far, got a "
                 f"{type(row).__name__} at index {position}"
             )
-        limit = LARGEST_INDEX if isinstance(row, tuple) else row.shape[-1]
         try:
-            keys, numbers = as_row(row, limit)
-        except (ValueError, IndexError, TypeError) as reason:
-            text = str(reason).replace("`context", "`actions", 1)
-            raise type(reason)(f"{text} (action {position})") from None
-        wrong = first_too_large(numbers)
-        if wrong >= 0:
-            where = f"index {position}, feature {keys[wrong]}"
-            raise too_large("actions", numbers[wrong], where)
+            keys, numbers = read_row(
+                row, LARGEST_INDEX if isinstance(row, tuple) else row.shape[-1]
+            )
+        except (ValueError, TypeError) as reason:
+            raise _of_action(reason, position) from None
         starts[position + 1] = starts[position] + keys.size
         indices.append(keys)
         values.append(numbers)
     if not indices:
         return _unscaled(starts, np.empty(0, dtype=np.int64), np.empty(0))
-    return _unscaled(starts, np.concatenate(indices), np.concatenate(values))
+    rows = _unscaled(starts, np.concatenate(indices), np.concatenate(values))
+    if first_outside(rows.indices, LARGEST_INDEX) >= 0 or first_too_large(rows.values) >= 0:
+        _refuse(indices, values)
+    return rows
+
+
+def _refuse(indices: list[Columns], values: list[Floats]) -> None:
+    """Raise an error for the first row with an index or a number that cannot be."""
+    for position, (keys, numbers) in enumerate(zip(indices, values, strict=True)):
+        try:
+            check_indices(keys, LARGEST_INDEX)
+        except IndexError as reason:
+            raise _of_action(reason, position) from None
+        wrong = first_too_large(numbers)
+        if wrong >= 0:
+            where = f"index {position}, feature {keys[wrong]}"
+            raise too_large("actions", numbers[wrong], where)
+
+
+def _of_action(reason: Exception, position: int) -> Exception:
+    """An error about a context as one about an action."""
+    text = str(reason).replace("`context", "`actions", 1)
+    return type(reason)(f"{text} (action {position})")
 
 
 def _unscaled(starts: Columns, indices: Columns, values: Floats) -> Rows:
@@ -310,6 +340,12 @@ def _scale_dense(
                 scaled[k] /= typical
         ends[r + 1] = at + d + 1
     return ends, places, scaled, products
+
+
+@compiled
+def _fill_each(rows: Floats, products: Floats) -> None:
+    for r in range(len(rows)):
+        fill_products(rows[r], PRODUCT, products[r])
 
 
 @compiled
