@@ -30,10 +30,11 @@ class EncodedRow(NamedTuple):
         >>> row.pair()
         (array([5, 6, 2, 4]), array([ 0.  , -0.75,  0.5 ,  0.5 ]))
         """
-        size, words = self.values.size, self.values[self.n_numbers :]
+        words = self.values[self.n_numbers :]
         weight = 1.0 / math.sqrt(1.0 + self.n_numbers + float(words @ words))
+        size = self.values.size
         indices, values = np.empty(size + 1, dtype=np.int64), np.empty(size + 1)
         indices[:size], indices[size] = self.indices, self.constant
-        values[:size], values[size] = self.values, 1.0
-        values *= weight
+        np.multiply(self.values, weight, out=values[:size])
+        values[size] = weight
         return indices, values

@@ -143,7 +143,7 @@ class NotedFeatures:
                 others.append(name)
             else:
                 given[name] = number
-        n_given, n_new = len(given), sum(name not in self.numbers for name in given)
+        n_given, n_new = len(given), len(given.keys() - self.numbers.keys())
         for name, vector in vectors.items():
             n_given += vector.size
             n_new += 0 if name in self.vectors else vector.size
@@ -179,11 +179,13 @@ class NotedFeatures:
                     places.append(mark)
                     values.append(1.0)
         scaled = self.scales.scale(read.numbers[: self.scales.n_numbers])
-        indices = np.empty(size + len(places), dtype=np.int64)
-        indices[:size], indices[size:] = every_place(self.constant + 1, size), places
-        row = np.zeros(indices.size)  # a number that is new is the mean of all that were seen
-        row[: scaled.size], row[size:] = scaled, values
-        return EncodedRow(indices, row, size, self.constant)
+        indices = every_place(self.constant + 1, size)
+        if size > scaled.size or places:  # a number that is new is the mean of all that were seen
+            known, numbers = scaled.size, scaled
+            scaled, indices = np.zeros(size + len(places)), np.empty(size + len(places), np.int64)
+            scaled[:known], scaled[size:] = numbers, values
+            indices[:size], indices[size:] = every_place(self.constant + 1, size), places
+        return EncodedRow(indices, scaled, size, self.constant)
 
     def count(self, read: NotedRow) -> None:
         """Count a row that `encode` has taken, and note its new features."""

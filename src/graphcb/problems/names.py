@@ -24,14 +24,11 @@ def as_names(name: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Sequence):
         write = f"; write [{values!r}]" if isinstance(values, str) else ""
         raise TypeError(f"`{name}` must be a list of names, got {values!r}{write}")
-    if {*map(type, values)} == {str} and all(map(str.strip, values)) and _fits("".join(values)):
-        names = tuple(values)
-        if len({*names}) == len(names):
-            return names  # the usual case
     for place, value in enumerate(values):
-        as_name(f"{name}[{place}]", value)
-    twice = first_twice(values)
-    if twice is not None:
+        if type(value) is not str or not value.isascii() or not value.strip():
+            as_name(f"{name}[{place}]", value)
+    if len({*values}) < len(values):
+        twice = first_twice(values)
         raise ValueError(f"`{name}` must be distinct, got {twice!r} twice; remove one")
     return tuple(map(str, values))
 
@@ -45,18 +42,11 @@ def as_name(name: str, value: Any) -> str:
         raise TypeError(f"`{name}` must be a text, got {value!r}{remedy}")
     if not value.strip():
         raise ValueError(f"`{name}` must not be empty, got {value!r}")
-    if not _fits(value):
-        raise ValueError(f"`{name}` must be a text that UTF-8 can hold, got {value!r}")
-    return value
-
-
-def _fits(text: str) -> bool:
-    """Whether UTF-8 can hold it."""
     try:
-        text.encode()
+        value.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        raise ValueError(f"`{name}` must be a text that UTF-8 can hold, got {value!r}") from None
+    return value
 
 
 def first_twice(values: Iterable[Value]) -> Value | None:
