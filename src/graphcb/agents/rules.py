@@ -57,11 +57,8 @@ class Rules:
             return Ruled(predicted, box, self)
         called = names_of(predicted.size, actions, names)
         spending = self.spending.opened(predicted, called, costs, context, actions)
-        return Ruled(spending.priced(predicted), spending.within(box), self.spent(spending))
-
-    def spent(self, spending: Spending) -> "Rules":
-        """The rules with what was spent by now."""
-        return Rules(self.limits, spending)
+        after = Rules(self.limits, spending)
+        return Ruled(spending.priced(predicted), spending.within(box), after)
 
     def box(self, n_actions: int, actions: Any = None, names: Any = None) -> BoxAndRows | None:
         """The limits of a round as arrays; None if it has none.

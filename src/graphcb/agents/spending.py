@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.agents.budgets import LARGEST, Budget, as_cost
-from graphcb.agents.pacing import TINY, Account, changed
+from graphcb.agents.pacing import TINY, Account
 from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.compilation import compiled
 from graphcb.exploration import BoxAndRows, Limits
@@ -53,7 +53,8 @@ class Spending:
 
     def at(self, seconds: float) -> "Spending":
         """The same at a later time."""
-        return changed(self, accounts=tuple(account.at(seconds) for account in self.accounts))
+        accounts = tuple(account.at(seconds) for account in self.accounts)
+        return Spending(self.budgets, accounts, self.costs)
 
     def opened(
         self,
@@ -78,7 +79,7 @@ class Spending:
             account.opened(budget, high, most - least)
             for budget, account, high in zip(self.budgets, self.accounts, highest, strict=True)
         )
-        return changed(self, accounts=accounts, costs=costs)
+        return Spending(self.budgets, accounts, costs)
 
     def priced(self, predicted: Floats) -> Floats:
         """The predicted losses with the costs of the open round, at their prices."""
@@ -131,7 +132,7 @@ class Spending:
             account.paid(float(row @ probabilities), float(row[action]), held=was)
             for account, row, was in zip(self.accounts, costs, self._held(), strict=True)
         )
-        return changed(self, accounts=accounts, costs=None)
+        return Spending(self.budgets, accounts)
 
     def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
         """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle.
