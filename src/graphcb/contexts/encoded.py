@@ -32,4 +32,9 @@ class EncodedRow(NamedTuple):
         """
         words = self.values[self.n_numbers :]
         weight = 1.0 / math.sqrt(1.0 + self.n_numbers + float(words @ words))
-        return np.append(self.indices, self.constant), weight * np.append(self.values, 1.0)
+        size = self.values.size
+        indices, values = np.empty(size + 1, dtype=np.int64), np.empty(size + 1)
+        indices[:size], indices[size] = self.indices, self.constant
+        np.multiply(self.values, weight, out=values[:size])
+        values[size] = weight
+        return indices, values

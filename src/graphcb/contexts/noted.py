@@ -143,7 +143,7 @@ class NotedFeatures:
                 others.append(name)
             else:
                 given[name] = number
-        n_given, n_new = len(given), sum(name not in self.numbers for name in given)
+        n_given, n_new = len(given), len(given.keys() - self.numbers.keys())
         for name, vector in vectors.items():
             n_given += vector.size
             n_new += 0 if name in self.vectors else vector.size
@@ -181,8 +181,10 @@ class NotedFeatures:
         scaled = self.scales.scale(read.numbers[: self.scales.n_numbers])
         indices = every_place(self.constant + 1, size)
         if size > scaled.size or places:  # a number that is new is the mean of all that were seen
-            scaled = np.concatenate((scaled, np.zeros(size - scaled.size), values))
-            indices = np.append(indices, np.array(places, dtype=np.int64))
+            known, numbers = scaled.size, scaled
+            scaled, indices = np.zeros(size + len(places)), np.empty(size + len(places), np.int64)
+            scaled[:known], scaled[size:] = numbers, values
+            indices[:size], indices[size:] = every_place(self.constant + 1, size), places
         return EncodedRow(indices, scaled, size, self.constant)
 
     def count(self, read: NotedRow) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import compiled, inner
-from graphcb.graphs.structure import Floats
+from graphcb.graphs.structure import Floats, Indices
 
 REACH = 4.0  # deviations of the log odds within which an action may be the best
 FAR = 6.0  # deviations below which a probability is 0, to 1e-9
@@ -40,12 +40,10 @@ def beliefs(
     counts: Floats,
     span: float,
     low: float,
-    parameters: float,
-    cover: float,
+    divided: Floats,
 ) -> Beliefs:
-    """What a forecast says, with deviations divided by the root of the parameters that looks share.
+    """What a forecast says, with deviations divided by the root of `divided` (`sharing`).
 
-    `cover` is the largest share of what the best-looking action hides that one action shows.
     The floor is NaN if a number is not finite, or negative where it must not be.
     """
     n = f.size
@@ -57,7 +55,8 @@ def beliefs(
         known = 1.0 - math.exp(-gains[a])  # u / (1 + u), where a look adds the share u
         shared[a] = max(1.0, (1.0 + counts[a]) * known)
     low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
-    odds, widths = _log_odds(f, deviations, counts, parameters, cover, low, high)
+    alike = _find_alike(f, deviations, divided)
+    odds, widths = _log_odds(f, deviations, divided, low, high, alike)
     ceiling = np.inf
     for a in range(n):
         ceiling = min(ceiling, odds[a] + REACH * widths[a])
@@ -70,41 +69,63 @@ def beliefs(
     if may_win == 1 or ceiling <= floor:
         chances /= may_win
         return Beliefs(f.min(), chances, relevant, shared)
-    moments = _smallest(odds, widths, floor, ceiling, low, high, chances)
+    moments = _smallest(odds, widths, floor, ceiling, low, high, chances, alike)
     total = chances.sum()
     for a in range(n):
-        if chances[a] > 0.0 and deviations[a] > 0.0:
+        if alike[a] < a:
+            relevant[a] = relevant[alike[a]]
+        elif chances[a] > 0.0 and deviations[a] > 0.0:
             off = f[a] - moments[a] / chances[a]  # from its mean if it is the best
             more = chances[a] / max(total - chances[a], 1e-6 * total)
-            divided = sharing(parameters, counts[a], cover)
-            relevant[a] = min(1.0, off * off * more * divided / deviations[a] ** 2)
+            relevant[a] = min(1.0, off * off * more * divided[a] / deviations[a] ** 2)
     chances /= total
     return Beliefs(min(moments.sum() / total, f.min()), chances, relevant, shared)
 
 
 @inner
-def sharing(parameters: float, count: float, cover: float) -> float:
-    """The parameters that a look at an action is shared among, d; (1 + n) / d of them if it was
+def sharing(parameters: float, counts: Floats, cover: float) -> Floats:
+    """The parameters that a look at each action is shared among, d; (1 + n) / d of them if it was
     seen n < d times, where one action shows all that is hidden.
 
     Contexts explore an action by themselves where it is played in others, which one that was
     hardly ever seen is not. Seeing it costs little if one look shows all of its kind, as that at
     the highest stock level does. With bandit feedback and many actions each has its price, and
     most are not worth it.
+
+    `cover` is the largest share of what the best-looking action hides that one action shows.
     """
-    few = (1.0 + count) / parameters
-    return parameters if few >= 1.0 else parameters * few**cover
+    found = np.empty(counts.size)
+    for a in range(counts.size):
+        few = (1.0 + counts[a]) / parameters
+        found[a] = parameters if few >= 1.0 else parameters * few**cover
+    return found
+
+
+@inner
+def _find_alike(f: Floats, deviations: Floats, divided: Floats) -> Indices:
+    """For each action one before it of which the same is said, if it is found at once, or itself.
+
+    Of many actions most were never seen and are alike; what follows is calculated once for them.
+    """
+    bits, found, last = f.view(np.int64), np.empty(f.size, np.intp), np.full(f.size, -1)
+    for a in range(f.size):
+        at = (bits[a] ^ (bits[a] >> 23)) % f.size
+        b = last[at]
+        is_same = b >= 0 and f[a] == f[b] and deviations[a] == deviations[b]
+        if not (is_same and divided[a] == divided[b]):
+            last[at] = b = a
+        found[a] = b
+    return found
 
 
 @inner
 def _log_odds(
     f: Floats,
     deviations: Floats,
-    counts: Floats,
-    parameters: float,
-    cover: float,
+    divided: Floats,
     low: float,
     high: float,
+    alike: Indices,
 ) -> tuple[Floats, Floats]:
     """Mean and deviation of the log odds that have these means and deviations as shares.
 
@@ -113,10 +134,12 @@ def _log_odds(
     odds, widths = np.empty(f.size), np.empty(f.size)
     span = max(high - low, 1e-300)
     for a in range(f.size):
+        if alike[a] < a:
+            odds[a], widths[a] = odds[alike[a]], widths[alike[a]]
+            continue
         share = min(max((f[a] - low) / span, 1e-6), 1.0 - 1e-6)
         coin = share * (1.0 - share)
-        divided = sharing(parameters, counts[a], cover)
-        known = 1.0 - min((deviations[a] / span) ** 2 / (divided * coin), 0.99)
+        known = 1.0 - min((deviations[a] / span) ** 2 / (divided[a] * coin), 0.99)
         leverage = (1.0 / (known * known) - 1.0) / (2.0 * coin)
         widths[a] = math.sqrt(leverage)
         odds[a] = math.log(share / (1.0 - share)) * math.sqrt(1.0 + math.pi / 8.0 * leverage)
@@ -132,6 +155,7 @@ def _smallest(
     low: float,
     high: float,
     chances: Floats,
+    alike: Indices,
 ) -> Floats:
     """Fill the probability that each action is the smallest, for those that have one above 0.
 
@@ -139,7 +163,11 @@ def _smallest(
     ceiling nothing is the smallest.
     """
     those = np.flatnonzero(chances)
-    n = those.size
+    different, places, n = np.empty_like(those), np.empty(odds.size, np.intp), 0
+    for a in those:
+        if alike[a] == a:
+            different[n], places[a] = a, n
+            n += 1
     moments = np.zeros(odds.size)
     below, above, none_here = np.zeros(n), np.empty(n), np.empty(n)
     chances[:] = 0.0
@@ -147,17 +175,20 @@ def _smallest(
     for j in range(CELLS):
         edge, none = floor + (j + 1) * step, 1.0
         for i in range(n):
-            off = (odds[those[i]] - edge) / max(widths[those[i]], 1e-12)
+            off = (odds[different[i]] - edge) / max(widths[different[i]], 1e-12)
             above[i] = 0.5 * math.erfc(off / math.sqrt(2.0)) if off < FAR else 0.0
             none_here[i] = 1.0 - 0.5 * (below[i] + above[i])
-            none *= none_here[i]
+        for a in those:
+            none *= none_here[places[alike[a]]]
         loss = low + (high - low) / (1.0 + math.exp(0.5 * step - edge))
         for i in range(n):
             if above[i] > below[i]:  # so the others' product is none / none_here
                 here = (above[i] - below[i]) * none / none_here[i]
-                chances[those[i]] += here
-                moments[those[i]] += here * loss
+                chances[different[i]] += here
+                moments[different[i]] += here * loss
             below[i] = above[i]
         if none < NOTHING:
             break
+    for a in those:
+        chances[a], moments[a] = chances[alike[a]], moments[alike[a]]
     return moments

@@ -17,11 +17,14 @@ import numpy as np
 
 from graphcb.compilation import compiled, inner
 from graphcb.exploration.beliefs import beliefs, sharing
-from graphcb.graphs.structure import Floats
+from graphcb.graphs.structure import Floats, Indices
 
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
 RARE = 1.0 / 16.0  # probability of a larger loss than was seen yet, where one is possible
 LEAST_WANTED = 1e-6  # probability of a look, below which an action does not ask for one
+
+# Those who reveal action b, and how likely each does, stand from place `edges[0][b]` on.
+Edges = tuple[Indices, Indices, Floats]
 
 
 class Questions(NamedTuple):
@@ -59,37 +62,56 @@ def ask(
         blind = BLIND * math.sqrt(cover) * round_number**rate
         if bound > span:
             blind = max(blind, (1.0 - RARE) ** counts[best])
-    floor, chances, relevant, shared = beliefs(
-        f, deviations, gains, counts, span, low, shrunk, cover
-    )
+    divided = sharing(shrunk, counts, cover)
+    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, divided)
+    if shrunk != parameters:
+        divided = sharing(parameters, counts, cover)
     wanted = np.zeros(f.size)
     for a in range(f.size):
         chance = 1.0 - chances[best] if a == best else chances[a]
-        looks = chance / sharing(parameters, counts[a], cover)
-        wanted[a] = hidden[a] * max(looks, blind * hidden[a])
+        wanted[a] = hidden[a] * max(chance / divided[a], blind * hidden[a])
     return Questions(floor, relevant * gains, wanted, shared)
 
 
+@compiled
+def edges_of(matrix: Floats) -> Edges:
+    """The edges of a matrix, by who is revealed."""
+    n, n_edges = len(matrix), np.count_nonzero(matrix)
+    starts, actions = np.empty(n + 1, np.intp), np.empty(n_edges, np.intp)
+    chances = np.empty(n_edges)
+    e = 0
+    for b in range(n):
+        starts[b] = e
+        for a in range(n):
+            if matrix[a, b] != 0.0:
+                actions[e], chances[e] = a, matrix[a, b]
+                e += 1
+    starts[n] = e
+    return starts, actions, chances
+
+
 @inner
-def look_at_each(f: Floats, gains: Floats, matrix: Floats, wanted: Floats, best: int) -> Floats:
+def look_at_each(f: Floats, gains: Floats, edges: Edges, wanted: Floats, best: int) -> Floats:
     """How often each action is played at least, so that every loss gets the looks it wants.
 
     A loss that those so far do not show often enough is looked at by the action that shows most of
     what is wanted for its price.
     """
-    looks, shown = np.zeros(f.size), shown_by(matrix, wanted * gains)
+    starts, actions, chances = edges
+    looks, shown = np.zeros(f.size), shown_by(edges, wanted * gains)
     for b in range(f.size):
         if wanted[b] <= LEAST_WANTED:
             continue
-        missing, cheapest, price = wanted[b], best, np.inf
-        for a in range(f.size):
-            missing -= looks[a] * matrix[a, b]
-            if a != best and matrix[a, b] > 0.0 and shown[a] > 0.0:
+        missing, cheapest, chance, price = wanted[b], best, 1.0, np.inf
+        for e in range(starts[b], starts[b + 1]):
+            a = actions[e]
+            missing -= looks[a] * chances[e]
+            if a != best and shown[a] > 0.0:
                 cost = (f[a] - f[best]) / shown[a]
                 if cost < price or (cost == price and shown[a] > shown[cheapest]):
-                    cheapest, price = a, cost
+                    cheapest, chance, price = a, chances[e], cost
         if cheapest != best and missing > 0.0:
-            looks[cheapest] += missing / matrix[cheapest, b]
+            looks[cheapest] += missing / chance
     return at_most_one(looks)
 
 
@@ -123,11 +145,23 @@ def at_most_one(shares: Floats, beside: float = 0.0) -> Floats:
 
 
 @inner
-def shown_by(matrix: Floats, worth: Floats) -> Floats:
+def shown_by(edges: Edges, worth: Floats) -> Floats:
     """What each action is expected to show of what is worth something."""
+    starts, actions, chances = edges
     shown = np.zeros(worth.size)
     for b in range(worth.size):
         if worth[b] > 0.0:
-            for a in range(worth.size):
-                shown[a] += matrix[a, b] * worth[b]
+            for e in range(starts[b], starts[b + 1]):
+                shown[actions[e]] += chances[e] * worth[b]
     return shown
+
+
+@inner
+def seen_with(edges: Edges, p: Floats) -> Floats:
+    """The probability that each loss is seen."""
+    starts, actions, chances = edges
+    seen = np.zeros(p.size)
+    for b in range(p.size):
+        for e in range(starts[b], starts[b + 1]):
+            seen[b] += chances[e] * p[actions[e]]
+    return seen

@@ -30,10 +30,13 @@ from graphcb.compilation import compiled, inner
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.due_looks import (
     LEAST_WANTED,
+    Edges,
     ask,
     at_most_one,
+    edges_of,
     look_at_each,
     look_at_once,
+    seen_with,
     shown_by,
 )
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
@@ -96,10 +99,10 @@ def information_directed(
                 f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
             )
     before = Memory() if memory is None else memory
-    matrix, rate = graph.remember("written out", _written_out)
+    matrix, edges, rate = graph.remember("written out", _written_out)
     given: list[Any] = [*forecast, float(span), float(low), float(bound), round_number, rate]
     if matrix is not None:
-        p, regrets, known, shared, *after = _in_one(*[*given, matrix, *before])
+        p, regrets, known, shared, *after = _in_one(*[*given, matrix, edges, *before])
     else:
         p, regrets, known, shared, *after = _in_steps(given, graph.structure, before)
     if not after[0] >= 0.0:
@@ -125,11 +128,13 @@ def check_memory(memory: Any) -> None:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
-def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, float]:
-    """The matrix of a graph that is not too large, and the rate of looks at hidden losses in t."""
+def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, Edges | None, float]:
+    """The matrix and edges of a graph that is not too large; the rate of looks at hidden losses."""
     require_observable(graph, "to learn from it")
     rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
-    return graph.matrix if graph.n_actions <= WRITTEN_OUT else None, rate
+    if graph.n_actions > WRITTEN_OUT:
+        return None, None, rate
+    return graph.matrix, edges_of(graph.matrix), rate
 
 
 def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, ...]:
@@ -162,6 +167,7 @@ def _in_one(
     round_number: int,
     rate: float,
     matrix: Floats,
+    edges: Edges,
     regret: float,
     information: float,
     looks: float,
@@ -172,19 +178,19 @@ def _in_one(
     hidden = 1.0 - matrix[best]
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
-        most_shown = shown_by(matrix, hidden).max()
+        most_shown = shown_by(edges, hidden).max()
     asked = ask(
         f, deviations, gains, counts, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters,
     )  # fmt: skip
     regrets = regret + f - asked.floor
-    known = information + shown_by(matrix, asked.tells)
-    least = look_at_each(f, gains, matrix, asked.wanted, best)
+    known = information + shown_by(edges, asked.tells)
+    least = look_at_each(f, gains, edges, asked.wanted, best)
     p = _choose(
         f, regrets, known, gains, least, best, TIE * span, deviations * (hidden[best] < 1.0)
     )
     after = _remember(
-        p, regrets, known, shown_by(matrix.T, p), asked.shared, round_number, looks, parameters
+        p, regrets, known, seen_with(edges, p), asked.shared, round_number, looks, parameters
     )
     return p, regrets, known, asked.shared, after[0], after[1], after[2], after[3]
 

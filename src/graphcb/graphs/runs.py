@@ -44,9 +44,7 @@ class RunStructure(Structure):
 
     def sums_revealed(self, values: Floats) -> Floats:
         """Differences of running sums."""
-        low, high = self.runs()
-        sums = np.append(0.0, np.cumsum(values))
-        return np.asarray(sums[high] - sums[low] + np.where(high < low, sums[-1], 0.0))
+        return _sums(self.runs(), values)
 
     def self_loops(self) -> Flags:
         """Whether each run has a one in its own row's column."""
@@ -84,6 +82,18 @@ def _row(runs: Indices, action: int) -> Floats:
     for j in range(row.size):
         row[j] = _has(runs[0, action], runs[1, action], j)
     return row
+
+
+@compiled
+def _sums(runs: Indices, values: Floats) -> Floats:
+    n = values.size
+    sums, found = np.zeros(n + 1), np.empty(n)
+    for j in range(n):
+        sums[j + 1] = sums[j] + values[j]
+    for i in range(n):
+        low, high = runs[0, i], runs[1, i]
+        found[i] = sums[high] - sums[low] + (sums[n] if high < low else 0.0)
+    return found
 
 
 @compiled

@@ -13,8 +13,8 @@ from graphcb.loaded import Array, Count, Instance, Learned, Number
 from graphcb.oracles.action_rows import (
     CONSTANT,
     ActionRows,
+    fill_numbers,
     fill_products,
-    first_numbers,
     mean_counts,
     n_few_products,
     n_rows,
@@ -248,7 +248,8 @@ def _scaled(
         row, novelty = features.scale(x)
         if products.size == 0 or not isinstance(context, EncodedRow):
             return row, few, products, novelty
-        numbers = first_numbers(context, n_numbers)
+        numbers = np.zeros(n_numbers)
+        fill_numbers(context, numbers)
     fill_products(numbers, CONSTANT, few)
     fill_products(numbers, 1.0, products)
     return row, few, products, novelty

@@ -19,7 +19,15 @@ from graphcb.contexts.encoded import EncodedRow
 from graphcb.contexts.scaling import NumberScales, count_row, scale_row
 from graphcb.loaded import Array, Count, Learned, Made, Number
 from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, find_key
-from graphcb.oracles.rows import Columns, Floats, as_row, every_index, is_sparse
+from graphcb.oracles.rows import (
+    Columns,
+    Floats,
+    SparseRow,
+    as_row,
+    every_index,
+    first_outside,
+    is_sparse,
+)
 
 CONSTANT = 0.25  # of an action, beside features of norm 1: how much all actions have in common
 UNSEEN = -1  # in place of a feature that was never learned
@@ -106,9 +114,12 @@ class ActionRows:
     def _products_of_encoded(self, actions: Any) -> Floats:
         """Products (n_rows, n_products) of the numbers that encoded rows have first."""
         products = np.zeros((len(actions), self.n_products))
-        for row, found in zip(actions, products, strict=True):
-            if found.size and isinstance(row, EncodedRow):
-                fill_products(first_numbers(row, self.n_numbers), PRODUCT, found)
+        if self.n_products:
+            numbers = np.zeros((len(actions), self.n_numbers))
+            for row, found in zip(actions, numbers, strict=True):
+                if isinstance(row, EncodedRow):
+                    fill_numbers(row, found)
+            _fill_each(numbers, PRODUCT, products)
         return products
 
     def learn(self, rows: Rows) -> None:
@@ -125,12 +136,10 @@ class ActionRows:
         self.count += n
 
 
-def first_numbers(row: EncodedRow, size: int) -> Floats:
-    """The first numbers of an encoded row, 0 for those that it does not have."""
-    numbers = np.zeros(size)
-    known = min(size, row.n_numbers)
+def fill_numbers(row: EncodedRow, numbers: Floats) -> None:
+    """Write the first numbers of an encoded row; those that it does not have stay."""
+    known = min(numbers.size, row.n_numbers)
     numbers[:known] = row.values[:known]
-    return numbers
 
 
 def n_few_products(width: int) -> int:
@@ -187,29 +196,40 @@ def _read_dense(actions: Any, width: int) -> Rows:
 
 
 def _read_sparse(actions: Any) -> Rows:
-    starts, indices, values = np.zeros(len(actions) + 1, dtype=np.int64), [], []
-    for position, row in enumerate(actions):
-        if not is_sparse(row):
-            raise ValueError(
-                "`actions` must be sparse rows, like those learned from so far, got a "
-                f"{type(row).__name__} at index {position}"
-            )
-        limit = LARGEST_INDEX if isinstance(row, tuple) else row.shape[-1]
-        try:
-            keys, numbers = as_row(row, limit)
-        except (ValueError, IndexError, TypeError) as reason:
-            text = str(reason).replace("`context", "`actions", 1)
-            raise type(reason)(f"{text} (action {position})") from None
-        wrong = first_too_large(numbers)
-        if wrong >= 0:
-            where = f"index {position}, feature {keys[wrong]}"
-            raise too_large("actions", numbers[wrong], where)
-        starts[position + 1] = starts[position] + keys.size
-        indices.append(keys)
-        values.append(numbers)
-    if not indices:
+    rows = [
+        row.pair() if type(row) is EncodedRow else _checked(row, position)
+        for position, row in enumerate(actions)
+    ]
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    if not rows:
         return _unscaled(starts, np.empty(0, dtype=np.int64), np.empty(0))
-    return _unscaled(starts, np.concatenate(indices), np.concatenate(values))
+    np.cumsum([keys.size for keys, _ in rows], out=starts[1:])
+    indices = np.concatenate([keys for keys, _ in rows])
+    values = np.concatenate([numbers for _, numbers in rows])
+    if first_outside(indices, LARGEST_INDEX) >= 0 or first_too_large(values) >= 0:
+        for position, row in enumerate(actions):
+            _checked(row, position)  # refuses it
+    return _unscaled(starts, indices, values)
+
+
+def _checked(row: Any, position: int) -> SparseRow:
+    """The sparse row of an action."""
+    if not is_sparse(row):
+        raise ValueError(
+            "`actions` must be sparse rows, like those learned from so far, got a "
+            f"{type(row).__name__} at index {position}"
+        )
+    limit = LARGEST_INDEX if isinstance(row, tuple) else row.shape[-1]
+    try:
+        keys, numbers = as_row(row, limit)
+    except (ValueError, IndexError, TypeError) as reason:
+        text = str(reason).replace("`context", "`actions", 1)
+        raise type(reason)(f"{text} (action {position})") from None
+    wrong = first_too_large(numbers)
+    if wrong >= 0:
+        where = f"index {position}, feature {keys[wrong]}"
+        raise too_large("actions", numbers[wrong], where)
+    return keys, numbers
 
 
 def _unscaled(starts: Columns, indices: Columns, values: Floats) -> Rows:
@@ -321,6 +341,13 @@ def fill_products(values: Floats, weight: float, products: Floats) -> None:
         for j in range(i, i + 1 if products.size == d else d):
             products[k] = share * values[i] * values[j]
             k += 1
+
+
+@compiled
+def _fill_each(numbers: Floats, weight: float, products: Floats) -> None:
+    """The products of each row of numbers; a row of zeros has none."""
+    for r in range(numbers.shape[0]):
+        fill_products(numbers[r], weight, products[r])
 
 
 @compiled

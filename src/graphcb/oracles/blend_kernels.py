@@ -77,8 +77,11 @@ def forecast(
     looks, units = _room(members, columns.size, False), units_of(levels, between, counts, columns)
     found = _ask(placed, members, weights, unseen, columns, left, looks, units, False)
     shares, leverages = mixed(weights, found), mixed(weights, looks[1])
-    for c in range(columns.size):
-        found[:, :, c] = (found[:, :, c] - shares[c]) ** 2
+    for kind in range(KINDS):
+        for r in range(len(KEEPS)):
+            if weights[kind, r] > 0.0:
+                for c in range(columns.size):
+                    found[kind, r, c] = (found[kind, r, c] - shares[c]) ** 2
     disagreement = mixed(weights, found)
     seen, noise = _seen_and_noise(weights, squares, counts)
     dispersions = pooled_dispersions(noise, seen, columns)
@@ -218,10 +221,11 @@ def _prior(placed: Placed, members: Members, weights: Floats, unseen: float) -> 
 def _seen_and_noise(weights: Floats, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """How many losses were seen of each action, and their squared residuals, mixed over rates."""
     seen, noise = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
+    of_rates = weights.sum(axis=0)
     for b in range(seen.size):
         few = 0.0
         for r in range(len(KEEPS)):
-            weight = weights[:, r].sum() / (1.0 + counts[r, b])
+            weight = of_rates[r] / (1.0 + counts[r, b])
             few += weight  # as variances fall, which are averaged too
             seen[b] += weight * counts[r, b]
             noise[b] += weight * squares[r, b]

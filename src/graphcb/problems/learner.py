@@ -357,8 +357,7 @@ class Learner:
         given: Mapping[str, Any] = actions if isinstance(actions, Mapping) else {}
         if self.features is not None:
             return [self.features(context, name, given.get(name)) for name in names]
-        rows = [{"action": name, "features": given.get(name)} for name in names]
-        return [{"action": row["action"]} if row["features"] is None else row for row in rows]
+        return [_described(name, given.get(name)) for name in names]
 
     def inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
         """The actions in the terms of the agent inside: columns, or rows of features."""
@@ -455,3 +454,12 @@ class Learner:
             raise TypeError(f"{name} has no oracle to predict with")
         oracle: Oracle = explorer_of(self.agent).oracle
         return oracle
+
+
+def _described(name: str, features: Any) -> dict[str, Any]:
+    """An action as a context, flat already if its features are a dict."""
+    if features is None:
+        return {"action": name}
+    if type(features) is dict:
+        return {"action": name, **{f"features.{key}": value for key, value in features.items()}}
+    return {"action": name, "features": features}

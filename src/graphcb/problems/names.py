@@ -25,9 +25,10 @@ def as_names(name: str, values: Any) -> tuple[str, ...]:
         write = f"; write [{values!r}]" if isinstance(values, str) else ""
         raise TypeError(f"`{name}` must be a list of names, got {values!r}{write}")
     for place, value in enumerate(values):
-        as_name(f"{name}[{place}]", value)
-    twice = first_twice(values)
-    if twice is not None:
+        if type(value) is not str or not value.isascii() or not value.strip():
+            as_name(f"{name}[{place}]", value)
+    if len({*values}) < len(values):
+        twice = first_twice(values)
         raise ValueError(f"`{name}` must be distinct, got {twice!r} twice; remove one")
     return tuple(map(str, values))
 
