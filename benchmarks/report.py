@@ -104,16 +104,14 @@ PARTS = (
         ("--kinds", "10,100,1000,limits,own10"), quick=("--quick", "--kinds", "10"),
     ),
     Part("service-memory", "The memory of the decision service", "service/memory.py"),
+    Part("service-retention", "A million decisions removed under load", "service/retention.py"),
+    Part("service-attacks", "Attacks on the decision service", "service/attacks.py"),
     Part("service-start", "The start of the decision service", "service/start.py"),
     Part("deciders", "Many deciders and one trainer", "service/deciders.py"),
     Part("deciders-kills", "Deciders and trainers killed under load", "service/kills.py"),
     Part(
         "faults", "Faults of every kind, made on purpose", "campaign.py",
         quick=("--quick", "--only", "faults"),
-    ),
-    Part(
-        "promises", "Promises against schedules, and estimates of logs with gaps", "campaign.py",
-        ("promises", "estimates"), quick=("promises", "estimates", "--quick", "--only", "faults"),
     ),
     Part(
         "evaluation", "Judging a policy on a log", "evaluation.py",

@@ -1,21 +1,27 @@
 """Requests while a million old decisions are removed, beside requests before and afterwards.
 
-    python benchmarks/service/retention.py [--decisions 1000000] [--rate 50] [LOG]
+    python benchmarks/service/retention.py [--quick] [--decisions 1000000] [--rate 50] [FILE]
 
 A log of decisions that are ten days old, made at random and each with its feedback, is continued
 by the default agent and served with `keep_days = 1`. The first requests, which load code, are left
 out. Requests are sent at their times (paced.py) until the old decisions are gone, and for a minute
-afterwards, which is what is usual. LOG is a PostgreSQL database or a SQLite file; a file that is
-there must be a log of such decisions. Memory is that of the process.
+afterwards, which is what is usual. That is done on SQLite and on a PostgreSQL server of our own;
+with FILE, a log of such decisions that was made before, only there. Memory is that of the process.
 """
 
 import argparse
 import random
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 from unittest.mock import patch
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from faults.server import Server, why_not
 from paced import as_request, quantile, schedule, send
 from running import N_FEATURES, Service, as_body, write_problem
 
@@ -23,6 +29,18 @@ from graphcb import DecisionLog, InformationDirected, Policy, Problem, Uniform
 from graphcb.decisions.records import first_decision
 
 BATCH, SECONDS = 1000, 5.0
+AFTERWARDS = 12  # times so many seconds
+
+
+class Found(NamedTuple):
+    """Seconds until all was gone, processor time of it, MiB, and seconds of each request."""
+
+    n_decisions: int
+    took: float
+    used: float
+    memory: list[float]
+    meanwhile: list[float]
+    afterwards: list[float]
 
 
 def fill(location: str, problem: Problem, n: int) -> None:
@@ -50,49 +68,80 @@ def is_pruned(location: str, until: int) -> bool:
         return not left[0][0] and first_decision(log.storage, log.start) is not None
 
 
+@contextmanager
+def places(folder: Path, file: Path | None) -> Iterator[dict[str, str]]:
+    """Where the logs are, by the names of what keeps them."""
+    if file is not None:
+        yield {file.name: str(file)}
+    elif (reason := why_not()) is not None:
+        print(f"SQLite only: {reason}.\n")
+        yield {"SQLite": str(folder / "log.db")}
+    else:
+        with tempfile.TemporaryDirectory() as of_server:  # which belongs to another user
+            server = Server(Path(of_server))
+            try:
+                yield {"SQLite": str(folder / "log.db"), "PostgreSQL": server.url("retention")}
+            finally:
+                server.stop()
+
+
+def measure(folder: Path, location: str, rate: float, n_afterwards: int) -> Found:
+    """Serve a log of old decisions until they are gone, and for a while afterwards."""
+    path = write_problem(folder, rest="[defaults]\nkeep_days = 1.0\n")
+    with DecisionLog(location) as log:
+        n_decisions, until = log.n_decisions, log.n_events
+    service, rng, memory = Service(folder, "--log", location, problem=path), random.Random(1), []
+
+    def load() -> list[float]:
+        times = schedule(rate, SECONDS)
+        requests = [as_request("/v1/decisions", as_body(rng)) for _ in times]
+        latencies = [one.latency for one in send(service.address, requests, times)]
+        memory.append(service.resident())
+        return latencies
+
+    try:
+        began, used = time.monotonic(), service.cpu_seconds()
+        load()
+        meanwhile = load()
+        while not is_pruned(location, until):
+            meanwhile += load()
+        took, used = time.monotonic() - began, service.cpu_seconds() - used
+        afterwards = [one for _ in range(n_afterwards) for one in load()]
+    finally:
+        service.stop()
+    return Found(n_decisions, took, used, memory, meanwhile, afterwards)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("log", nargs="?", metavar="LOG")
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE")
     parser.add_argument("--decisions", type=int, default=1_000_000, metavar="N")
     parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        location = given.log or str(folder / "log.db")
-        path = write_problem(folder, rest="[defaults]\nkeep_days = 1.0\n")
-        if not Path(location).exists():
-            fill(location, Problem.read(path), given.decisions)
-        with DecisionLog(location) as log:
-            n_decisions, until = log.n_decisions, log.n_events
-        service = Service(folder, "--log", location, problem=path)
-        rng = random.Random(1)
-        found: dict[str, list[float]] = {"at first": [], "while pruned": [], "afterwards": []}
-        memory: list[float] = []
-
-        def load(part: str) -> None:
-            times = schedule(given.rate, SECONDS)
-            requests = [as_request("/v1/decisions", as_body(rng)) for _ in times]
-            found[part] += [one.latency for one in send(service.address, requests, times)]
-            memory.append(service.resident())
-
-        try:
-            began, used = time.monotonic(), service.cpu_seconds()
-            load("at first")
-            while not is_pruned(location, until):
-                load("while pruned")
-            took, used = time.monotonic() - began, service.cpu_seconds() - used
-            for _ in range(min(len(memory), 12)):
-                load("afterwards")
-        finally:
-            service.stop()
-    print(f"{n_decisions:,} decisions gone after {took:.0f} s ({used:.0f} s of processor time)")
-    print(f"memory: {memory[0]:.0f} MiB at first, {max(memory):.0f} MiB at most")
-    print("| requests | number | p50 | p99 | longest |\n|---|---|---|---|---|")
-    del found["at first"]
-    for part, latencies in found.items():
-        p50, p99 = (1000 * quantile(latencies, share) for share in (0.5, 0.99))
-        longest = 1000 * max(latencies)
-        print(f"| {part} | {len(latencies):,} | {p50:.1f} ms | {p99:.1f} ms | {longest:.1f} ms |")
+    n_decisions, n_afterwards = (5000, 1) if given.quick else (given.decisions, AFTERWARDS)
+    found: dict[str, Found] = {}
+    with tempfile.TemporaryDirectory() as name, places(Path(name), given.file) as locations:
+        problem = Problem.read(write_problem(Path(name), rest="[defaults]\nkeep_days = 1.0\n"))
+        for kept_by, location in locations.items():
+            if given.file is None:
+                fill(location, problem, n_decisions)
+            print(f"{kept_by} is filled", file=sys.stderr, flush=True)
+            found[kept_by] = measure(Path(name), location, given.rate, n_afterwards)
+    print(f"{given.rate:.0f} requests per second, the default agent. Asked: the longest request at")
+    print("most 500 ms (aim 100), p99 below twice the usual, memory flat.\n")
+    print("| log | decisions removed | in | processor time | memory, MiB | at most |")
+    print("|---|---|---|---|---|---|")
+    for kept_by, one in found.items():
+        memory = f"{one.memory[0]:.0f} | {max(one.memory):.0f}"
+        times = f"{one.took:.0f} s | {one.used:.0f} s"
+        print(f"| {kept_by} | {one.n_decisions:,} | {times} | {memory} |")
+    print("\n| log | requests | number | p50 | p99 | longest |\n|---|---|---|---|---|---|")
+    for kept_by, one in found.items():
+        for part, latencies in (("meanwhile", one.meanwhile), ("afterwards", one.afterwards)):
+            p50, p99 = (1000 * quantile(latencies, share) for share in (0.5, 0.99))
+            shown = " | ".join(f"{ms:.1f} ms" for ms in (p50, p99, 1000 * max(latencies)))
+            print(f"| {kept_by} | {part} | {len(latencies):,} | {shown} |")
 
 
 if __name__ == "__main__":

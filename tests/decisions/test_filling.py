@@ -177,6 +177,36 @@ def test_an_offer_of_one_action_gets_no_default_and_is_no_outage(tmp_path, clock
     assert verify(tmp_path / "log.db") == []
 
 
+@pytest.mark.parametrize("n_silent", [1, 4, 10, 80])
+def test_who_never_gets_feedback_teaches_nothing_and_stops_nobody(tmp_path, clock, n_silent):
+    """As many as others ask for, or fewer, is no outage: only who asked tells them apart."""
+    asked_by, rng = {}, np.random.default_rng(2)
+    problem = Problem(["a", "b"], feedback="rewards", range=(0.0, 1.0), defaults=HOUR)
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy:
+        unheard, n_filled = 0, 0
+        for _ in range(60):
+            for who, n in (("shop", 10), ("app", n_silent)):
+                before = policy.n_events
+                made = policy.decide_many([None] * n)
+                asked_by |= dict.fromkeys(range(before + 1, policy.n_events + 1), who)
+                heard = [one for one in made if who == "shop" and rng.random() < 0.5]
+                policy.feedback_many({d.decision_id: {d.action: 1.0} for d in heard})
+            clock[0] += 7200
+            with policy.together() as together:
+                together.fill_in(clock[0], asked_by.__getitem__)
+            n_filled += together.n_withheld == 0
+            unheard += together.unheard["app"]
+    with DecisionLog(tmp_path / "log.db") as log:
+        defaults = [row for row in log if row.feedback is not None and row.feedback.is_default]
+        by = [asked_by[int(row.decision_id.split("-")[1])] for row in defaults]
+    # Until 20 feedbacks are known nothing is usual; then it takes a run that is no chance.
+    assert by.count("app") < 20 + 5 * n_silent
+    assert unheard > 60 * n_silent - (20 + 5 * n_silent)
+    assert by.count("shop") > 200  # about 300 of 600
+    assert n_filled > 50
+    assert verify(tmp_path / "log.db") == []
+
+
 @pytest.mark.parametrize("n_silent", [4, 20, 40])
 def test_who_only_asks_cannot_turn_the_model_around_among_others(tmp_path, clock, n_silent):
     """Somebody asks for up to four times as many decisions as all others, and says nothing."""

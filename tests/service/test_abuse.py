@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import time
+from collections import Counter
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from graphcb.decisions.together import NewRound
 from graphcb.service import admission, server
 from graphcb.service import keys as keys_module
 from graphcb.service.admission import RequestLimits
+from graphcb.service.askers import Askers
 from graphcb.service.errors import as_refusal
 from graphcb.service.keys import Keys
 from graphcb.service.tending import _Filling
@@ -166,11 +168,28 @@ def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
     with socket.create_connection((where.hostname, where.port), timeout=1.0) as greedy:
         request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with contextlib.suppress(OSError):
-            greedy.sendall(2000 * request)
+            greedy.sendall(250 * request)
         end = time.monotonic() + 20.0
         while connections:
             assert time.monotonic() < end
             time.sleep(0.02)
+    assert service.call("GET", "/livez")[0] == 200
+
+
+def test_a_flood_of_pipelined_requests_is_closed(serve):
+    """Without a limit, each chunk of them is parsed before anybody else has a turn."""
+    service = serve()
+    assert service.call("GET", "/livez")[0] == 200
+    where, before = urlsplit(service.address), server.REFUSED["pipelined"]
+    request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection((where.hostname, where.port), timeout=1.0) as greedy:
+        with contextlib.suppress(OSError):
+            greedy.sendall(5000 * request)
+        end = time.monotonic() + 5.0  # half of what a client has that does not read
+        while server.REFUSED["pipelined"] == before:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    assert server.REFUSED["pipelined"] == before + 1
     assert service.call("GET", "/livez")[0] == 200
 
 
@@ -205,11 +224,12 @@ def test_an_outage_of_feedback_is_said_once_and_counted(caplog):
     class Withholding:
         def __init__(self, n_filled, n_withheld):
             self.n_withheld, self._n_filled = n_withheld, n_filled
+            self.unheard = Counter()
 
-        def fill_in(self, now):
+        def fill_in(self, now, asked_by):
             return self._n_filled, True
 
-    desk = SimpleNamespace(n_defaults=0, n_withheld=0)
+    desk = SimpleNamespace(n_defaults=0, n_withheld=0, askers=Askers(0))
     filling = _Filling(desk)
     for one in ((3, 0), (0, 5), (0, 7), (0, 0), (4, 0)):
         assert filling(Withholding(*one))
@@ -240,6 +260,51 @@ def test_a_key_that_may_only_decide_cannot_teach_by_silence(start, monkeypatch):
     policy.fill_in(now + 1e6)
     assert policy.decide(None).probabilities[0] > 0.9 * before
     assert before > 0.9
+
+
+def test_a_key_whose_decisions_never_get_feedback_teaches_nothing(start, tmp_path, caplog):
+    """It asks for a third of all decisions, which is too few to look like an outage."""
+    keys = Keys(tmp_path / "keys.json")
+    scopes = {"shop": ["decide", "feedback"], "app": ["decide"], "admin": ["admin"]}
+    headers = {
+        name: {"Authorization": f"Bearer {keys.add(name, of)}"} for name, of in scopes.items()
+    }
+    waiting = {"waiting": 1, "reward": 0.0}
+    problem = Problem(["a", "b"], feedback="rewards", range=(0.0, 1.0), defaults=waiting)
+    service = start(problem, keys=keys, tend_every=1e9)
+    desk = service.service.desk
+    filling = _Filling(desk)
+
+    def decide(name, n):
+        ask = {"decisions": [{"context": None}] * n}
+        made = service.call("POST", "/v1/decisions", ask, headers[name])[1]["decisions"]
+        for one in made[:8] if name == "shop" else []:
+            path = f"/v1/decisions/{one['decision_id']}/feedback"
+            body = {"rewards": {one["action"]: 1.0}}
+            assert service.call("POST", path, body, headers["shop"])[0] == 200
+        return [one["decision_id"] for one in made]
+
+    async def fill_all():
+        while not await desk.ask(filling, is_long=True):
+            pass
+
+    def fill():
+        time.sleep(1.1)
+        service._run(fill_all()).result(60.0)
+
+    for _ in range(10):
+        decide("shop", 10)
+    fill()
+    silent = []
+    for _ in range(10):
+        decide("shop", 10)
+        silent += decide("app", 5)
+    fill()
+    assert (desk.n_defaults, desk.n_withheld) == (40, 50)
+    for one in silent:
+        shown = service.call("GET", f"/v1/decisions/{one}", None, headers["admin"])[1]
+        assert not shown["feedback"]
+    assert "decisions of the key 'app' never get feedback, nor a default now" in caplog.text
 
 
 def test_the_rate_counts_rounds_and_not_requests(start, tmp_path):

@@ -1,7 +1,8 @@
 """Decisions that have waited long enough for feedback: which they are, and what they get."""
 
 import math
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from graphcb.decisions import records
@@ -30,26 +31,31 @@ _ANSWERED = (
 )
 
 
+AskedBy = Callable[[int], str]  # who asked for the decision of this number, "" if not known
+
+
 class Due(NamedTuple):
     """Decisions whose time is over and their losses or rewards; `waited` is the last one seen.
 
-    `n_withheld` more get nothing, as they were made while no feedback came.
+    `n_withheld` more get nothing, as they were made while no feedback came. So do `unheard` ones,
+    by who asked for them: theirs never get feedback.
     """
 
     rows: list[tuple[DecisionRow, float]]
     waited: int
     is_done: bool
     n_withheld: int
+    unheard: Counter[str]
 
 
-def find_due(pending: Pending, now: float) -> Due:
+def find_due(pending: Pending, now: float, asked_by: AskedBy) -> Due:
     """The next decisions without any feedback whose waiting time is over, in their order.
 
     Only those whose action surely reveals its own outcome get one, unless that is known without
     feedback, or only that action was offered: anybody who may ask for decisions could teach it.
-    Those in an outage of feedback get none. The search goes on where it stopped, and stops at the
-    first decision that is still to wait. One that was stamped later than now counts as made when
-    the one before it was.
+    Those in an outage of feedback get none, and those of somebody whose decisions never get
+    feedback. The search goes on where it stopped, and stops at the first decision that is still to
+    wait. One that was stamped later than now counts as made when the one before it was.
     """
     storage, versions = pending.storage, pending.versions
     sql = (
@@ -76,19 +82,27 @@ def find_due(pending: Pending, now: float) -> Due:
         value, known = due[row.position]
         if _shows_itself(pending, row, known):
             rows.append((row, value))
-    silent = _in_outage(pending, [row.position for row, _ in rows])
-    kept = [pair for pair in rows if pair[0].position not in silent]
-    return Due(kept, waited, is_done, len(rows) - len(kept))
+    silent, unheard = _withheld(pending, [row.position for row, _ in rows], asked_by)
+    by = Counter(who for row, _ in rows if (who := asked_by(row.position)) in unheard)
+    kept = [
+        pair
+        for pair in rows
+        if pair[0].position not in silent and asked_by(pair[0].position) not in unheard
+    ]
+    return Due(kept, waited, is_done, len(rows) - len(kept) - by.total(), by)
 
 
-def _in_outage(pending: Pending, positions: list[int]) -> set[int]:
+def _withheld(
+    pending: Pending, positions: list[int], asked_by: AskedBy
+) -> tuple[set[int], set[str]]:
     """Which of these decisions are at the end of many that got hardly any feedback.
 
-    How much is usual is known from decisions with feedback or a default. Those in an outage have
-    neither, so that it stays known however long one lasts.
+    And those who asked for decisions that never got any, by chance once in 10,000 times: theirs
+    say nothing about the others. How much is usual is known from decisions with feedback or a
+    default. Those that get none have neither, so that it stays known however long that lasts.
     """
     if not positions:
-        return set()
+        return set(), set()
     storage = pending.storage
     is_real: dict[int, bool] = {}
     for decision, source in storage.execute(_SETTLED, (positions[0],)):
@@ -96,23 +110,32 @@ def _in_outage(pending: Pending, positions: list[int]) -> set[int]:
     n_real = sum(is_real.values())
     share = min(n_real / max(len(is_real), 1), SUREST)
     if n_real < EXPECTED or EXPECTED / share > LONGEST:
-        return set()
+        return set(), set()
     n_rows = AT_A_TIME + 2 * LONGEST
     found = storage.execute(_ANSWERED, (positions[-1], n_rows))
     offered = [(p, bool(a)) for p, graph, a in found if pending.graphs.read(graph).n_actions > 1]
-    numbers, answered = zip(*reversed(offered), strict=True)
+    longest_run = math.log(BY_CHANCE) / math.log1p(-share)
+    unheard = _unheard(offered, asked_by, longest_run)
+    offered = [pair for pair in offered if asked_by(pair[0]) not in unheard]
     # Where offers of one action leave too few others to look at, nothing is sure either.
     is_diluted = len(found) == n_rows
-    longest_run = math.log(BY_CHANCE) / math.log1p(-share)
     few = _Few(EXPECTED, FEW, share, is_diluted=is_diluted)
     few_long = _Few(EXPECTED_LONG, FEW_LONG, share, is_diluted=is_diluted)
     silent, n_silent = set(), 0
-    for position, is_answered in zip(numbers, answered, strict=True):
+    for position, is_answered in reversed(offered):
         n_silent = 0 if is_answered else n_silent + 1
         are_few = [few.add(is_answered), few_long.add(is_answered)]
         if n_silent >= longest_run or any(are_few):
             silent.add(position)
-    return silent
+    return silent, unheard
+
+
+def _unheard(offered: list[tuple[int, bool]], asked_by: AskedBy, longest_run: float) -> set[str]:
+    """Those for none of whose decisions feedback came, if there are so many and others got some."""
+    asked = Counter(asked_by(position) for position, _ in offered)
+    heard = {asked_by(position) for position, is_answered in offered if is_answered}
+    silent = {who for who, n in asked.items() if n >= longest_run and who not in heard}
+    return silent - {""} if heard else set()
 
 
 class _Few:

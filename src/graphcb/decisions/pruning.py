@@ -6,6 +6,7 @@ nothing refers to any more, and names of events. A log that is left in between i
 other, and the next removal deletes what was left.
 """
 
+import math
 import time
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
@@ -24,7 +25,8 @@ DAY = 86_400.0
 SLICE = 0.003  # seconds of work in a transaction, whose commit may take ten times as long
 SCANNED = 2000  # rows, or numbers of events, that one statement reads
 REPLAYED = 10_000  # events at most, from a stored agent to the new start of the log
-FEWEST, MOST = 50, 5000  # decisions that one statement deletes
+FEWEST = 50  # events whose rows one statement deletes
+MOST = 1000  # in one transaction: deleted rows are overwritten, and others notice a large commit
 _HASHES_OF_DECIDERS = (  # whose decisions have no number there
     "DELETE FROM graphcb_subjects WHERE token IN "
     "(SELECT token FROM graphcb_decisions WHERE position > ? AND position <= ?)"
@@ -68,10 +70,11 @@ class Pruning:
         end = time.monotonic() + seconds
         self._pending = pending
         self._seconds = seconds
+        self._n_left = math.inf if math.isinf(seconds) else MOST
         if self._steps is None:
             self._steps = self._all(classes, check)
         for _ in self._steps:
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or self._n_left <= 0:
                 return False
         return True
 
@@ -139,7 +142,8 @@ class Pruning:
         begin, size = (cut if first is None else int(first) - 1), FEWEST
         of = {"decisions": "position", "feedbacks": "decision", "subjects": "position"}
         while begin < cut:
-            began, between = time.monotonic(), (begin, min(begin + size, cut))
+            began, until = time.monotonic(), int(min(begin + min(size, self._n_left), cut))
+            between = begin, until
             found = []
             if self._pending.has_deciders:
                 self._pending.storage.execute(_HASHES_OF_DECIDERS, between)
@@ -149,10 +153,11 @@ class Pruning:
                 self._pending.storage.execute(f"DELETE {rows}", between)
             n_decisions, n_feedbacks, position = self.done
             self.done = Pruned(n_decisions + found[0], n_feedbacks + found[1], position)
-            begin = between[1]
+            self._n_left -= until - begin
+            begin = until
             took = time.monotonic() - began
             if took < 0.2 * self._seconds:
-                size = min(2 * size, MOST)
+                size *= 2
             elif took > 0.5 * self._seconds:
                 size = max(size // 2, FEWEST)
             yield

@@ -1,9 +1,9 @@
 """Decisions and feedback in one transaction, each accepted or refused on its own."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -14,12 +14,13 @@ from graphcb.decisions.encoding import (
     FLOAT,
     WHOLE,
     Encoded,
+    as_encoded,
     decode,
-    encode,
     numbers,
     plain_context,
+    read_once,
 )
-from graphcb.decisions.filling import find_due
+from graphcb.decisions.filling import AskedBy, find_due
 from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
 from graphcb.decisions.frames import Frame, new_frame
 from graphcb.decisions.inbox import lock_tokens
@@ -146,6 +147,7 @@ class Together:
         self.pending, self.storage = pending, pending.storage
         self.is_spoilt = False
         self.n_withheld = 0  # defaults, as no feedback came at all
+        self.unheard = Counter[str]()  # the same, as none ever came for who asked
         self._place: Place = InLog(pending) if place is None else place
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
@@ -199,8 +201,7 @@ class Together:
         pending = self.pending
         problem, frame = pending.versions.last.problem, self._frame(graph, actions)
         if not isinstance(context, Encoded):
-            content = encode(context if problem is None else plain_context(context), "context")
-            context = Encoded(content, decode(content))
+            context = as_encoded(context if problem is None else plain_context(context))
         if subject is None and problem is not None:
             subject = problem.subject_of(context.value)
         about = None if subject is None else hash_of(subject, pending.start)
@@ -305,13 +306,13 @@ class Together:
                 self.add(new)
         return [new.receipt for new in checked]
 
-    def fill_in(self, now: float) -> tuple[int, bool]:
+    def fill_in(self, now: float, asked_by: AskedBy = lambda position: "") -> tuple[int, bool]:
         """Give some decisions the default of their problem, as `Policy.fill_in` does.
 
         Returns how many got it, and whether no other has to be looked at.
         """
         self._begin_upkeep()
-        due = find_due(self.pending, now)
+        due = find_due(self.pending, now, asked_by)
         for row, value in due.rows:
             name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))
@@ -326,6 +327,7 @@ class Together:
             self.add(new)
         self.pending.waited = due.waited
         self.n_withheld += due.n_withheld
+        self.unheard += due.unheard
         return len(due.rows), due.is_done
 
     def prune(self, before: float) -> Pruned:
@@ -458,12 +460,9 @@ class Together:
 
     def _decoded(self, actions: bytes) -> Any:
         """The actions of a round; an agent of graphcb's own classes does not write to them."""
-        return _read_once(actions) if not self._classes else decode(actions)
+        return read_once(actions) if not self._classes else decode(actions)
 
     def _note(self, problem: BaseException) -> None:
         """A refused call leaves an agent of graphcb's own classes as it was, no other."""
         refused = isinstance(problem, ValueError | TypeError)
         self.is_spoilt = self.is_spoilt or not refused or bool(self._classes)
-
-
-_read_once = lru_cache(maxsize=16)(decode)

@@ -14,25 +14,29 @@ from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.guarded import played_by
+from graphcb.service.askers import Askers
 from graphcb.service.clock import WallClock
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Result = TypeVar("Result")
 Role = Literal["alone", "decider", "trainer"]
-WAIT_SHARE = 1.0  # how long to wait for further jobs, as a share of the last transaction's time
+# How long to wait for further jobs, as a share of the last transaction's time. Clients that just
+# got their answers are back by then, and at half of the highest rate nobody waits for longer.
+WAIT_SHARE = 0.5
 LONGEST_WAIT = 0.005  # seconds
 SLOW = 0.02  # seconds; after a transaction that took longer, the next one is done by the thread
 WARM_UP = 32  # transactions that the thread does first, as machine code may have to be loaded
 
 
 class Waiting(NamedTuple):
-    """A job, the future of its answer, the decision that it will read, and what it claims."""
+    """A job, the future of its answer, the decision it will read, its claims, and who asks."""
 
     job: Callable[[Together], Any]
     answer: "asyncio.Future[Any]"
     reads: str
     is_long: bool
     claims: str
+    client: str
 
 
 class Done(NamedTuple):
@@ -68,6 +72,7 @@ class Desk:
         self._match_rate: float | None = None
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
         self.clock = WallClock()
+        self.askers = Askers(policy.n_events)
         self.n_failures = 0  # of the log
         self.n_defaults = self.n_withheld = 0  # given, and withheld in outages of feedback
         self.last_prune: Took | None = None
@@ -184,10 +189,12 @@ class Desk:
         reads: str = "",
         is_long: bool = False,
         claims: str = "",
+        client: str = "",
     ) -> "asyncio.Future[Result]":
         """The answer to a job. A decision that it `reads` is read together with those of others.
 
-        What it `claims` no job of another process has at the same time.
+        What it `claims` no job of another process has at the same time. `client` is noted as the
+        one who asked for its decisions.
         """
         if self._loop is None or self._stopping:
             raise Refused(503, "the service is not running; try again", RETRY)
@@ -196,7 +203,7 @@ class Desk:
         answer: asyncio.Future[Result] = self._loop.create_future()
         self._n_waiting += 1
         self._peak = max(self._peak, self._n_waiting)
-        self._jobs.append(Waiting(job, answer, reads, is_long, claims))
+        self._jobs.append(Waiting(job, answer, reads, is_long, claims, client))
         self._schedule()
         return answer
 
@@ -272,6 +279,7 @@ class Desk:
 
     def _commit(self, batch: Sequence[Waiting]) -> list[Any]:
         answers: list[Any] = []
+        asked: list[tuple[str, int]] = []
         with self.policy.together() as together:
             claims = {waiting.claims for waiting in batch if waiting.claims}
             if claims:
@@ -282,12 +290,17 @@ class Desk:
             for waiting in batch:
                 try:
                     answers.append(waiting.job(together))
+                    if waiting.client:
+                        asked.append((waiting.client, together.position))
                 except Exception as problem:
                     if together.is_spoilt or not is_refusal(problem):
                         raise
                     answers.append(problem)
         self.position, self.model_version = together.position, together.model_version
         self.versions = together.versions
+        if together.is_in_log:  # a trainer numbers the decisions of others
+            for client, position in asked:
+                self.askers.note(client, position)
         self.committed_at = time.monotonic()
         self.clock.look()
         self.n_commits += 1

@@ -67,7 +67,8 @@ async def _rank(call: Call) -> RankAnswer:
         ranking = [RankedAction(n, probabilities.get(n, 0.0)) for n in best_first]
         return RankAnswer(ranking, event, action)
 
-    return await call.service.desk.ask(rank, claims=claim_of(owner, asked.event_id))
+    claims = claim_of(owner, asked.event_id)
+    return await call.service.desk.ask(rank, claims=claims, client=call.client)
 
 
 async def _rank_slots(call: Call) -> SlotsAnswer:
@@ -110,7 +111,7 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
         return SlotsAnswer(known.name, [ChosenAction(*pair) for pair in chosen.items()])
 
     claims, is_long = claim_of(owner, asked.event_id), len(contexts) > LONG_BATCH
-    return await call.service.desk.ask(rank, claims=claims, is_long=is_long)
+    return await call.service.desk.ask(rank, claims=claims, is_long=is_long, client=call.client)
 
 
 def _ranked(

@@ -32,6 +32,7 @@ LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
 LAST_RESORT = 25.0  # seconds until it ends in any case; Kubernetes kills after 30
 HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the headers
 WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
+PIPELINED = 256  # requests of a connection that may wait for the answer to an earlier one
 HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
 
 
@@ -209,7 +210,11 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """Expect the end of the headers."""
+        """Expect the end of the headers, unless too many requests of this client wait already."""
+        if len(self.pipeline) >= PIPELINED:
+            REFUSED["pipelined"] += 1
+            self.transport.abort()
+            raise ConnectionAbortedError  # ends the parser, which has the next ones already
         self._await_headers()
         super().on_message_begin()
 

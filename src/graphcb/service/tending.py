@@ -15,6 +15,7 @@ from graphcb.service.personalizer_rewards import adds_up, learn_sums
 
 PRUNE_EVERY = 3600.0  # seconds
 PRUNE_PAUSE = 4.0  # between two slices, in multiples of what the first took
+PRUNE_PAUSES = (0.1, 1.0)  # seconds, at least and at most; one may have waited for others
 PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
@@ -89,7 +90,8 @@ async def prune(desk: Desk, before: float) -> None:
     while not is_done:
         began = time.monotonic()
         is_done = await desk.ask(go_on, is_long=True)
-        await asyncio.sleep(PRUNE_PAUSE * (time.monotonic() - began))
+        least, most = PRUNE_PAUSES
+        await asyncio.sleep(min(max(least, PRUNE_PAUSE * (time.monotonic() - began)), most))
 
 
 def _has_default(versions: Versions) -> bool:
@@ -103,15 +105,22 @@ def _keep_days(problem: Problem | None) -> float | None:
 
 
 class _Filling:
-    """Fills in defaults, and says once when an outage of feedback begins and when it is over."""
+    """Fills in defaults, and says once when an outage of feedback begins and when it is over.
+
+    And once of each key whose decisions never get feedback.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._is_outage = desk, False
+        self._said: set[str] = set()
 
     def __call__(self, together: Together) -> bool:
-        n_filled, is_done = together.fill_in(time.time())
+        n_filled, is_done = together.fill_in(time.time(), self._desk.askers.of)
         self._desk.n_defaults += n_filled
-        self._desk.n_withheld += together.n_withheld
+        self._desk.n_withheld += together.n_withheld + together.unheard.total()
+        for name in sorted(together.unheard.keys() - self._said):
+            LOGGER.warning("decisions of the key %r never get feedback, nor a default now", name)
+        self._said |= together.unheard.keys()
         if together.n_withheld and not self._is_outage:
             LOGGER.warning(
                 "hardly any feedback comes: decisions that wait for it get no default until it does"
