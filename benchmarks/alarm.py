@@ -116,25 +116,32 @@ def draw(run: Run, name: str, path: Path) -> None:
     """The loss over the last 500 decisions, and since when and until when alarms were on."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    from graphcb.figures.curves import save
+    from graphcb.figures.lines import OTHERS
+
+    figure = Figure(figsize=(8.0, 5.2), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     window, losses = 500, np.array(run.losses)
     sums = np.cumsum(np.insert(losses, 0, 0.0))
     ends = np.arange(window, losses.size + 1)
-    above.plot(ends, (sums[ends] - sums[ends - window]) / window, lw=0.8, color="tab:blue")
-    above.set(ylabel=f"mean loss of the last {window}", title=name)
+    above.plot(ends, (sums[ends] - sums[ends - window]) / window, lw=0.8, color=OTHERS[0])
+    above.set(ylabel=f"mean loss of the last {window}", title=name, ylim=(0.0, None))
     above.grid(alpha=0.3)
-    things = sorted({(alarm.kind, alarm.name) for alarm in run.alarms})
-    for place, thing in enumerate(things):
-        for alarm in run.alarms:
-            if (alarm.kind, alarm.name) == thing:
-                end = losses.size if alarm.over is None else alarm.over
-                color = "tab:red" if alarm.kind == "action" else "tab:orange"
-                below.barh(place, end - alarm.since, left=alarm.since, color=color, height=0.6)
-                below.plot(alarm.raised, place, "k|", ms=7)
-    below.set_yticks(range(len(things)), [f"{kind} {name}" for kind, name in things])
-    below.set(xlabel="decisions")
-    figure.savefig(path, dpi=110, metadata={"Software": None})
+    things = sorted({(alarm.kind, alarm.name) for alarm in run.alarms}, reverse=True)
+    colours = {"action": OTHERS[1], "feature": OTHERS[4]}
+    for alarm in run.alarms:
+        place = things.index((alarm.kind, alarm.name))
+        end = losses.size if alarm.over is None else alarm.over
+        left = alarm.since
+        below.barh(place, end - left, left=left, color=colours[alarm.kind], height=0.6)
+        below.plot(alarm.raised, place, "k|", ms=7)
+    what = {"action": "losses of", "feature": "values of"}
+    below.set_yticks(range(len(things)), [f"{what[kind]} {name}" for kind, name in things])
+    for tick, (kind, _) in zip(below.get_yticklabels(), things, strict=True):
+        tick.set(color=colours[kind], fontsize=8)
+    below.set(xlabel="decisions", xlim=(0, losses.size))
+    below.set_title("looked different from and until; a tick: when this was known", size=9)
+    save(figure, path, scripts=[Path(__file__)])
 
 
 def main() -> None:

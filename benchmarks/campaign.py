@@ -1,6 +1,6 @@
 """The fault campaign: is anything lost, confused, stuck, silent or crashed?
 
-    python benchmarks/campaign.py                                # all faults, half an hour
+    python benchmarks/campaign.py                                # all faults, a quarter of an hour
     python benchmarks/campaign.py --quick                        # a few of each kind
     python benchmarks/campaign.py kills --plant "a dropped commit"
 

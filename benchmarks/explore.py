@@ -204,7 +204,7 @@ def main() -> None:
     """Print the section."""
     given = part_arguments(
         __doc__,
-        ("--seeds", {"type": int, "default": 3}),
+        ("--seeds", {"type": int, "default": 1}),
         ("--streams", {"default": bakeoff.NAME, "help": "the settings file that has them"}),
         ("--cost-only", {"action": "store_true"}),
     )

@@ -114,10 +114,6 @@ PARTS = (
         quick=("--quick", "--only", "faults"),
     ),
     Part(
-        "promises", "Promises against schedules, and estimates of logs with gaps", "campaign.py",
-        ("promises", "estimates"), quick=("promises", "estimates", "--quick", "--only", "faults"),
-    ),
-    Part(
         "evaluation", "Judging a policy on a log", "evaluation.py",
         quick=("--logs", "20", "--decisions", "100"),
     ),

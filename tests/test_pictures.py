@@ -11,13 +11,15 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 EXAMPLES = ROOT / "docs" / "examples"
 
-# By `graphcb reproduce all`, studies that are panels, and examples with the name of a picture.
+# By `graphcb reproduce all`, studies that are panels, examples with the name of a picture, and
+# `benchmarks/alarm.py`.
 DRAWN = {
     "panels": [],
     "weak-feedback": [],
     "misspecified": [],
     "unknown-graphs": [],
     "auctions": [],
+    "when-the-world-changes": ["../../benchmarks/alarm"],
     "tutorials/llm_cascade": ["llm_cascade"],
     "tutorials/prices": ["contest", "prices"],
     "tutorials/spam_review-loans": ["spam_review"],
@@ -32,7 +34,6 @@ OTHERS = {
     "routing",
     "rules",
     "service-page",
-    "when-the-world-changes",
 }
 
 

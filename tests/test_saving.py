@@ -256,3 +256,15 @@ def test_the_other_end_of_bytes(tmp_path):
     arrays["LinearOGD.weights"] = arrays["LinearOGD.weights"].astype(">f8")
     np.savez(tmp_path / "b.npz", **arrays)
     np.testing.assert_array_equal(load(tmp_path / "b.npz").weights, oracle.weights)
+
+
+def test_an_interrupt_while_numpy_writes_stays_an_interrupt(monkeypatch):
+    whole, kept = zipfile.ZipFile.open, []
+
+    def interrupted(archive, *given, **settings):
+        kept.append(whole(archive, *given, **settings))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        graphcb.saving.to_bytes(SquareCBG(LinearOGD(2, 1, learning_rate=0.1)))

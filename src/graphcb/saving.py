@@ -103,7 +103,13 @@ def to_bytes(thing: Any) -> bytes:
     content = {"graphcb": FORMAT, "content": _encode(thing, type(thing).__name__, arrays)}
     arrays["json"] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
+    try:
+        np.savez(buffer, allow_pickle=False, **arrays)
+    except ValueError as closing:
+        # Interrupted inside, numpy closes an archive whose member is open, which raises this.
+        if closing.__context__ is not None:
+            raise closing.__context__ from None
+        raise
     return buffer.getvalue()
 
 

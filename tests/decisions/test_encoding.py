@@ -1,4 +1,6 @@
 import json
+import math
+from datetime import date
 
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphcb.contexts import EncodedRow
-from graphcb.decisions.encoding import decode, encode
+from graphcb.decisions.encoding import as_encoded, decode, encode, is_plain, plain_context
 
 floats = arrays(np.float64, st.integers(0, 9), elements=st.floats(allow_nan=True))
 wholes = arrays(np.int64, st.integers(0, 9), elements=st.integers(-(2**63), 2**63 - 1))
@@ -124,3 +126,27 @@ def test_what_an_encoder_made_is_kept_as_a_pair():
     indices, values = decode(encode(row, "context"))
     np.testing.assert_array_equal(indices, row.pair()[0])
     np.testing.assert_array_equal(values, row.pair()[1])
+
+
+KEYS = st.text() | st.just("\\ude00") | st.just("\ud83d\ude00")
+PLAIN = st.one_of(KEYS, st.floats(), st.integers(), st.booleans(), st.none(), st.just(-math.nan))
+
+
+@given(st.dictionaries(KEYS, PLAIN))
+def test_what_is_decided_on_is_what_a_replay_reads(context):
+    assert is_plain(context)
+    assert plain_context(context) is context
+    made, read = as_encoded(context), decode(encode(context, "context"))
+    assert made.content == encode(context, "context")
+    assert made.value is not context
+    assert list(map(repr, made.value.items())) == list(map(repr, read.items()))
+    signs = [[math.copysign(1.0, v) for v in d.values() if v != v] for d in (made.value, read)]
+    assert signs[0] == signs[1]
+
+
+@pytest.mark.parametrize(
+    "context",
+    [{1: 2.0}, {"a": np.float64(1.0)}, {"a": [1]}, {"a": {}}, {"a": date(2024, 1, 1)}, [], "a"],
+)
+def test_a_context_that_is_not_plain(context):
+    assert not is_plain(context)

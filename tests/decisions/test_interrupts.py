@@ -268,3 +268,18 @@ def test_an_error_after_an_interrupt_was_caught_is_itself(broken):
     except KeyboardInterrupt:
         with pytest.raises(LogError, match="the disk is full"):
             policy.decide_many([[0.5], [0.6]], GRAPH)
+
+
+def test_the_last_moment_of_opening_leaves_no_lock(tmp_path, monkeypatch):
+    class Interrupted:
+        def add(self, policy):
+            raise KeyboardInterrupt
+
+    file = tmp_path / "log.db"
+    with monkeypatch.context() as patched:
+        patched.setattr("graphcb.decisions.policy._OPENED", Interrupted())
+        with pytest.raises(KeyboardInterrupt) as kept:  # whose traceback keeps the policy
+            Policy(file, new_agent(), seed=0)
+    with Policy(file) as policy:
+        policy.decide([1.0], GRAPH)
+    assert kept.value

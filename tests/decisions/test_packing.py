@@ -14,9 +14,13 @@ from graphcb.decisions import verify
 from graphcb.decisions.packing import (
     compress,
     decompress,
+    fill_shape,
     keys_of,
+    pack_numbers,
     pack_probabilities,
+    pattern_of,
     read_whole,
+    shape_of,
     unpack_probabilities,
     whole,
 )
@@ -74,6 +78,67 @@ def test_what_is_no_number_or_text():
 def test_texts_come_back(value):
     text = json.dumps(value).encode()
     assert decompress(compress(text, keys_of(text)), keys_of(text)) == text
+
+
+@given(
+    st.dictionaries(
+        st.text(),
+        st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+    ),
+    st.sampled_from([None, (",", ":"), (" , ", "\t: ")]),
+)
+def test_numbers_come_back_as_they_were_written(value, separators):
+    text = json.dumps(value, separators=separators).encode()
+    shape = shape_of(text)
+    packed = pack_numbers(pattern_of(shape).fullmatch(text).groups())
+    assert fill_shape(shape, packed) == text
+    assert len(packed) < len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{}", b"[1, 2]", b"{", b'{"a": true}', b'{"a": 1, "b": "c"}', b'{"a": 1, "b": null}',
+        b'{"a": [1]}', b'{"a": {"b": 1}}', b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": 1E5}',
+        b'{"a": "b\\": 1, "}',
+    ],
+)  # fmt: skip
+def test_a_text_that_is_not_an_object_of_numbers_has_no_shape(text):
+    assert shape_of(text) == b""
+
+
+def test_numbers_that_do_not_fit_their_shape():
+    with pytest.raises(ValueError, match="a text must have 2 numbers, got 1"):
+        fill_shape(shape_of(b'{"a": 1, "b": 2}'), pack_numbers([b"1"]))
+
+
+def test_contexts_of_numbers_store_their_digits(tmp_path):
+    file = tmp_path / "log.db"
+    made = [{f"f{j}": (k * j) % 7 / 7 for j in range(20)} for k in range(20)]
+    made[7]["f3"] = None  # which is not a number
+    made[9] = {"f0": 10**30, "f1": -2.5e-300}
+    with Policy(file, problem=Problem(["a", "b"]), seed=1) as policy:
+        play(policy, 20, made.__getitem__)
+    kinds = b"".join(context[:1] for context, _, _ in stored(file))
+    assert kinds[:7] == b"kkkkkkk"
+    assert kinds.count(b"k") >= 17
+    assert verify(file) == []
+    with DecisionLog(file) as log:
+        assert [row.context for row in log] == made
+
+
+def test_a_log_whose_contexts_were_all_compressed_goes_on(tmp_path, monkeypatch):
+    """As the logs of earlier versions are."""
+    file = tmp_path / "log.db"
+    with monkeypatch.context() as before:
+        before.setattr("graphcb.decisions.stored_contents.shape_of", lambda text: b"")
+        with Policy(file, problem=Problem(["a", "b"]), seed=1) as policy:
+            play(policy, 5, lambda k: {f"f{j}": k / 7 + j for j in range(9)})
+    with Policy(file) as policy:
+        play(policy, 5, lambda k: {f"f{j}": k / 7 + j for j in range(9)})
+    assert b"".join(context[:1] for context, _, _ in stored(file)[1:]) == b"zzzzkkkkk"
+    assert verify(file) == []
 
 
 def play(policy, n, contexts=lambda k: {"hour": k, "country": "de", "spent": k / 7}):

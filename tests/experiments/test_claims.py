@@ -48,6 +48,9 @@ NEAR_BACK = NEAR.replace(
     "0.1900 against 0.2000: -0.0100 (-0.0348 to +0.0148)",
 )
 
+# 0.00 for lines that are the same with all seeds.
+NOTICED = {n: f"; {n} too much would be noticed in 80 %" for n in ("0.00", "0.03", "0.33")}
+
 
 @pytest.mark.parametrize(
     ("kind", "lines", "numbers", "holds", "measured"),
@@ -112,33 +115,58 @@ NEAR_BACK = NEAR.replace(
             (two_thirds, half),
             {"more_than": 0.45, "within": 0.7},
             True,
-            "slopes 0.67 (0.67 to 0.67), 0.50 (0.50 to 0.50)",
+            f"slopes 0.67 (0.67 to 0.67), 0.50 (0.50 to 0.50){NOTICED['0.00']}",
         ),
         (
             "slopes",
             (two_thirds, linear),
             {"more_than": 0.45, "within": 0.7},
             False,
-            "slopes 0.67 (0.67 to 0.67), 1.00 (1.00 to 1.00)",
+            f"slopes 0.67 (0.67 to 0.67), 1.00 (1.00 to 1.00){NOTICED['0.00']}",
         ),
         (
             "slopes",
             (half,),
             {"more_than": 0.6, "within": 0.7},
             False,
-            "slopes 0.50 (0.50 to 0.50)",
+            f"slopes 0.50 (0.50 to 0.50){NOTICED['0.00']}",
         ),
-        ("slopes", (unsure,), {"within": 0.7}, True, "slopes 0.79 (0.54 to 1.08)"),
-        ("slopes", (sure,), {"within": 0.7}, False, "slopes 0.76 (0.74 to 0.79)"),
-        ("steeper", (half, two_thirds), {}, True, "slopes 0.50 and 0.67 (+0.17 to +0.17)"),
-        ("steeper", (unsure, two_thirds), {}, True, "slopes 0.79 and 0.67 (-0.41 to +0.12)"),
-        ("steeper", (sure, two_thirds), {}, False, "slopes 0.76 and 0.67 (-0.12 to -0.07)"),
+        (
+            "slopes",
+            (unsure,),
+            {"within": 0.7},
+            True,
+            f"slopes 0.79 (0.54 to 1.08){NOTICED['0.33']}",
+        ),
+        ("slopes", (sure,), {"within": 0.7}, False, f"slopes 0.76 (0.74 to 0.79){NOTICED['0.03']}"),
+        (
+            "steeper",
+            (half, two_thirds),
+            {},
+            True,
+            f"slopes 0.50 and 0.67 (+0.17 to +0.17){NOTICED['0.00']}",
+        ),
+        (
+            "steeper",
+            (unsure, two_thirds),
+            {},
+            True,
+            f"slopes 0.79 and 0.67 (-0.41 to +0.12){NOTICED['0.33']}",
+        ),
+        (
+            "steeper",
+            (sure, two_thirds),
+            {},
+            False,
+            f"slopes 0.76 and 0.67 (-0.12 to -0.07){NOTICED['0.03']}",
+        ),
         (
             "steeper",
             (half, two_thirds, linear, half._replace(line="also half")),
             {},
             False,
-            "slopes 0.50 and 0.67 (+0.17 to +0.17), 1.00 and 0.50 (-0.50 to -0.50)",
+            "slopes 0.50 and 0.67 (+0.17 to +0.17), 1.00 and 0.50 (-0.50 to -0.50)"
+            + NOTICED["0.00"],
         ),
         ("allowed", (a, b, c), {"allowed": [0.04, 0.11]}, True, "0.0300 of 0.04, 0.1000 of 0.11"),
         ("allowed", (a, b, c), {"allowed": [0.04, 0.09]}, False, "0.0300 of 0.04, 0.1000 of 0.09"),

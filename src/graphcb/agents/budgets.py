@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -85,7 +86,7 @@ class Budget:
         """What each round may spend on average; infinite by the clock, where nobody can say."""
         return math.inf if self.rounds is None else self.at_most / self.rounds
 
-    @property
+    @cached_property
     def features(self) -> dict[Hashable, str]:
         """The features of a context that say what actions cost."""
         costs = self.costs if isinstance(self.costs, Mapping) else {}

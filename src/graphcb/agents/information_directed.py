@@ -91,7 +91,8 @@ class InformationDirected(Predicts):
             self.waiting = answered(self.waiting, read_columns(actions, self.waiting.size))
 
     def _on_draw(self, played: Played) -> None:
-        super()._on_draw(played)
+        if self.rules is not None:
+            super()._on_draw(played)
         if self.before_round is not None:
             looks = played.graph.row(played.action)
             columns = read_columns(played.actions, looks.size)

@@ -41,8 +41,8 @@ gives way, unless it has a hard stop. The baseline of `Conservative` is played w
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,16 @@ PAID_BACK = 10.0
 TINY = 1e-100  # a unit below this counts as none
 DOUBTS = 3  # readings behind the clock, after which the clock was ahead
 PERIODS = 8  # whose spending is known beside that of the present one
+
+
+Value = TypeVar("Value")
+
+
+def changed(value: Value, **attributes: Any) -> Value:
+    """`dataclasses.replace` for a value that checks nothing when it is made, four times as fast."""
+    twin = object.__new__(type(value))
+    vars(twin).update(vars(value), **attributes)
+    return twin
 
 
 @dataclass(frozen=True)
@@ -133,10 +143,10 @@ class Account:
         """
         if self.now is None or self.began is None or seconds >= self.now:
             began = seconds if self.began is None else self.began
-            return replace(self, now=seconds, began=began, doubts=max(0, self.doubts - 1))
+            return changed(self, now=seconds, began=began, doubts=max(0, self.doubts - 1))
         if self.doubts + 1 < DOUBTS:
-            return replace(self, doubts=self.doubts + 1)
-        return replace(self, now=seconds, began=min(self.began, seconds), doubts=0)
+            return changed(self, doubts=self.doubts + 1)
+        return changed(self, now=seconds, began=min(self.began, seconds), doubts=0)
 
     def under(self, before: Budget, budget: Budget) -> "Account":
         """The account of a budget that goes on as another one, with the same costs.
@@ -146,10 +156,10 @@ class Account:
         """
         if before == budget:
             return self
-        after = replace(self, brought=self.accrued, n_before=self.n_rounds, began=self.now)
+        after = changed(self, brought=self.accrued, n_before=self.n_rounds, began=self.now)
         if before.per == budget.per:
             return after
-        return replace(after, period=None, spent_in_period=self.spent, periods=())
+        return changed(after, period=None, spent_in_period=self.spent, periods=())
 
     def opened(self, budget: Budget, highest: float, spread: float) -> "Account":
         """The account in the next round, with its allowance."""
@@ -169,7 +179,7 @@ class Account:
         spent, periods = self.spent_in_period, self.periods
         if period != self.period and budget.per != "round":  # which has a hard stop by what accrued
             spent, periods = self._moved(period)
-        return replace(
+        return changed(
             self,
             n_rounds=n,
             accrued=accrued,
@@ -208,13 +218,13 @@ class Account:
 
     def paid(self, expected: float, paid: float, *, held: bool) -> "Account":
         """The account after a round; `held`: there was an action that could not be paid for."""
-        after = replace(self, spent=self.spent + paid, spent_in_period=self.spent_in_period + paid)
+        after = changed(self, spent=self.spent + paid, spent_in_period=self.spent_in_period + paid)
         if self.unit < TINY:
             return after
         error = (expected - self.allowance * (1.0 + after._level)) / self.unit
         error = min(1.0, max(0.0 if held else -1.0, error))
         step = STEP * self.spread / (self.unit * math.sqrt(1.0 + self.accrued / self.unit))
-        return replace(after, base=max(0.0, self.base + step * error))
+        return changed(after, base=max(0.0, self.base + step * error))
 
     def check_loaded(self) -> None:
         """Refuse a clock that has no start, and periods that are none."""

@@ -6,8 +6,7 @@ The rules are limits and budgets; some agents obey them without an oracle of the
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +97,11 @@ class Obeys:
     def _on_draw(self, played: Played) -> None:
         if self.rules is not None and self.rules.spending is not None:
             spending = self.rules.spending.paid(played.probabilities, played.action)
-            self.rules = replace(self.rules, spending=spending)
+            self.rules = Rules(self.rules.limits, spending)
 
     def _at_time(self, seconds: float) -> None:
         if self.rules is not None and self.rules.spending is not None:
-            self.rules = replace(self.rules, spending=self.rules.spending.at(seconds))
+            self.rules = Rules(self.rules.limits, self.rules.spending.at(seconds))
 
     def _ruled(
         self, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any
@@ -185,6 +184,11 @@ class Predicts(Obeys, ABC):
         else:
             oracle.update(context, actions, losses)
         self.oracle = oracle
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
 
     def check_loaded(self) -> None:
         check_kind(self, "makes_oracle", bool)

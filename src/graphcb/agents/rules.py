@@ -1,8 +1,6 @@
 """What an agent has to obey, whatever it would like to play: the same for every agent."""
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +57,7 @@ class Rules:
             return Ruled(predicted, box, self)
         called = names_of(predicted.size, actions, names)
         spending = self.spending.opened(predicted, called, costs, context, actions)
-        after = replace(self, spending=spending)
+        after = Rules(self.limits, spending)
         return Ruled(spending.priced(predicted), spending.within(box), after)
 
     def box(self, n_actions: int, actions: Any = None, names: Any = None) -> BoxAndRows | None:
@@ -70,10 +68,11 @@ class Rules:
         if self.limits is None:
             return None
         called = names_of(n_actions, actions, names)
-        if self._named and not speaks_of(self._named, called):
+        named = self.limits.named
+        if named and not speaks_of(named, called):
             raise ValueError(
                 f"`names` must call the actions what `limits` calls them, as in "
-                f"{listed(map(repr, self._named))}; got {listed(map(repr, called))}, "
+                f"{listed(map(repr, named))}; got {listed(map(repr, called))}, "
                 "so that no limit would hold"
             )
         return self.limits.on(called)
@@ -98,15 +97,6 @@ class Rules:
         without = solve_dec(equal, graph, 1.0).value
         within = solve_dec(equal, graph, 1.0, limits=box).value
         return f"limits: gamma * DEC at equal predictions {within:.4g} instead of {without:.4g}"
-
-    @cached_property
-    def _named(self) -> list[Hashable]:
-        """The actions that the limits name."""
-        if self.limits is None:
-            return []
-        parts = [self.limits.floors, self.limits.caps, *(one.weights for one in self.limits.linear)]
-        every = [name for part in parts if isinstance(part, Mapping) for name in part]
-        return list(dict.fromkeys(every))
 
     def check_loaded(self) -> None:
         """Refuse rules that are none."""

@@ -36,8 +36,8 @@ class Scheduled(Predicts):
             check_numbers(self, "gamma", least=0.0, most=math.inf)
 
     def __copy__(self) -> Self:
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self), schedule=copy.copy(self.schedule))
+        twin = super().__copy__()
+        twin.schedule = copy.copy(self.schedule)
         return twin
 
     def __repr__(self) -> str:

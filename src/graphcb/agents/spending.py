@@ -1,7 +1,8 @@
 """What several budgets ask of one round: its costs, their prices, and what may be played."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from graphcb.agents.budgets import LARGEST, Budget, as_cost
 from graphcb.agents.pacing import TINY, Account
 from graphcb.checks import as_numbers, as_one_of, listed
+from graphcb.compilation import compiled
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
 from graphcb.exploration.clashing import SLACK
@@ -51,7 +53,8 @@ class Spending:
 
     def at(self, seconds: float) -> "Spending":
         """The same at a later time."""
-        return replace(self, accounts=tuple(account.at(seconds) for account in self.accounts))
+        accounts = tuple(account.at(seconds) for account in self.accounts)
+        return Spending(self.budgets, accounts, self.costs)
 
     def opened(
         self,
@@ -70,12 +73,13 @@ class Spending:
             )
         stated = self._check_stated(stated)
         costs = np.array([b.of(names, stated.get(b.name), context, actions) for b in self.budgets])
-        spread = float(predicted.max() - predicted.min())
+        least, most = _ends(predicted[np.newaxis])[0].tolist()
+        highest = _ends(costs)[:, 1].tolist()
         accounts = tuple(
-            account.opened(budget, float(row.max()), spread)
-            for budget, account, row in zip(self.budgets, self.accounts, costs, strict=True)
+            account.opened(budget, high, most - least)
+            for budget, account, high in zip(self.budgets, self.accounts, highest, strict=True)
         )
-        return replace(self, accounts=accounts, costs=costs)
+        return Spending(self.budgets, accounts, costs)
 
     def priced(self, predicted: Floats) -> Floats:
         """The predicted losses with the costs of the open round, at their prices."""
@@ -91,9 +95,9 @@ class Spending:
         Limits come first: where they leave no choice among what can be paid for, a budget
         without a hard stop gives way. With one, the round is refused.
         """
-        costs, room = self._open(), self._room()[:, None]
-        if (costs <= room).all():
+        if not any(self._held()):
             return box
+        costs, room = self._open(), self._room()[:, None]
         stops = np.array([budget.hard for budget in self.budgets])
         can_stop: Flags = (costs <= room)[stops].all(axis=0)
         affordable = can_stop & (costs <= room).all(axis=0)
@@ -124,12 +128,11 @@ class Spending:
                 f"`played` must be of the round of the last `act`, with {costs.shape[1]} actions, "
                 f"got index {action} of {np.size(probabilities)}"
             )
-        held = costs.max(axis=1) > self._room()
         accounts = tuple(
-            account.paid(float(row @ probabilities), float(row[action]), held=bool(was))
-            for account, row, was in zip(self.accounts, costs, held, strict=True)
+            account.paid(float(row @ probabilities), float(row[action]), held=was)
+            for account, row, was in zip(self.accounts, costs, self._held(), strict=True)
         )
-        return replace(self, accounts=accounts, costs=None)
+        return Spending(self.budgets, accounts)
 
     def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
         """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle.
@@ -192,8 +195,12 @@ class Spending:
 
     def _room(self) -> Floats:
         """The largest cost that each budget can pay in the open round."""
-        pairs = zip(self.accounts, self.budgets, strict=True)
-        return np.array([account.room(budget) for account, budget in pairs])
+        return np.array(list(map(Account.room, self.accounts, self.budgets)))
+
+    def _held(self) -> list[bool]:
+        """Whether each budget has an action in the open round that it cannot pay for."""
+        room = map(Account.room, self.accounts, self.budgets)
+        return list(map(gt, _ends(self._open())[:, 1].tolist(), room))
 
     def _least_over(self, among: Flags) -> Flags:
         """Those of `among` that are over the room by the fewest units, where none is within it.
@@ -219,6 +226,15 @@ class Spending:
         for name in stated:
             as_one_of("costs", name, tuple(budget.name for budget in self.budgets))
         return stated
+
+
+@compiled
+def _ends(rows: Floats) -> Floats:
+    """The smallest and the largest number of each row."""
+    found = np.empty((len(rows), 2))
+    for r in range(len(rows)):
+        found[r] = rows[r].min(), rows[r].max()
+    return found
 
 
 def _capped(box: BoxAndRows | None, allowed: Flags) -> BoxAndRows:

@@ -108,7 +108,9 @@ def _flatten(
 ) -> None:
     for key, value in row.items():
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
+        if type(value) in _PLAIN:
+            features[name] = value
+        elif isinstance(value, Mapping):
             _flatten(value, f"{name}.", features, whole_vectors)
         elif isinstance(value, _LISTS):
             vector = as_vector(value) if whole_vectors else None

@@ -26,7 +26,8 @@ FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
 
 
-_READY = (str, int, float, bool, type(None))
+_READY = frozenset((str, int, float, bool, type(None)))
+_TEXT = frozenset((str,))
 
 
 class Encoded(NamedTuple):
@@ -34,6 +35,17 @@ class Encoded(NamedTuple):
 
     content: bytes
     value: Any
+
+
+def as_encoded(context: Any) -> Encoded:
+    """A context with its bytes.
+
+    JSON gives a plain one back as it is, so that it need not be read, unless it has half of a
+    surrogate pair or a number that is none.
+    """
+    content = encode(context, "context")
+    is_same = is_plain(context) and b"\\ud" not in content and b"NaN" not in content
+    return Encoded(content, dict(context) if is_same else decode(content))
 
 
 def encode(value: Any, name: str) -> bytes:
@@ -82,10 +94,13 @@ def decode(content: bytes) -> Any:
     raise ValueError(f"damaged: a value must begin with one of n, f, i, p, s, j, got {kind!r}")
 
 
+read_once = lru_cache(maxsize=16)(decode)  # for those who do not write to what they get
+
+
 @lru_cache(maxsize=16)
 def read_identifiers(actions: bytes, n_actions: int) -> Identifiers:
     """The identifiers of a round from the bytes that a log holds."""
-    return Identifiers(decode(actions), n_actions)
+    return Identifiers(read_once(actions), n_actions)
 
 
 def numbers(content: bytes, dtype: Any, begin: int = 0, end: int | None = None) -> NDArray[Any]:
@@ -169,13 +184,22 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def is_plain(context: Any) -> bool:
+    """Whether a context is a dict of texts and numbers."""
+    return (
+        type(context) is dict
+        and _READY.issuperset(map(type, context.values()))
+        and _TEXT.issuperset(map(type, context))
+    )
+
+
 def plain_context(context: Any) -> Any:
     """A context that can be logged: rows and texts as they are, anything else as a dict.
 
     >>> plain_context({"user": {"age": np.int64(31)}, "seen": date(2024, 5, 1), "tags": ("a", "b")})
     {'user.age': 31, 'seen': '2024-05-01', 'tags': ['a', 'b']}
     """
-    if context is None or isinstance(context, str) or passes(context):
+    if context is None or isinstance(context, str) or is_plain(context) or passes(context):
         return context
     whole = flat(context, whole_vectors=True)
     return {name: _plain(value) for name, value in whole.items()}

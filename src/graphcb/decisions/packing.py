@@ -1,13 +1,17 @@
 """Probabilities and texts in few bytes, and back with every bit.
 
 A letter gives the form. Probabilities are `c` and their number where the drawn action was certain;
-`v`, the distinct values and runs of equal neighbours; or `d`, every number. A text that was
-compressed is `z`, the number of a text with its keys, and what zlib makes of it with that one at
-hand. Text that is stored once for all is `r` and its number.
+`v`, the distinct values and runs of equal neighbours; or `d`, every number. A JSON object of
+numbers is `k`, the number of its shape, and its digits, two to a byte. Another text is `z`, the
+number of a text with its keys, and what zlib makes of it with that one at hand. Text that is
+stored once for all is `r` and its number.
 """
 
 import json
+import re
 import zlib
+from collections.abc import Sequence
+from itertools import chain
 from operator import sub
 
 import numpy as np
@@ -16,6 +20,11 @@ FLOAT = np.dtype("<f8")
 _ONE = int(np.ones(1).view(np.int64)[0])
 _NO_HEADER, _LITTLE_MEMORY = -15, 5  # 9, the most, takes ten times as long for a short text
 MOST_VALUES = 255
+HOLE = b"\0"  # in place of a number; no JSON text has one
+_NUMBER = rb"(-?[0-9][-+.0-9e]*)"
+_MEMBER = re.compile(rb'("(?:[^"\\]|\\.)*"\s*:\s*)' + _NUMBER + rb"(?=\s*[,}])")
+_TO_HEX = bytes.maketrans(b".-e+,n", b"abcdef")  # n stands for ",0."
+_FROM_HEX = bytes.maketrans(b"abcdef", b".-e+,n")
 
 
 def pack_probabilities(probabilities: bytes, action: int) -> bytes:
@@ -80,6 +89,46 @@ def keys_of(text: bytes) -> bytes:
         return b""
     begins = [f"{json.dumps(k)}: {_BEGIN.get(type(v), '')}" for k, v in found.items()]
     return ("{" + ", ".join(begins)).encode()
+
+
+def shape_of(text: bytes) -> bytes:
+    """A JSON object of numbers without them, b"" for any other text.
+
+    >>> shape_of(b'{"hour": 20, "spent": 0.5}')
+    b'{"hour": \\x00, "spent": \\x00}'
+    """
+    shape, n_numbers = _MEMBER.subn(rb"\1" + HOLE, text)
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return b""
+    values = list(found.values()) if isinstance(found, dict) else []
+    is_flat = all(type(value) in (int, float) for value in values)
+    return shape if is_flat and n_numbers == len(values) > 0 else b""
+
+
+def pattern_of(shape: bytes) -> "re.Pattern[bytes]":
+    """Finds the numbers in texts of a shape."""
+    return re.compile(_NUMBER.join(map(re.escape, shape.split(HOLE))))
+
+
+def pack_numbers(numbers: Sequence[bytes]) -> bytes:
+    """Numbers as they are written, in half of the bytes.
+
+    >>> pack_numbers((b"20", b"0.5")).hex()
+    'e20f5e'
+    """
+    digits = (b"," + b",".join(numbers)).replace(b",0.", b"n").translate(_TO_HEX)
+    return bytes.fromhex((digits + b"e" if len(digits) & 1 else digits).decode())
+
+
+def fill_shape(shape: bytes, packed: bytes) -> bytes:
+    """The text of this shape whose numbers `pack_numbers` was given."""
+    digits = packed.hex().encode().translate(_FROM_HEX).replace(b"n", b",0.")
+    numbers, pieces = digits.rstrip(b",").split(b","), shape.split(HOLE)
+    if len(numbers) != len(pieces) or numbers[0]:
+        raise ValueError(f"a text must have {len(pieces) - 1} numbers, got {len(numbers) - 1}")
+    return b"".join(chain.from_iterable(zip(numbers, pieces, strict=True)))
 
 
 _BEGIN = {str: '"', dict: "{", list: "[", float: ""}

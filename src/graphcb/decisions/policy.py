@@ -220,10 +220,10 @@ class Policy(Calls):
             while self._log.has_waiting:
                 with self._transaction(take_in_at_most=AT_ONCE):
                     pass
+            _OPENED.add(self)
         except BaseException:
             self._log.storage.close()
             raise
-        _OPENED.add(self)
 
     def together(self) -> AbstractContextManager[Together]:
         """A transaction for decisions and feedback that come at the same time.

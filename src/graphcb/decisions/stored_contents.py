@@ -1,8 +1,19 @@
 """What many decisions of a log share: names of actions and keys of contexts, stored once."""
 
+import re
 from collections.abc import Iterable
 
-from graphcb.decisions.packing import compress, decompress, keys_of, read_whole, whole
+from graphcb.decisions.packing import (
+    compress,
+    decompress,
+    fill_shape,
+    keys_of,
+    pack_numbers,
+    pattern_of,
+    read_whole,
+    shape_of,
+    whole,
+)
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import ContentRow, insert, select
 from graphcb.files import FileError
@@ -12,13 +23,15 @@ MOST, MOST_BYTES = 2000, 16_000_000  # of a log; what comes later is stored with
 REMEMBERED = 500  # contents that were seen once
 ERASED = b"-"  # and its number, in place of a content
 WORTH = 0.7  # the share of a text to which it must shrink
+_NO_SHAPE = b"", re.compile(rb"(?!)")
 
 
 class Contents:
     """Contents by number. The one writer adds them, in the transaction that refers to them.
 
-    Identifiers of actions are stored once if they are seen twice; other texts are compressed with
-    the keys of an earlier one at hand. No value of a context is ever among them.
+    Identifiers of actions are stored once if they are seen twice. Of JSON objects of numbers, what
+    an earlier one had between its numbers is stored once; other texts are compressed with the keys
+    of an earlier one at hand. No value of a context is ever among them.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -31,7 +44,8 @@ class Contents:
         self._number_of: dict[bytes, int] | None = None
         self._seen: set[bytes] = set()
         self._keys: dict[str, tuple[int, bytes]] = {}  # of the texts in each column
-        self._n_poor = 0
+        self._shapes: dict[str, tuple[bytes, re.Pattern[bytes]]] = {}
+        self._n_poor = self._n_unfit = 0
 
     def pack_actions(self, content: bytes) -> bytes:
         """Encoded identifiers as they are stored."""
@@ -51,6 +65,13 @@ class Contents:
         """An encoded JSON object as it is stored; anything else as it is."""
         if len(content) < SHORTEST or content[:2] != b"j{":
             return content
+        head, pattern = self._shapes.get(column, _NO_SHAPE)
+        found = pattern.fullmatch(content, 1)
+        if found is not None:
+            return head + pack_numbers(found.groups())
+        self._n_unfit += 1
+        if self._n_unfit & (self._n_unfit - 1) == 0 and self._take_shape(content, column):
+            return self.pack_text(content, column)
         number, keys = self._keys.get(column, (0, b""))
         packed = compress(content[1:], keys) if keys else content
         if len(packed) > WORTH * len(content):
@@ -64,11 +85,23 @@ class Contents:
         stored = b"z" + whole(number) + packed
         return stored if keys and len(stored) < len(content) else content
 
+    def _take_shape(self, content: bytes, column: str) -> bool:
+        """Whether this text is an object of numbers, whose shape the next ones may have."""
+        shape = shape_of(content[1:])
+        number = (self._numbers().get(shape) or self._add(shape)) if shape else None
+        if number is None:
+            return False
+        self._shapes[column] = b"k" + whole(number), pattern_of(shape)
+        return True
+
     def unpack(self, stored: bytes) -> bytes:
         """What `pack_actions` or `pack_text` was given; a ValueError if it is damaged."""
         form = stored[:1]
         if form == b"r":
             return self.read(read_whole(stored, 1)[0])
+        if form == b"k":
+            number, begin = read_whole(stored, 1)
+            return b"j" + fill_shape(self.read(number), stored[begin:])
         if form == b"z":
             number, begin = read_whole(stored, 1)
             return b"j" + decompress(stored[begin:], self.read(number))

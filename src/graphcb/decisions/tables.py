@@ -316,8 +316,11 @@ def checksum(row: StoredRow) -> int:
     values: Sequence[Any] = row[:-1]
     for value in values:
         kind = type(value)
-        if kind is bytes:
-            pieces += b"%d" % len(value), value
+        if kind is int:
+            pieces.append(b"|%d" % value)
+        elif kind is bytes:
+            pieces.append(b"%d" % len(value))
+            pieces.append(value)
         elif kind is float:
             pieces.append(_DOUBLE(value))
         else:

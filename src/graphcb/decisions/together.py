@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,10 +14,11 @@ from graphcb.decisions.encoding import (
     FLOAT,
     WHOLE,
     Encoded,
+    as_encoded,
     decode,
-    encode,
     numbers,
     plain_context,
+    read_once,
 )
 from graphcb.decisions.filling import AskedBy, find_due
 from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
@@ -201,8 +201,7 @@ class Together:
         pending = self.pending
         problem, frame = pending.versions.last.problem, self._frame(graph, actions)
         if not isinstance(context, Encoded):
-            content = encode(context if problem is None else plain_context(context), "context")
-            context = Encoded(content, decode(content))
+            context = as_encoded(context if problem is None else plain_context(context))
         if subject is None and problem is not None:
             subject = problem.subject_of(context.value)
         about = None if subject is None else hash_of(subject, pending.start)
@@ -461,12 +460,9 @@ class Together:
 
     def _decoded(self, actions: bytes) -> Any:
         """The actions of a round; an agent of graphcb's own classes does not write to them."""
-        return _read_once(actions) if not self._classes else decode(actions)
+        return read_once(actions) if not self._classes else decode(actions)
 
     def _note(self, problem: BaseException) -> None:
         """A refused call leaves an agent of graphcb's own classes as it was, no other."""
         refused = isinstance(problem, ValueError | TypeError)
         self.is_spoilt = self.is_spoilt or not refused or bool(self._classes)
-
-
-_read_once = lru_cache(maxsize=16)(decode)

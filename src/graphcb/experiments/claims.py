@@ -155,7 +155,7 @@ def _slopes(claim: Claim, lines: Sequence[Summary]) -> Verdict:
         for s, one in zip(lines, found, strict=True)
     ]
     holds = all(one.upper > claim.more_than and one.lower <= claim.within for one in found)
-    return Verdict(claim.text, "slopes " + ", ".join(shown), holds)
+    return Verdict(claim.text, f"slopes {', '.join(shown)}{_power(found)}", holds)
 
 
 def _steeper(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -171,7 +171,13 @@ def _steeper(claim: Claim, lines: Sequence[Summary]) -> Verdict:
         for (a, b), one in zip(pairs, found, strict=True)
     ]
     holds = all(one.upper > 0.0 for one in found)
-    return Verdict(claim.text, "slopes " + ", ".join(shown), holds)
+    return Verdict(claim.text, f"slopes {', '.join(shown)}{_power(found)}", holds)
+
+
+def _power(found: Sequence[Difference]) -> str:
+    """How far off the least certain of these slopes would have to be to be noticed, in words."""
+    most = max(one.noticed for one in found)
+    return f"; {most:.2f} too much would be noticed in 80 %" if np.isfinite(most) else ""
 
 
 def _allowed(claim: Claim, lines: Sequence[Summary]) -> Verdict:

@@ -1,6 +1,7 @@
 """Limits on probabilities in every round: floors, caps and a few linear limits."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,13 @@ class Limits:
             self._kept.clear()
         self._kept[key] = made
         return made
+
+    @cached_property
+    def named(self) -> list[Hashable]:
+        """The actions that are named."""
+        parts = [self.floors, self.caps, *(one.weights for one in self.linear)]
+        every = [name for part in parts if isinstance(part, Mapping) for name in part]
+        return list(dict.fromkeys(every))
 
     def check_names(self, known: Collection[Hashable]) -> None:
         """Refuse limits on actions that are not among `known`, and lists of another length."""

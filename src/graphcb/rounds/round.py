@@ -86,10 +86,11 @@ def play_round(
     played = Played(context, graph, actions, probabilities, action)
     on_draw = hook(entered.agent, "on_draw")
     if on_draw is not None:
-        inside = {"context": entered.context, "actions": entered.actions, "names": entered.names}
-        drawn = (logged or played)._replace(**inside)
-        known = entered.given.get("known")
-        on_draw(drawn if known is None else knowing_round(drawn, known, entered.graph))
+        _, row, whole, inner, names, given = entered
+        _, of, _, p, index, _, earlier, by_default = logged or played
+        drawn = Played(row, of, inner, p, index, names, earlier, by_default)
+        known = given.get("known")
+        on_draw(drawn if known is None else knowing_round(drawn, known, whole))
     on_context = hook(agent, "on_context")
     if on_context is not None:
         on_context(context)

@@ -20,7 +20,9 @@ from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Result = TypeVar("Result")
 Role = Literal["alone", "decider", "trainer"]
-WAIT_SHARE = 1.0  # how long to wait for further jobs, as a share of the last transaction's time
+# How long to wait for further jobs, as a share of the last transaction's time. Clients that just
+# got their answers are back by then, and at half of the highest rate nobody waits for longer.
+WAIT_SHARE = 0.5
 LONGEST_WAIT = 0.005  # seconds
 SLOW = 0.02  # seconds; after a transaction that took longer, the next one is done by the thread
 WARM_UP = 32  # transactions that the thread does first, as machine code may have to be loaded

@@ -46,6 +46,11 @@ class Bandit(RunStructure):
     def runs(self) -> Indices:
         return straight_runs(self.n_actions, 0, 1, 1, 1)
 
+    def row(self, action: int) -> Floats:
+        row = np.zeros(self.n_actions)
+        row[action] = 1.0
+        return row
+
     def in_degrees(self) -> Indices:
         return np.ones(self.n_actions, dtype=np.intp)
 
