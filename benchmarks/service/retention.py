@@ -127,7 +127,9 @@ def main() -> None:
             if given.file is None:
                 fill(location, problem, n_decisions)
             print(f"{kept_by} is filled", file=sys.stderr, flush=True)
-            found[kept_by] = measure(Path(name), location, given.rate, n_afterwards)
+            found[kept_by] = one = measure(Path(name), location, given.rate, n_afterwards)
+            longest = 1000 * max(one.meanwhile)
+            print(f"{one.took:.0f} s, longest {longest:.0f} ms", file=sys.stderr, flush=True)
     print(f"{given.rate:.0f} requests per second, the default agent. Asked: the longest request at")
     print("most 500 ms (aim 100), p99 below twice the usual, memory flat.\n")
     print("| log | decisions removed | in | processor time | memory, MiB | at most |")

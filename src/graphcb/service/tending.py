@@ -15,7 +15,7 @@ from graphcb.service.personalizer_rewards import adds_up, learn_sums
 
 PRUNE_EVERY = 3600.0  # seconds
 PRUNE_PAUSE = 4.0  # between two slices, in multiples of what the first took
-PRUNE_PAUSES = (0.1, 1.0)  # seconds, at least and at most; one may have waited for others
+PRUNE_PAUSES = (0.1, 0.25)  # seconds, at least and at most; one may have waited for others
 PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
