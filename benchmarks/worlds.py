@@ -2,7 +2,8 @@
 
     python benchmarks/worlds.py [--quick] [--only TEXT] [--seeds N] [--others N] [--jobs N]
 
-All contenders see the same contexts and losses. The regret of a run is in the units of the losses.
+All contenders see the same contexts and losses; of arms without contexts the same first loss of an
+action, the same second one, and so on. The regret of a run is in the units of the losses.
 A run is lost if its regret is more than half of the worst, that of the worst action in every round;
 where the first rounds mislead, in every round after them. All cores are used.
 """
@@ -92,7 +93,7 @@ def play(world: World, agent: Any, seed: int) -> tuple[float, float, float]:
     uniforms = np.random.default_rng((2, seed)).random(n_rounds)
     shown = [np.flatnonzero(row) for row in world.graph.matrix]
     due: deque[tuple[int, Any]] = deque()
-    actions = np.empty(n_rounds, dtype=np.intp)
+    actions, plays = np.empty(n_rounds, dtype=np.intp), np.zeros(len(shown), dtype=np.intp)
     for t in range(n_rounds):
         played = play_round(agent, contexts[t], world.graph, None, uniforms[t])
         actions[t] = played.action
@@ -100,7 +101,9 @@ def play(world: World, agent: Any, seed: int) -> tuple[float, float, float]:
         while (t + 1) % world.batch == 0 and due and due[0][0] + world.delay <= t:
             past, answered = due.popleft()
             seen = shown[answered.action]
-            learn_revealed(agent, answered, seen, losses[past, seen])
+            row = plays[answered.action] if world.by_play else past
+            plays[answered.action] += 1
+            learn_revealed(agent, answered, seen, losses[row, seen])
     best = means.min(axis=1)
     regret = (means[np.arange(n_rounds), actions] - best).sum()
     worst = (means.max(axis=1) - best)[world.misled :].sum()

@@ -29,7 +29,9 @@ class World(NamedTuple):
     Feedback comes `delay` rounds late, or once `batch` rounds are full. The regret should be at
     most `most` times that of `reference`: other exploration in this world, the default in another
     world, or the `WORST` case. With `of_gain` it is the gain over uniform choice that should be at
-    least `most` times that of the reference. The first `misled` rounds are of another world.
+    least `most` times that of the reference. The first `misled` rounds are of another world. With
+    `by_play` the n-th play of an action brings its n-th loss, in whichever round: where rounds are
+    alike, two contenders then differ by what they play, and not by luck.
     """
 
     graph: FeedbackGraph
@@ -42,6 +44,7 @@ class World(NamedTuple):
     misled: int = 0
     n_seeds: int = 8
     of_gain: bool = False
+    by_play: bool = False
 
 
 def coins(rng: np.random.Generator, means: Floats, contexts: Floats) -> Drawn:
@@ -102,6 +105,13 @@ def bandit(n_actions: int, n_rounds: int, drawn: Any, *asked: Any, **more: Any) 
     return World(graphs.bandit(n_actions), n_rounds, drawn, *asked, **more)
 
 
+def paired_arms(
+    n_actions: int, n_rounds: int, gap: float, *, usual: float = 0.5, n_seeds: int = 60
+) -> World:
+    drawn = partial(arms, n_actions, gap, usual=usual)
+    return bandit(n_actions, n_rounds, drawn, BETA, n_seeds=n_seeds, by_play=True)
+
+
 def misled(graph: Any, before: list[float], after: list[float], most: float) -> World:
     drawn = partial(misleading, before, after)
     return World(FeedbackGraph(graph), 6000, drawn, WORST, most, misled=MISLED)
@@ -112,12 +122,11 @@ EXPONENTIAL, SENTINEL = partial(THREE, see=as_amounts), partial(THREE, see=with_
 CYCLE = np.roll(np.eye(4), 1, axis=1)
 TWENTY = "rewards of 4, range to 20"
 WORLDS: Mapping[str, World] = {
-    "two arms, 0.02 apart": bandit(2, 20_000, partial(arms, 2, 0.02), BETA, n_seeds=100),
-    "two arms, 0.90 and 0.92": bandit(
-        2, 20_000, partial(arms, 2, 0.02, usual=0.92), BETA, n_seeds=60
-    ),
-    "five arms, 0.1 apart": bandit(5, 10_000, partial(arms, 5, 0.1), BETA, n_seeds=20),
-    "fifty arms, 0.1 apart": bandit(50, 10_000, partial(arms, 50, 0.1), BETA, n_seeds=20),
+    "two arms, 0.02 apart": paired_arms(2, 20_000, 0.02, n_seeds=100),
+    "two arms, 0.90 and 0.92": paired_arms(2, 20_000, 0.02, usual=0.92),
+    "two arms, 0.10 and 0.12": paired_arms(2, 20_000, 0.02, usual=0.12),
+    "five arms, 0.1 apart": paired_arms(5, 10_000, 0.1),
+    "fifty arms, 0.1 apart": paired_arms(50, 10_000, 0.1),
     "late by 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, delay=1000),
     "batches of 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, batch=1000),
     "200 actions": bandit(200, 8000, partial(linear, 200, 5), GAMMA, 1.1),

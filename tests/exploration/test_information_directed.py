@@ -50,15 +50,13 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
     rng = np.random.default_rng(0)
     for _ in range(200):
         n = int(rng.integers(2, 6))
-        f, information = rng.random(n), rng.random(n)
+        f, information, zeros = rng.random(n), rng.random(n), np.zeros(n)
         regrets, best = f - f.min() + 0.3 * rng.random(), int(np.argmin(f))
 
         def ratio(p, regrets=regrets, information=information):
             return (p @ regrets) ** 2 / (p @ information)
 
-        least = ratio(
-            _choose(f, regrets, information, information, np.zeros(n), best, 1e-12, np.zeros(n))
-        )
+        least = ratio(_choose(f, regrets, information, information, zeros, best, 1e-12, zeros, 1.0))
         for a in np.flatnonzero(information >= information[best]):
             for q in np.linspace(0.0, 1.0, 51):
                 p = np.zeros(n)
@@ -99,6 +97,15 @@ def test_without_contexts_an_action_is_looked_at_as_often_as_by_thompson_samplin
     p, _ = information_directed(*parts, graph=graphs.bandit(2), round_number=420)
     draws = rng.beta(shares * counts, (1 - shares) * counts, size=(100_000, 2))
     assert p[1] == pytest.approx((draws[:, 1] < draws[:, 0]).mean(), rel=0.1)
+
+
+def test_without_contexts_nothing_is_paid_beyond_the_looks_that_are_due():
+    rng, counts = np.random.default_rng(0), np.append(50.0, np.full(9, 20.0))
+    shares = np.append(0.45, np.full(9, 0.5))
+    parts = (shares, np.sqrt(shares * (1 - shares) / counts), np.log1p(1.0 / counts), counts, 1.0)
+    p, _ = information_directed(*parts, graph=graphs.bandit(10), round_number=230)
+    draws = rng.beta(shares * counts, (1 - shares) * counts, size=(100_000, 10))
+    assert p[0] == pytest.approx((draws.argmin(axis=1) == 0).mean(), abs=0.01)
 
 
 def test_where_contexts_are_diverse_it_pays_for_fewer_looks():

@@ -65,12 +65,14 @@ def test_features_may_come_later_and_nothing_learned_is_lost():
     played(oracle, encoder, rounds(300))
     row = encoder.encode({"x": 1.0, "y": 1.0, "place": "Rome"})
     before, weights = oracle.predict(row), oracle.blend.log_weights.copy()
+    levels = oracle.blend.levels.copy()
     late = {"x": 1.0, "y": 1.0, "place": "Rome", "z": 5.0, "word": "new"}
     oracle.update(encoder.encode(late), [1], [0.5])
     encoder.learn(late)
     assert oracle.blend.n_numbers == 3
     assert oracle.blend.paired[0].n_features == oracle.blend.first_product + n_pairs(3)
     oracle.blend.log_weights = weights  # which the loss of action 1 has changed
+    oracle.blend.levels = levels  # and the noise of all
     assert oracle.predict(row)[0] == pytest.approx(before[0], rel=1e-9)
     twin = from_bytes(to_bytes(oracle), where="here")
     for context, actions, losses in rounds(50, seed=1):

@@ -1,6 +1,7 @@
 import numpy as np
 
 from graphcb.oracles.diagonal_posterior import diagonal_fade, diagonal_scores, diagonal_step
+from graphcb.oracles.posterior import coins
 
 
 def test_forgetting_never_goes_beyond_the_prior():
@@ -8,7 +9,7 @@ def test_forgetting_never_goes_beyond_the_prior():
     variances, priors = np.array([[0.5], [0.5], [3.0]]), np.array([0.51, 10.0, 3.0])
     diagonal_step(
         (np.zeros((3, 1)), variances, priors), (np.array([0, 1]), nothing), column,
-        (np.zeros(1), np.zeros(1)), np.array([0.5]), 0.5,
+        (np.zeros(1), np.zeros(1)), np.array([0.5]), coins(1), 0.5,
     )  # fmt: skip
     np.testing.assert_allclose(variances[:, 0], [0.51, 1.0, 3.0])
 

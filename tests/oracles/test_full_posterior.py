@@ -16,6 +16,7 @@ from graphcb.oracles.full_posterior import (
     n_entries,
     on_diagonal,
 )
+from graphcb.oracles.posterior import coins
 
 N_UPDATES = 10_000_000
 PRIORS = np.array([1.0, 1000.0, 0.1, 10.0])
@@ -42,7 +43,7 @@ def learn_and_forget(weights, covariances, priors, keep, contexts, shares):
     look = empty_look(1, priors.size)
     for t in range(shares.size):
         full_look(weights, covariances, places, contexts[t], column, look)
-        full_step((weights, covariances, priors), column, look, shares[t : t + 1], keep)
+        full_step((weights, covariances, priors), column, look, shares[t : t + 1], coins(1), keep)
 
 
 def of_every_kind(rng, n):
@@ -103,7 +104,7 @@ def test_a_triangle_does_what_a_square_would(d, keep):
     ):
         np.testing.assert_allclose(seen, looked, rtol=1e-9, atol=1e-9)
     before, priors = weights.copy(), np.full(d, 1e6)
-    full_step((weights, triangles, priors), columns, look, np.array([1.0, 0.0]), keep)
+    full_step((weights, triangles, priors), columns, look, np.array([1.0, 0.0]), coins(2), keep)
     for c, a in enumerate(columns):
         scale = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * look[1][c])
         mean = 1.0 / (1.0 + np.exp(-scale * look[0][c]))
@@ -140,7 +141,7 @@ def test_forgetting_never_goes_beyond_the_prior():
     covariances, look = as_triangles(variances, 1), empty_look(1, 4)
     column, places = np.array([0]), np.arange(4)
     full_look(np.zeros((4, 1)), covariances, places, np.zeros(4), column, look)
-    full_step((np.zeros((4, 1)), covariances, priors), column, look, np.array([0.5]), 0.5)
+    full_step((np.zeros((4, 1)), covariances, priors), column, look, np.array([0.5]), coins(1), 0.5)
     np.testing.assert_allclose(covariances[0, on_diagonal(4)], [2.0, 2.0, 2.0, 2.0], rtol=1e-12)
     assert covariances.shape == (1, n_entries(4)) == (1, 10)
 

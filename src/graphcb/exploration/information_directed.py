@@ -16,7 +16,9 @@ shared among: n u / (1 + u) for an action seen n times where another look adds t
 is known, averaged over looks. Without contexts d = 1, and d is less for actions hardly ever seen
 (`beliefs.sharing`). Where the best-looking action does not show its own loss, and no action shows
 more than a share c of what it hides, d^(c / 2) takes its place. Beside these choices, some looks
-are due (`due_looks`).
+are due (`due_looks`): with d = 1 as many as Thompson sampling takes. More are worth their price as
+far as they tell of other contexts, so the price decides on 1 - 1 / d of its share alone, unless the
+best-looking action hides its own loss.
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
@@ -149,7 +151,9 @@ def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, 
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
     looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
-    p = _choose(f, regrets, known, gains, looks, best, tie, given[1] * (hidden[best] < 1.0))
+    priced = 1.0 - (1.0 - hidden[best]) / before.parameters
+    doubts = given[1] * (hidden[best] < 1.0)
+    p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
     after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
     return p, regrets, known, asked.shared, *after
@@ -186,9 +190,9 @@ def _in_one(
     regrets = regret + f - asked.floor
     known = information + shown_by(edges, asked.tells)
     least = look_at_each(f, gains, edges, asked.wanted, best)
-    p = _choose(
-        f, regrets, known, gains, least, best, TIE * span, deviations * (hidden[best] < 1.0)
-    )
+    priced = 1.0 - (1.0 - hidden[best]) / parameters
+    doubts = deviations * (hidden[best] < 1.0)
+    p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
     after = _remember(
         p, regrets, known, seen_with(edges, p), asked.shared, round_number, looks, parameters
     )
@@ -215,6 +219,7 @@ def _choose(
     best: int,
     tie: float,
     doubts: Floats,
+    priced: float,
 ) -> Floats:
     """The best-looking action, mixed with one that tells more, and with the looks that are due.
 
@@ -222,7 +227,8 @@ def _choose(
     only playing it can tell, and no action that is less in doubt is played more often.
 
     With regret A and information B of the best-looking action, and d and e more of another one,
-    (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e.
+    (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e. The share `priced` of that
+    is played.
     """
     regret, known = regrets[best], information[best]
     least = regret * regret / known if known > 0.0 else np.inf
@@ -237,7 +243,7 @@ def _choose(
             if ratio < least:
                 other, share, least = a, q, ratio
     p = np.zeros(f.size)
-    _spread(p, f, information, gains, other, share, tie)
+    _spread(p, f, information, gains, other, priced * share, tie)
     for a in range(f.size):
         p[a] = max(p[a], looks[a])
     most = p.argmax()

@@ -29,14 +29,24 @@ from graphcb.oracles.blend_weights import (
 )
 from graphcb.oracles.diagonal_posterior import diagonal_fade, diagonal_scores, diagonal_step
 from graphcb.oracles.full_posterior import full_fade, full_glance, full_look, full_step
-from graphcb.oracles.posterior import Model, certainty, mean_share, prior_leverage, sharpened
+from graphcb.oracles.posterior import (
+    Model,
+    Noise,
+    certainty,
+    mean_share,
+    prior_leverage,
+    sharpened,
+)
 from graphcb.oracles.residuals import (
     add_surprises,
     doubt_the_pool,
     forget_residuals,
+    noises_of,
+    note_levels,
     note_residuals,
     note_surprises,
     pooled_dispersions,
+    units_of,
 )
 from graphcb.oracles.rows import Columns, Floats
 from graphcb.oracles.watched_losses import Watch, bet_on_losses
@@ -46,9 +56,10 @@ Members = tuple[Models, Models, Models]  # straight, paired, waved
 Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 Looks = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x, (kind, rate, column)
 # How good predictions were: the members' log weights; squared residuals, surprises, counts and ages
-# of actions; and the variance of the weight of a feature that was never seen. An action's age is
-# the number of its losses that would have come since the last one, were all shown alike.
-Record = tuple[Floats, Floats, Floats, Floats, Floats, float]
+# of actions, and how far their losses are from those of coins; squared residuals by level; and the
+# variance of the weight of a feature that was never seen. An action's age is the number of its
+# losses that would have come since the last one, were all shown alike.
+Record = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, float]
 
 
 @compiled
@@ -57,14 +68,14 @@ def forecast(
 ) -> Answer:
     """Ask the members and mix: the mean of their answers, their variances, its own."""
     row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
-    log_weights, squares, surprises, counts, ages, unseen = record
+    log_weights, squares, surprises, counts, ages, between, levels, unseen = record
     present, n_paired = _present(members), paired_numbers(row, layout)
     weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
     placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
     left = faded(log_weights, present, ages, columns)
-    looks = _room(members, columns.size, False)
-    found = _ask(placed, members, weights, unseen, columns, left, looks, False)
+    looks, units = _room(members, columns.size, False), units_of(levels, between, counts, columns)
+    found = _ask(placed, members, weights, unseen, columns, left, looks, units, False)
     shares, leverages = mixed(weights, found), mixed(weights, looks[1])
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
@@ -97,12 +108,12 @@ def learn(
     place first if there are any.
     """
     row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
-    log_weights, squares, surprises, counts, ages, unseen = record
+    log_weights, squares, surprises, counts, ages, between, levels, unseen = record
     present, n_paired = _present(members), paired_numbers(row, layout)
     placed = place(row, layout, n_paired, True)
     left = faded(log_weights, present, ages, columns)
-    looks = _room(members, columns.size, True)
-    found = _ask(placed, members, present, unseen, columns, left, looks, True)
+    looks, units = _room(members, columns.size, True), units_of(levels, between, counts, columns)
+    found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
     if not np.isfinite(found.sum()):
         return -1
     if placed.n_new > 0 or layout[5] < row[2] <= PRODUCTS_UP_TO:
@@ -110,7 +121,7 @@ def learn(
     if left.size > 0 and left.min() < 1.0:
         _fade(members, left, columns)
         left[:] = 1.0
-        found = _ask(placed, members, present, unseen, columns, left, looks, True)
+        found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
     ages += columns.size / ages.size
     for c in range(columns.size):
         ages[columns[c]] = 0.0
@@ -118,11 +129,13 @@ def learn(
     predicted = mixed(weigh(log_weights, said, 0.0), found)
     note_surprises(surprises, counts[0], columns, predicted, seen)
     bet_on_losses(watch, log_weights, said, found, columns, seen)
+    noise = noises_of(levels, between, counts, columns, predicted), units
+    note_levels(levels, between, columns, predicted, seen)
     reweigh(log_weights, present, found, seen)
     for r in range(len(KEEPS)):
         forget_residuals(squares[r], counts[r], columns, KEEPS[r])
         note_residuals(squares[r], counts[r], columns, predicted, seen)
-    _step(placed, members, present, columns, looks, seen)
+    _step(placed, members, present, columns, looks, seen, noise)
     return 0
 
 
@@ -156,6 +169,7 @@ def _ask(
     columns: Columns,
     left: Floats,
     looks: Looks,
+    units: Floats,
     learns: bool,
 ) -> Floats:
     """Shares (kind, rate, column) of the members that have weight, and what they looked at.
@@ -187,7 +201,7 @@ def _ask(
                     prior = prior_leverage(priors, places, values)
                     scores[c] *= keep
                     leverages[c] += (1.0 - keep) * (prior - leverages[c])
-                shares[kind, r, c] = mean_share(scores[c], leverages[c])
+                shares[kind, r, c] = mean_share(scores[c], units[c] * leverages[c])
     return shares
 
 
@@ -236,10 +250,16 @@ def _fade(members: Members, left: Floats, columns: Columns) -> None:
 
 @inner
 def _step(
-    placed: Placed, members: Members, present: Floats, columns: Columns, looks: Looks, seen: Floats
+    placed: Placed,
+    members: Members,
+    present: Floats,
+    columns: Columns,
+    looks: Looks,
+    seen: Floats,
+    noise: Noise,
 ) -> None:
     """Let every member learn from what it looked at, and forget."""
-    rows, seen = borrowed((placed.rows, seen))
+    rows, seen, noise = borrowed((placed.rows, seen, noise))
     scores, leverages, alongs = borrowed(looks)
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
@@ -247,7 +267,7 @@ def _step(
                 continue
             if kind == PAIRED:
                 look = scores[kind, r], leverages[kind, r]
-                diagonal_step(members[kind][r], rows[kind], columns, look, seen, KEEPS[r])
+                diagonal_step(members[kind][r], rows[kind], columns, look, seen, noise, KEEPS[r])
             else:
                 looked = scores[kind, r], leverages[kind, r], alongs[kind, r]
-                full_step(members[kind][r], columns, looked, seen, KEEPS[r])
+                full_step(members[kind][r], columns, looked, seen, noise, KEEPS[r])

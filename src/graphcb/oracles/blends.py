@@ -26,6 +26,7 @@ from graphcb.oracles.features import (
 from graphcb.oracles.loss_scale import Carry
 from graphcb.oracles.posterior import PRIOR_COUNT
 from graphcb.oracles.priors import MOST, MOST_ALONE, constant_prior, relearn
+from graphcb.oracles.residuals import LEVELS
 from graphcb.oracles.rows import Columns, Floats, dense_width, every_index
 from graphcb.oracles.watched_losses import Watch
 from graphcb.oracles.waves import directions
@@ -86,6 +87,8 @@ class Blend:
         self.squares = np.full((len(KEEPS), n_actions), PRIOR_COUNT)
         self.surprises = np.zeros(n_actions)
         self.ages = np.zeros(n_actions)
+        self.between = np.zeros(n_actions)
+        self.levels = np.zeros((2, LEVELS))
         self.counts = np.zeros((len(KEEPS), n_actions))
 
     def read(self, context: Any) -> BlendRow:
@@ -127,6 +130,7 @@ class Blend:
         self.counts = np.append(self.counts, more, axis=1)
         self.surprises = np.append(self.surprises, more[0])
         self.ages = np.append(self.ages, more[0])
+        self.between = np.append(self.between, more[0])
 
     def take(self, columns: Columns) -> None:
         """Keep these actions, in this order."""
@@ -135,6 +139,7 @@ class Blend:
         self.squares = self.squares[:, columns].copy()
         self.counts = self.counts[:, columns].copy()
         self.surprises, self.ages = self.surprises[columns], self.ages[columns]
+        self.between = self.between[columns]
 
     def carry(self, carry: Carry) -> None:
         """Go over to shares of another range."""
@@ -142,6 +147,11 @@ class Blend:
             member.carry(carry, 0, self.constant)
         self.squares = np.minimum(self.squares * carry.noises, PRIOR_COUNT + self.counts)
         self.surprises = np.zeros(self.surprises.size)
+        if carry.keeps.any():
+            factor = np.average(carry.noises, weights=PRIOR_COUNT + self.counts[0])
+            self.levels[0] = np.minimum(self.levels[0] * factor, self.levels[1])
+        else:  # learned at a wrong scale
+            self.between, self.levels = 0.0 * self.between, 0.0 * self.levels
 
     def relearn_priors(self) -> None:
         """Estimate again what features are worth, which is due whenever losses have doubled.
@@ -176,7 +186,11 @@ class Blend:
         check_array(self, "log_weights", (3, len(KEEPS)), most=0.0)
         check_array(self, "surprises", self.surprises.shape[:1], least=-1.0, most=1.0)
         n_actions, places = self.surprises.size, self.features.n_places
-        check_array(self, "ages", (n_actions,), least=0.0)
+        vars(self).setdefault("between", np.zeros(n_actions))  # in files since 0.5: see note 0073
+        vars(self).setdefault("levels", np.zeros((2, LEVELS)))
+        check_array(self, "levels", (2, LEVELS), least=0.0)
+        for name in ("ages", "between"):
+            check_array(self, name, (n_actions,), least=0.0)
         for name in ("squares", "counts"):
             check_array(self, name, (len(KEEPS), n_actions), least=0.0)
         if self.first_product < places or self.n_numbers > PRODUCTS_UP_TO:
@@ -199,7 +213,8 @@ class Blend:
         members = _arrays(self.straight), _arrays(self.paired), _arrays(waved)
         unseen = (self.straight or self.paired)[0].unseen_variance
         record = (
-            self.log_weights, self.squares, self.surprises, self.counts, self.ages, unseen,
+            self.log_weights, self.squares, self.surprises, self.counts, self.ages, self.between,
+            self.levels, unseen,
         )  # fmt: skip
         return row[:4], layout, members, record
 

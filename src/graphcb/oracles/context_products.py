@@ -121,7 +121,8 @@ def _learn_added(
                 mean, spread = _contracted(products, weights[i], variances[i])
                 added[r] += value * mean
                 spreads[r] += value * value * spread
-        step, shrink = step_and_shrink(scores[r] + added[r], leverages[r] + spreads[r], shares[r])
+        score, leverage = scores[r] + added[r], leverages[r] + spreads[r]
+        step, shrink = step_and_shrink(score, leverage, shares[r], 1.0, 1.0)
         for k in range(starts[r], starts[r + 1]):
             i, value = features[k], values[k]
             for j in range(products.size if i < known else 0):

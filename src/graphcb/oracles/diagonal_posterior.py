@@ -6,7 +6,7 @@ Variances are stored like weights, (n_features, n_actions): words touch few cont
 import numpy as np
 
 from graphcb.compilation import compiled, summed
-from graphcb.oracles.posterior import Model, step_and_shrink
+from graphcb.oracles.posterior import Model, Noise, coins, step_and_shrink
 from graphcb.oracles.rows import Columns, Floats, SparseRow
 from graphcb.oracles.weights import add_rows, is_most
 
@@ -40,7 +40,7 @@ def diagonal_learn(
     """One step for each column, as if the weights were independent."""
     look = diagonal_scores(weights, variances, indices, values, columns)
     model = weights, variances, np.zeros(weights.shape[0])  # nothing is forgotten
-    diagonal_step(model, (indices, values), columns, look, shares, 1.0)
+    diagonal_step(model, (indices, values), columns, look, shares, coins(columns.size), 1.0)
 
 
 @compiled
@@ -50,6 +50,7 @@ def diagonal_step(
     columns: Columns,
     look: tuple[Floats, Floats],
     shares: Floats,
+    noise: Noise,
     keep: float,
 ) -> None:
     """`full_step` for independent weights; what does not stand in the row is not forgotten."""
@@ -57,13 +58,17 @@ def diagonal_step(
     n_actions = model[0].shape[1]
     if not is_most(columns.size, n_actions):
         for c in range(columns.size):
-            step, shrink = step_and_shrink(scores[c], leverages[c], shares[c])
+            step, shrink = step_and_shrink(
+                scores[c], leverages[c], shares[c], noise[0][c], noise[1][c]
+            )
             _move(model, row, columns[c], step, shrink, 1.0 / keep)
         return
     steps, shrinks, growths = np.zeros(n_actions), np.zeros(n_actions), np.ones(n_actions)
     for c in range(columns.size):
         b = columns[c]
-        steps[b], shrinks[b] = step_and_shrink(scores[c], leverages[c], shares[c])
+        steps[b], shrinks[b] = step_and_shrink(
+            scores[c], leverages[c], shares[c], noise[0][c], noise[1][c]
+        )
         growths[b] = 1.0 / keep
     _move_all(model, row, steps, shrinks, growths)
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from graphcb.compilation import compiled, summed
-from graphcb.oracles.posterior import PI_8, Look, Model, step_and_shrink
+from graphcb.oracles.posterior import PI_8, Look, Model, Noise, coins, step_and_shrink
 from graphcb.oracles.rows import Columns, Floats
 from graphcb.oracles.weights import add_rows, is_most
 
@@ -128,11 +128,13 @@ def full_learn(
     look = empty_look(columns.size, weights.shape[0])
     full_look(weights, covariances, indices, values, columns, look)
     model = weights, covariances, np.zeros(weights.shape[0])  # nothing is forgotten
-    full_step(model, columns, look, shares, 1.0)
+    full_step(model, columns, look, shares, coins(columns.size), 1.0)
 
 
 @compiled
-def full_step(model: Model, columns: Columns, look: Look, shares: Floats, keep: float) -> None:
+def full_step(
+    model: Model, columns: Columns, look: Look, shares: Floats, noise: Noise, keep: float
+) -> None:
     """Learn from a row that was looked at, then let all that is known count `keep` times as much.
 
     The prior never counts less. Entries are multiplied by products of factors, so a covariance
@@ -143,7 +145,7 @@ def full_step(model: Model, columns: Columns, look: Look, shares: Floats, keep: 
     factors = np.empty(priors.size)
     for c in range(columns.size):
         covariance, along = covariances[columns[c]], alongs[c, : priors.size]
-        step, shrink = step_and_shrink(scores[c], leverages[c], shares[c])
+        step, shrink = step_and_shrink(scores[c], leverages[c], shares[c], noise[0][c], noise[1][c])
         for i in range(along.size):
             weights[i, columns[c]] += step * along[i]
         if keep == 1.0:

@@ -348,7 +348,7 @@ def _learn(
             if places[k] < IN_BLOCKS:
                 leverage += along[places[k] // BLOCK, places[k] % BLOCK] * phi[k]
         scores[r], leverages[r] = score, max(leverage, 0.0)
-        step, shrink = step_and_shrink(score, leverages[r], shares[r])
+        step, shrink = step_and_shrink(score, leverages[r], shares[r], 1.0, 1.0)
         _step(product_weights, product_covariance, product_along, step, shrink)
         for k in range(n_pairs):
             if places[k] >= IN_BLOCKS:

@@ -15,6 +15,11 @@ and a = covariance @ x,
 the derivatives of log p. A step of the extended Kalman filter would take the score as known, and
 be too sure of itself.
 
+A loss that varies d times as much as a coin has the variance v (1 - (1 - d) / sqrt(1 + 2 v s)):
+its noise, and what is not known of its mean. Both changes are divided by that over v. Covariances
+are kept relative to a unit u of noise, so that a prior is as wide as the noise asks for: s is u
+times the leverage, and what changes them has a factor u.
+
 These are the formulas of one score. `full_posterior` and `diagonal_posterior` keep the covariances.
 Weights are stored (n_features, n_actions).
 """
@@ -32,14 +37,30 @@ LEAST_CURVATURE = 1e-6  # of p (1 - p): far out on the sigmoid a step stays smal
 
 Model = tuple[Floats, Floats, Floats]  # weights, covariances and prior variances
 Look = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x of some actions
+Noise = tuple[Floats, Floats]  # of losses, relative to coins', and the units of covariances
 
 
 @compiled
-def step_and_shrink(score: float, leverage: float, share: float) -> tuple[float, float]:
-    """The factors of the step and of what is taken off the covariance."""
-    scale = 1.0 / math.sqrt(1.0 + PI_8 * max(leverage, 0.0))
+def coins(n_losses: int) -> Noise:
+    """The noise of so many coins."""
+    return np.ones(n_losses), np.ones(n_losses)
+
+
+@compiled
+def step_and_shrink(
+    score: float, leverage: float, share: float, noise: float, unit: float
+) -> tuple[float, float]:
+    """The factors of the step and of what is taken off the covariance.
+
+    `noise` is the variance of the loss relative to a coin's, `unit` the noise that leverages and
+    covariances are relative to.
+    """
+    variance = unit * max(leverage, 0.0)
+    scale = 1.0 / math.sqrt(1.0 + PI_8 * variance)
     mean = 1.0 / (1.0 + math.exp(-scale * score))
-    return scale * (share - mean), scale * scale * max(mean * (1.0 - mean), LEAST_CURVATURE)
+    coin = max(mean * (1.0 - mean), LEAST_CURVATURE)
+    gain = unit * scale / (1.0 - (1.0 - noise) / math.sqrt(1.0 + 2.0 * coin * variance))
+    return gain * (share - mean), gain * scale * coin
 
 
 @compiled

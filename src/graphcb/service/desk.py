@@ -21,7 +21,7 @@ from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 Result = TypeVar("Result")
 Role = Literal["alone", "decider", "trainer"]
 # How long to wait for further jobs, as a share of the last transaction's time. Clients that just
-# got their answers are back by then, and at half of the highest rate nobody waits for longer.
+# got their answers are mostly back by then; a longer wait delays requests that come one by one.
 WAIT_SHARE = 0.5
 LONGEST_WAIT = 0.005  # seconds
 SLOW = 0.02  # seconds; after a transaction that took longer, the next one is done by the thread
