@@ -17,9 +17,12 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import tempfile
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,6 +99,20 @@ def at_half(
         ends = [quantile(values, share) for values in (latencies, late) for share in (0.5, 0.99)]
         found[name] = (rates[kind], *ends)
     return found
+
+
+def bare_commits(folder: Path, n_commits: int) -> tuple[float, float]:
+    """p50 and p99 of a commit of one row by SQLite alone, in seconds: nobody answers sooner."""
+    taken = []
+    with closing(sqlite3.connect(folder / "bare.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("CREATE TABLE rows (content BLOB)")
+        for _ in range(n_commits):
+            began = time.perf_counter()
+            connection.execute("INSERT INTO rows VALUES (?)", (os.urandom(200),))
+            taken.append(time.perf_counter() - began)
+    return quantile(taken, 0.5), quantile(taken, 0.99)
 
 
 def compare(kind: str, n_rounds: int, seconds: int, durability: str) -> tuple[Measured, Measured]:
@@ -201,6 +218,7 @@ def main() -> None:
             rows = {name: median(rounds) for name, rounds in made.items()}
             halves = {name: rows[name].per_second / 2 for name in ("decisions", "feedback")}
             paced = at_half(services, halves, 1.0 if given.quick else 10.0, decisions)
+            bare = bare_commits(Path(folder), 200 if given.quick else 5000)
         finally:
             for one in services.values():
                 one.stop()
@@ -217,11 +235,13 @@ def main() -> None:
         )
     print("\nAsked: shares of 0.30 for decisions and 0.25 for feedback; aims 0.45 and 0.40.\n")
     print("At half of the highest rate, from the time at which a request was due; `late` is the")
-    print("part before it was sent. Aim: p99 of decisions below 20 ms.\n")
+    print("part before it was sent. Asked: a p99 of decisions of at most 4 times the constant's.\n")
     print("| | per second | p50 ms | p99 ms | late p50 ms | late p99 ms |")
     print("|---|---|---|---|---|---|")
     for name, (rate, *cells) in paced.items():
         print(f"| {name} | {rate:,.0f} | {' | '.join(f'{1000 * cell:.2f}' for cell in cells)} |")
+    p50, p99 = (1000.0 * seconds for seconds in bare)
+    print(f"| one row, committed to power-loss by SQLite alone | | {p50:.2f} | {p99:.2f} | | |")
 
 
 if __name__ == "__main__":

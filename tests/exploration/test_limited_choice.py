@@ -78,7 +78,7 @@ def test_limits_that_do_not_bind_change_nothing(seed, n_actions):
     rng = np.random.default_rng(seed)
     f, widths, _, information = forecast(rng, n_actions)
     best, nothing, regrets = int(f.argmin()), np.zeros(n_actions), f + widths - f.min()
-    free = _choose(f, regrets, information, information, nothing, best, 1e-12, nothing)
+    free = _choose(f, regrets, information, information, nothing, best, 1e-12, nothing, 1.0)
     rows = np.ones((1, n_actions))
     for box in (
         BoxAndRows(np.zeros(n_actions), np.ones(n_actions), rows, np.array([1.0])),
