@@ -319,3 +319,11 @@ def test_it_is_saved_with_what_holds_it(tmp_path):
     graphcb.save(encoder, tmp_path / "e.npz")
     loaded = graphcb.load(tmp_path / "e.npz")
     assert same(loaded.encode(ROWS[0]), encoder.encode(ROWS[0]))
+
+
+def test_a_context_without_any_of_the_known_numbers_has_a_mark_for_each():
+    encoder = Encoder()
+    encoder.learn({"x": 1.0, "y": 2.0})
+    row = encoder.encode({})
+    assert (row.n_numbers, row.indices.size, row.values.tolist()) == (2, 4, [0.0, 0.0, 1.0, 1.0])
+    assert row.indices.tolist() == encoder.encode({"x": None, "y": None}).indices.tolist()

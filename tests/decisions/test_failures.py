@@ -315,3 +315,22 @@ class TestOneWriter:
                 one_round(policy, 1)
                 assert first.feedback is None
                 assert len(list(rows)) == 1
+
+
+def test_a_file_that_sqlite_opens_for_reading_alone_is_refused_when_it_is_opened(
+    tmp_path, monkeypatch
+):
+    """As it does where the disk fails for a moment; it would say so at the first write."""
+    path, connect = tmp_path / "log.db", sqlite3.connect
+    Policy(path, SquareCBG(gamma=10.0), seed=0).close()
+
+    def for_reading(file, **options):
+        if Path(file) == path:
+            return connect(f"{path.as_uri()}?mode=ro", uri=True, **options)
+        return connect(file, **options)
+
+    monkeypatch.setattr("graphcb.decisions.sqlite.sqlite3.connect", for_reading)
+    with pytest.raises(LogError, match=r"log\.db: the file cannot be written; make it and its"):
+        Policy(path, seed=0)
+    monkeypatch.undo()
+    Policy(path, seed=0).close()

@@ -5,6 +5,7 @@ import numpy as np
 from graphcb import InformationDirected, Learner, Policy, Problem
 from graphcb.contexts import Encoder
 from graphcb.oracles import DefaultOracle
+from graphcb.rounds import Played
 
 REVIEW = Problem(["approve", "review"], reveals={"all": ["review"]})
 
@@ -26,6 +27,8 @@ def test_dicts_through_a_policy_are_learned_as_rows_of_a_file_are(tmp_path):
             decision = policy.decide(context)
             expected = agent.act(row, REVIEW.graph)
             np.testing.assert_allclose(decision.probabilities, expected, rtol=0.0, atol=1e-12)
+            index = REVIEW.actions.index(decision.action)
+            agent.on_draw(Played(row, REVIEW.graph, None, expected, index))
             played.add(decision.action)
             losses = [float(context["amount"] > 20.0), 0.3]
             if decision.action == "review":

@@ -26,7 +26,7 @@ def exported(tmp_path, request):
     with graphcb.Policy(log, learner, seed=1) as policy:
         for _ in range(300):
             made = policy.decide({"x": float(draws.normal())})
-            loss = float(draws.random() < 0.2 + 0.3 * names.index(made.action))
+            loss = float(draws.random() < 0.1 + 0.4 * names.index(made.action))
             policy.feedback(made.decision_id, {made.action: loss})
     with graphcb.DecisionLog(log) as opened:
         export_parquet(opened, path)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from graphcb import (
+    Budget,
     Encoder,
     EpsilonGreedy,
     FeedbackGraph,
@@ -188,6 +189,8 @@ def _learn_and_play() -> None:
     limits = Limits(caps=0.8, linear=[{"weights": [1.0, 0.5], "at_most": 0.9}])
     EpsilonGreedy(logistic, limits=limits).act(context, graphs.bandit(2))
     InformationDirected(limits=limits).act(context, graphs.bandit(2))
+    paced = InformationDirected(budgets=[Budget("calls", {0: 1.0}, at_most=0.3)])
+    paced.act(context, graphs.bandit(2))
     InformationDirected().act(context, graphs.bandit(WRITTEN_OUT + 1))
     for bounds in (None, Limits(caps=0.99, linear=[{"actions": [0, 1], "at_most": 0.999}])):
         for family in (graphs.bandit, graphs.cops_and_robbers):

@@ -152,7 +152,7 @@ class NotedFeatures:
 
     def encode(self, read: NotedRow) -> EncodedRow:
         """The row as if it were counted."""
-        if read.numbers is not None and not read.row:
+        if read.numbers is not None and not read.row and read.n_given == read.numbers.size:
             indices, size = every_place(self.constant + 1, read.n_given), read.n_given
             return EncodedRow(indices, self.scales.scale(read.numbers), size, self.constant)
         places: list[int] = []

@@ -253,6 +253,7 @@ class SQLiteStorage:
         connection.execute(f"PRAGMA synchronous={synchronous}")
         connection.execute("PRAGMA secure_delete=ON")  # what is removed is overwritten
         connection.execute("PRAGMA fullfsync=ON")  # on macOS, where fsync alone is not enough
+        _check_writable(connection)
         self._tables()  # reading opens the write-ahead log
         self._wal_identity = self._identify_wal()
         file = self._path.stat()
@@ -318,6 +319,19 @@ def _leak_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leak_in_child)
+
+
+def _check_writable(connection: sqlite3.Connection) -> None:
+    """Write something, and take it back.
+
+    Where the disk failed for a moment, SQLite has opened the file for reading alone, and says so
+    at the first write, not when a transaction begins.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("PRAGMA user_version=0")  # which is what it is
+    finally:
+        connection.execute("ROLLBACK")
 
 
 def _linked(location: str) -> LogError:

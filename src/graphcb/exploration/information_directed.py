@@ -16,9 +16,9 @@ shared among: n u / (1 + u) for an action seen n times where another look adds t
 is known, averaged over looks. Without contexts d = 1, and d is less for actions hardly ever seen
 (`beliefs.sharing`). Where the best-looking action does not show its own loss, and no action shows
 more than a share c of what it hides, d^(c / 2) takes its place. Beside these choices, some looks
-are due (`due_looks`): with d = 1 as many as Thompson sampling takes. More are worth their price as
-far as they tell of other contexts, so the price decides on 1 - 1 / d of its share alone, unless the
-best-looking action hides its own loss.
+are due (`due_looks`): with d = 1 as many as Thompson sampling takes. Where an action shows its own
+loss alone, more are worth their price as far as they tell of other contexts, so the price decides
+on 1 - 1 / d of its share.
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
@@ -101,12 +101,12 @@ def information_directed(
                 f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
             )
     before = Memory() if memory is None else memory
-    matrix, edges, rate = graph.remember("written out", _written_out)
+    matrix, edges, rate, alone = graph.remember("written out", _written_out)
     given: list[Any] = [*forecast, float(span), float(low), float(bound), round_number, rate]
     if matrix is not None:
-        p, regrets, known, shared, *after = _in_one(*[*given, matrix, edges, *before])
+        p, regrets, known, shared, *after = _in_one(*[*given, matrix, edges, alone, *before])
     else:
-        p, regrets, known, shared, *after = _in_steps(given, graph.structure, before)
+        p, regrets, known, shared, *after = _in_steps(given, graph.structure, alone, before)
     if not after[0] >= 0.0:
         f, deviations, gains, counts = forecast
         raise ValueError(
@@ -130,16 +130,21 @@ def check_memory(memory: Any) -> None:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
-def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, Edges | None, float]:
-    """The matrix and edges of a graph that is not too large; the rate of looks at hidden losses."""
+def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, Edges | None, float, float]:
+    """The matrix and edges of a graph that is not too large; the rate of looks at hidden losses.
+
+    And 1 where no action shows more than one loss, else 0.
+    """
     require_observable(graph, "to learn from it")
     rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
+    shown = graph.structure.sums_revealed(np.ones(graph.n_actions))
+    alone = float(shown.max() <= 1.0)
     if graph.n_actions > WRITTEN_OUT:
-        return None, None, rate
-    return graph.matrix, edges_of(graph.matrix), rate
+        return None, None, rate, alone
+    return graph.matrix, edges_of(graph.matrix), rate, alone
 
 
-def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, ...]:
+def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
     f, gains, tie, round_number = given[0], given[2], TIE * given[4], given[7]
     best = _best_looking(f, gains, tie)
@@ -151,7 +156,7 @@ def _in_steps(given: list[Any], edges: Structure, before: Memory) -> tuple[Any, 
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
     looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
-    priced = 1.0 - (1.0 - hidden[best]) / before.parameters
+    priced = 1.0 - alone * (1.0 - hidden[best]) / before.parameters
     doubts = given[1] * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
@@ -172,6 +177,7 @@ def _in_one(
     rate: float,
     matrix: Floats,
     edges: Edges,
+    alone: float,
     regret: float,
     information: float,
     looks: float,
@@ -190,7 +196,7 @@ def _in_one(
     regrets = regret + f - asked.floor
     known = information + shown_by(edges, asked.tells)
     least = look_at_each(f, gains, edges, asked.wanted, best)
-    priced = 1.0 - (1.0 - hidden[best]) / parameters
+    priced = 1.0 - alone * (1.0 - hidden[best]) / parameters
     doubts = deviations * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
     after = _remember(
