@@ -11,6 +11,11 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
+def heed_interrupts():
+    """As in a terminal: what a shell starts in the background ignores them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_reproduce_ends_in_one_line_and_keeps_what_was_finished(tmp_path, jobs):
     command = [sys.executable, "-m", "graphcb", "reproduce", "inventory-fixed", "--jobs", jobs]
@@ -20,6 +25,7 @@ def test_reproduce_ends_in_one_line_and_keeps_what_was_finished(tmp_path, jobs):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     store = tmp_path / "inventory-fixed.jsonl"
     enough = 40  # the first runs are not made by workers

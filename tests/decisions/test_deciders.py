@@ -94,7 +94,7 @@ def test_decisions_of_all_deciders_are_replayed_bit_for_bit(url, trainer):
 
 def test_a_decision_that_a_snapshot_did_not_make_is_noticed(url, trainer):
     with Decider(url) as decider:
-        play([decider], 20, trainer)
+        play([decider], 40, trainer)
     settle(trainer)
     trainer.close()
     import psycopg
