@@ -18,7 +18,7 @@ is known, averaged over looks. Without contexts d = 1, and d is less for actions
 more than a share c of what it hides, d^(c / 2) takes its place. Beside these choices, some looks
 are due (`due_looks`): with d = 1 as many as Thompson sampling takes. Where an action shows its own
 loss alone, more are worth their price as far as they tell of other contexts, so the price decides
-on 1 - 1 / d of its share.
+on 1 - 1 / d^4 of its share.
 
 Ties are broken at random. Decision note 0041 has what was measured.
 """
@@ -156,7 +156,7 @@ def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) 
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
     looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
-    priced = 1.0 - alone * (1.0 - hidden[best]) / before.parameters
+    priced = 1.0 - alone * (1.0 - hidden[best]) / before.parameters**4
     doubts = given[1] * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
@@ -196,7 +196,7 @@ def _in_one(
     regrets = regret + f - asked.floor
     known = information + shown_by(edges, asked.tells)
     least = look_at_each(f, gains, edges, asked.wanted, best)
-    priced = 1.0 - alone * (1.0 - hidden[best]) / parameters
+    priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
     doubts = deviations * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
     after = _remember(
