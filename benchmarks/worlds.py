@@ -18,7 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from measure import part_arguments, print_table
 from numpy.typing import NDArray
-from studies.small_worlds import BETA, WORLDS, WORST, World
+from studies.small_worlds import BETA, THOMPSON, WORLDS, WORST, World
 from studies.thompson import Thompson
 
 from graphcb import EpsilonGreedy, FeedbackGraph, Greedy, InformationDirected, SquareCBG
@@ -81,7 +81,7 @@ EXPLORATIONS: Mapping[str, Callable[[int, int], Any]] = {
     "greedy": lambda k, seed: Greedy(DefaultOracle(k)),
     "epsilon-greedy, 0.1": lambda k, seed: EpsilonGreedy(DefaultOracle(k), epsilon=0.1),
     **{f"SquareCB.G, {c}": partial(squarecbg, c) for c in (2, 8, 32, 128)},
-    "Thompson": lambda k, seed: Thompson(DefaultOracle(k), seed),
+    THOMPSON: lambda k, seed: Thompson(DefaultOracle(k), seed),
     BETA: BetaThompson,
 }
 

@@ -1,4 +1,4 @@
-"""Small worlds with a known answer: arms, late feedback, odd numbers, first rounds that mislead."""
+"""Small worlds with a known answer: arms, topics, late feedback, odd numbers, misleading rounds."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb import FeedbackGraph, graphs
+from graphcb.contexts import Encoder
 
 Floats = NDArray[np.float64]
 
 MISLED = 1000  # rounds
-BETA, GAMMA, WORST = "Thompson, Beta", "SquareCB.G, 32", "worst"  # what worlds are compared with
+# What worlds are compared with.
+BETA, GAMMA, THOMPSON, WORST = "Thompson, Beta", "SquareCB.G, 32", "Thompson", "worst"
 
 
 class Drawn(NamedTuple):
     """All rounds of a run: what is seen of the contexts, expected losses and losses (n, K)."""
 
-    contexts: Floats
+    contexts: Any  # one per round
     means: Floats
     losses: Floats
 
@@ -47,7 +49,7 @@ class World(NamedTuple):
     by_play: bool = False
 
 
-def coins(rng: np.random.Generator, means: Floats, contexts: Floats) -> Drawn:
+def coins(rng: np.random.Generator, means: Floats, contexts: Any) -> Drawn:
     return Drawn(contexts, means, (rng.random(means.shape) < means).astype(np.float64))
 
 
@@ -58,6 +60,27 @@ def arms(
     means = np.full((n, n_actions), usual)
     means[:, rng.integers(n_actions)] -= gap
     return coins(rng, means, np.ones((n, 1)))
+
+
+def topics(
+    n_topics: int, usual: float, means: tuple[float, float], rng: np.random.Generator, n: int
+) -> Drawn:
+    """A category is all that is seen. One action has the same loss everywhere, that of the other
+    one has the first mean for half of the topics and the second for the others, and topics share
+    nothing. Losses are coins, or certain where they are 0 and 1.
+    """
+    cells = np.full((n_topics, 2), usual)
+    cells[:, 1] = np.where(rng.permutation(n_topics) < n_topics / 2, *means)
+    encoder, names = Encoder(), [{"topic": f"t{topic}"} for topic in range(n_topics)]
+    for name in names:
+        encoder.learn(name)
+    rows, those = [encoder.encode(name) for name in names], rng.integers(n_topics, size=n)
+    expected, contexts = cells[those], [rows[topic] for topic in those]
+    return (
+        Drawn(contexts, expected, expected)
+        if set(means) == {0.0, 1.0}
+        else coins(rng, expected, contexts)
+    )
 
 
 def linear(
@@ -127,6 +150,15 @@ WORLDS: Mapping[str, World] = {
     "two arms, 0.10 and 0.12": paired_arms(2, 20_000, 0.02, usual=0.12),
     "five arms, 0.1 apart": paired_arms(5, 10_000, 0.1),
     "fifty arms, 0.1 apart": paired_arms(50, 10_000, 0.1),
+    "ten topics, 0.1 apart": bandit(
+        2, 10_000, partial(topics, 10, 0.5, (0.4, 0.6)), THOMPSON, 1.25, n_seeds=20
+    ),
+    "twenty topics, 0.3 apart": bandit(
+        2, 5000, partial(topics, 20, 0.5, (0.2, 0.8)), THOMPSON, 1.25, n_seeds=20
+    ),
+    "twenty topics, certain": bandit(
+        2, 3000, partial(topics, 20, 0.3, (0.0, 1.0)), WORST, 0.1, n_seeds=20
+    ),
     "late by 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, delay=1000),
     "batches of 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, batch=1000),
     "200 actions": bandit(200, 8000, partial(linear, 200, 5), GAMMA, 1.1),

@@ -12,12 +12,14 @@ from graphcb.saving import to_bytes
 def test_it_plays_the_information_directed_choice_of_what_its_oracle_forecasts(oracle):
     agent, rng = InformationDirected(oracle), np.random.default_rng(0)
     chain, memory = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]]), Memory()
+    wanted, taken = np.zeros(3), np.zeros(3)
     for t, x in enumerate(rng.normal(size=(40, 2)), start=1):
         forecast = oracle.forecast(x, None)
-        expected, memory = information_directed(
-            *forecast, graph=chain, round_number=t, memory=memory
+        expected, memory, more = information_directed(
+            *forecast, graph=chain, round_number=t, memory=memory, owed=wanted / (1.0 + taken)
         )
-        np.testing.assert_array_equal(agent.act(x, chain), expected)
+        np.testing.assert_allclose(agent.act(x, chain), expected, rtol=1e-12)
+        wanted, taken = wanted + more, taken + expected @ chain.matrix
         agent.learn(x, [0, 1, 2], rng.random(3))
         agent.waiting = None  # decisions in flight have tests of their own
     assert gamma_of(agent) is None

@@ -38,7 +38,7 @@ def test_it_is_always_a_distribution_and_a_memory(numbers, t):
     assume(graph.observability != "unobservable")
     memory = Memory()
     for _ in range(3):
-        p, memory = information_directed(
+        p, memory, _ = information_directed(
             f, deviations, gains, counts, 1.0, graph=graph, round_number=t, memory=memory
         )
         assert p.min() >= 0.0
@@ -67,11 +67,11 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
 
 def test_what_is_certain_is_played_and_what_pays_is_looked_at():
     sure = forecast([0.1, 0.5], deviation=1e-3, count=1e6)
-    p, _ = information_directed(*sure, graph=graphs.bandit(2), round_number=100)
+    p, *_ = information_directed(*sure, graph=graphs.bandit(2), round_number=100)
     assert p.tolist() == [1, 0]
     # Only the costly action shows anything: it is played now and then while the others may be best.
     unsure = forecast([0.30, 0.31, 0.9], deviation=0.2, count=200.0)
-    p, _ = information_directed(
+    p, *_ = information_directed(
         *unsure, graph=graphs.apple_tasting(3, revealing_action=2), round_number=2000
     )
     assert 0.0 < p[2] < 1.0
@@ -79,13 +79,13 @@ def test_what_is_certain_is_played_and_what_pays_is_looked_at():
 
 
 def test_ties_are_broken_at_random():
-    p, _ = information_directed(
+    p, *_ = information_directed(
         *forecast([0.5] * 4, count=0.0), graph=graphs.bandit(4), round_number=1
     )
     np.testing.assert_allclose(p, 0.25)
     # Those two are alike, and the third is worse for sure.
     parts = forecast([0.2, 0.2, 0.9], deviation=0.01)
-    p, _ = information_directed(*parts, graph=graphs.bandit(3), round_number=50)
+    p, *_ = information_directed(*parts, graph=graphs.bandit(3), round_number=50)
     assert p.tolist() == [0.5, 0.5, 0.0]
 
 
@@ -94,7 +94,7 @@ def test_without_contexts_an_action_is_looked_at_as_often_as_by_thompson_samplin
     shares = np.array([0.45, 0.55])
     deviations = np.sqrt(shares * (1 - shares) / counts)
     parts = (shares, deviations, np.log1p(1.0 / counts), counts, 1.0)
-    p, _ = information_directed(*parts, graph=graphs.bandit(2), round_number=420)
+    p, *_ = information_directed(*parts, graph=graphs.bandit(2), round_number=420)
     draws = rng.beta(shares * counts, (1 - shares) * counts, size=(100_000, 2))
     assert p[1] == pytest.approx((draws[:, 1] < draws[:, 0]).mean(), rel=0.1)
 
@@ -103,7 +103,7 @@ def test_without_contexts_nothing_is_paid_beyond_the_looks_that_are_due():
     rng, counts = np.random.default_rng(0), np.append(50.0, np.full(9, 20.0))
     shares = np.append(0.45, np.full(9, 0.5))
     parts = (shares, np.sqrt(shares * (1 - shares) / counts), np.log1p(1.0 / counts), counts, 1.0)
-    p, _ = information_directed(*parts, graph=graphs.bandit(10), round_number=230)
+    p, *_ = information_directed(*parts, graph=graphs.bandit(10), round_number=230)
     draws = rng.beta(shares * counts, (1 - shares) * counts, size=(100_000, 10))
     assert p[0] == pytest.approx((draws.argmin(axis=1) == 0).mean(), abs=0.01)
 
@@ -123,20 +123,22 @@ def test_an_action_that_was_hardly_seen_is_looked_at_however_many_parameters_oth
     for seen, least, most in ((2.0, 0.1, 1.0), (400.0, 0.0, 0.02)):
         counts = np.array([400.0, seen])
         parts = (np.array([0.4, 0.5]), deviations, np.full(2, 0.05), counts, 1.0)
-        p, _ = information_directed(*parts, graph=graphs.bandit(2), round_number=800, memory=memory)
+        p, *_ = information_directed(
+            *parts, graph=graphs.bandit(2), round_number=800, memory=memory
+        )
         assert least <= p[1] <= most
 
 
 def test_an_action_that_hides_its_own_loss_is_looked_at_for_ever():
     sure = forecast([0.9, 0.1], deviation=1e-6, gain=1e-6, count=1e6)
     for t in (100, 10_000):
-        p, _ = information_directed(
+        p, *_ = information_directed(
             *sure, graph=graphs.apple_tasting(2, revealing_action=0), round_number=t
         )
         assert p[0] == pytest.approx(BLIND * t**-0.5)
     cycle = FeedbackGraph([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     sure = forecast([0.9, 0.1, 0.5], deviation=1e-6, gain=1e-6, count=1e6)
-    p, _ = information_directed(*sure, graph=cycle, round_number=1000)
+    p, *_ = information_directed(*sure, graph=cycle, round_number=1000)
     assert 0.5 * BLIND / 10.0 < 1.0 - p[1] < 2.0 * BLIND / 10.0
 
 
@@ -145,7 +147,7 @@ def test_where_larger_losses_are_possible_the_first_losses_that_are_hidden_are_l
     for count, most in ((0.0, 1.0), (16.0, 0.4), (64.0, 0.1)):
         sure = forecast([0.2, 0.4], deviation=0.0, count=count)
         for bound, least in ((0.0, 0.0), (1.0, 0.0), (20.0, (1.0 - RARE) ** count)):
-            p, _ = information_directed(*sure, 0.0, bound, graph=graph, round_number=10**6)
+            p, *_ = information_directed(*sure, 0.0, bound, graph=graph, round_number=10**6)
             assert least <= p[1] + 1e-12
             assert p[1] <= (most if bound > 1.0 else 0.01)
     own = information_directed(*sure, 0.0, 20.0, graph=graphs.bandit(2), round_number=10**6)[0]
@@ -154,7 +156,7 @@ def test_where_larger_losses_are_possible_the_first_losses_that_are_hidden_are_l
 
 def test_losses_that_prices_lead_out_of_their_range_keep_their_order():
     parts = forecast([3.2, 3.4, 9.0], deviation=0.01)
-    p, _ = information_directed(*parts, graph=graphs.bandit(3), round_number=100)
+    p, *_ = information_directed(*parts, graph=graphs.bandit(3), round_number=100)
     assert p.argmax() == 0
     assert p[2] == 0.0
 
@@ -207,7 +209,7 @@ def test_a_forecast_of_another_length_is_refused():
 
 
 def test_lists_will_do():
-    p, _ = information_directed(
+    p, *_ = information_directed(
         [0.2, 0.9], [0, 0], [0, 0], [99, 99], 1, graph=graphs.bandit(2), round_number=3
     )
     assert p.tolist() == [1.0, 0.0]

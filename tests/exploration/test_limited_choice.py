@@ -101,10 +101,10 @@ def test_what_cannot_be_found_out_is_not_paid_for():
 def test_a_cap_on_the_action_that_tells_is_used_up_while_much_is_unknown():
     graph = graphs.apple_tasting(3, revealing_action=2)
     unsure = (np.array([0.3, 0.31, 0.9]), *(np.full(3, v) for v in (0.2, 0.1, 5.0)), 1.0)
-    free, _ = information_directed(*unsure, graph=graph, round_number=2000)
+    free, *_ = information_directed(*unsure, graph=graph, round_number=2000)
     assert free[2] > 0.05
     box = Limits(caps={2: 0.05}).on(range(3))
-    p, _ = information_directed(*unsure, graph=graph, round_number=2000, box=box)
+    p, *_ = information_directed(*unsure, graph=graph, round_number=2000, box=box)
     np.testing.assert_allclose(p, [0.95, 0.0, 0.05])
 
 

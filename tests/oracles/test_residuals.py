@@ -131,3 +131,17 @@ def test_a_file_from_before_noise_was_kept_by_level_is_read():
     oracle.blend.levels = np.full((2, LEVELS), -1.0)
     with pytest.raises(ValueError, match="`levels` must"):
         from_bytes(to_bytes(oracle), where="a file")
+
+
+def test_quiet_losses_of_one_action_do_not_make_another_one_certain():
+    """Four losses of 1 beside 400 that never vary: what a new context brings is not known."""
+
+    def deviation(n_quiet):
+        oracle, contexts = DefaultOracle(2), np.eye(12)
+        for t in range(n_quiet):
+            oracle.update((np.array([t % 10]), np.ones(1)), [0], [0.3])
+        for t in range(4):
+            oracle.update((np.array([t]), np.ones(1)), [1], [1.0])
+        return oracle.forecast((np.array([11]), contexts[0][:1])).deviations[1]
+
+    assert deviation(400) > 0.75 * deviation(0)

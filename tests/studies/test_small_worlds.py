@@ -48,6 +48,14 @@ def test_one_row_in_500_has_a_sentinel():
     assert np.argwhere(seen == 999999.0).tolist() == [[7, 0], [507, 1], [1007, 2]]
 
 
+@pytest.mark.parametrize("seed", [1001, 1003])
+def test_topics_that_share_nothing_are_all_learned(seed):
+    """While all looks were divided among parameters, a quarter was lost."""
+    world = WORLDS["twenty topics, certain"]._replace(n_rounds=2000)
+    regret, worst, _ = play(world, EXPLORATIONS[OURS](2, seed), seed)
+    assert regret < 0.1 * worst
+
+
 def test_all_explore_in_the_same_rounds_and_again_the_same_way():
     world = WORLDS["plain"]._replace(n_rounds=30)
     for label, make in EXPLORATIONS.items():

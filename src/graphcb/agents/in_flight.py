@@ -80,6 +80,27 @@ def answered(waiting: Floats, columns: Columns) -> Floats:
     return left
 
 
+@compiled
+def counted(sums: Floats, columns: Columns, looks: Floats) -> Floats:
+    """The sums by column with these looks."""
+    found = np.zeros(max(sums.size, columns.max() + 1))
+    found[: sums.size] = sums
+    for c in range(columns.size):
+        found[columns[c]] += looks[c]
+    return found
+
+
+@compiled
+def per_look(wanted: Floats, taken: Floats, columns: Columns) -> Floats:
+    """How many looks were wanted for each that was taken, and one more, at these columns."""
+    found = np.zeros(columns.size)
+    for c in range(columns.size):
+        if columns[c] < wanted.size:
+            there_were = taken[columns[c]] if columns[c] < taken.size else 0.0
+            found[c] = wanted[columns[c]] / (1.0 + there_were)
+    return found
+
+
 def check_looks(name: str, looks: Any) -> None:
     """Refuse what a file says is in flight, unless it may be."""
     if looks is None:

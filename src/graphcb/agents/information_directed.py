@@ -4,7 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.in_flight import NONE, added, answered, check_looks, faded, with_looks
+from graphcb.agents.in_flight import (
+    NONE,
+    added,
+    answered,
+    check_looks,
+    counted,
+    faded,
+    per_look,
+    with_looks,
+)
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
 from graphcb.exploration.information_directed import (
@@ -46,6 +55,8 @@ class InformationDirected(Predicts):
     waiting: Floats | None = None  # looks in flight, by column
     before_round: Floats | None = None  # the same without those of a round that is not drawn yet
     memory: tuple[float, ...] = Memory()
+    wanted: Floats = NONE  # looks that Thompson sampling would have taken, by column,
+    taken: Floats = NONE  # and looks that there were
 
     def __init__(
         self,
@@ -106,14 +117,21 @@ class InformationDirected(Predicts):
         return with_looks(forecast, self.waiting, read_columns(columns, graph.n_actions))
 
     def _choose(self, opened: OpenRound) -> Floats:
-        probabilities, self.memory = information_directed(
+        owed = columns = None
+        if self.oracle is None or hasattr(self.oracle, "n_actions"):
+            columns = read_columns(opened.actions, opened.graph.n_actions)
+            owed = per_look(self.wanted, self.taken, columns)
+        probabilities, self.memory, looks = information_directed(
             opened.losses,
             *opened.sureness,
             graph=opened.graph,
             round_number=self.n_rounds + 1,
             memory=Memory(*self.memory),
+            owed=owed,
             box=opened.box,
         )
+        if columns is not None:
+            self.wanted = counted(self.wanted, columns, looks)
         return probabilities
 
     def _decided(self, probabilities: Floats, graph: FeedbackGraph, actions: Any) -> None:
@@ -122,7 +140,9 @@ class InformationDirected(Predicts):
         if size is not None:  # actions with features have no columns to count in
             self.before_round = faded(NONE if self.waiting is None else self.waiting, size)
             looks = graph.structure.reveal_probabilities(probabilities)
-            self.waiting = added(self.before_round, read_columns(actions, looks.size), looks)
+            columns = read_columns(actions, looks.size)
+            self.waiting = added(self.before_round, columns, looks)
+            self.taken = counted(self.taken, columns, looks)
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How any graph is explored, and who predicts; what limits cost, as in `SquareCBG`."""
@@ -140,6 +160,8 @@ class InformationDirected(Predicts):
         self._check_forecasts()
         check_looks("waiting", self.waiting)
         check_looks("before_round", self.before_round)
+        check_looks("wanted", self.wanted)
+        check_looks("taken", self.taken)
         check_memory(self.memory)
 
     def _check_forecasts(self) -> None:

@@ -39,13 +39,15 @@ class OpenRound(NamedTuple):
     """What an agent chooses from in a round.
 
     `losses` are the predicted ones with the prices of budgets, `box` the bounds on p, and
-    `sureness` the rest of a `Forecast`, for agents that ask for one.
+    `sureness` the rest of a `Forecast`, for agents that ask for one. `actions` are those of the
+    round in the oracle's terms, None for all.
     """
 
     graph: FeedbackGraph
     losses: Floats
     box: BoxAndRows | None
     sureness: Sequence[Any]
+    actions: Any
 
 
 class Obeys:
@@ -163,7 +165,7 @@ class Predicts(Obeys, ABC):
             forecast, is_open = _with_known(forecast, exact), bool(np.isnan(exact).any())
         predicted, *sureness = forecast
         losses, box, rules = self._ruled(predicted, context, actions, names, costs)
-        opened = OpenRound(graph, losses, box, sureness)
+        opened = OpenRound(graph, losses, box, sureness, columns)
         probabilities = self._choose(opened) if is_open else play_best(losses, box)
         if self.explore:
             probabilities = self._seeing_more(probabilities, opened)

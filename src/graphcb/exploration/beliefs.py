@@ -17,6 +17,7 @@ REACH = 4.0  # deviations of the log odds within which an action may be the best
 FAR = 6.0  # deviations below which a probability is 0, to 1e-9
 CELLS = 32  # in which the posterior of the smallest loss is summed,
 NOTHING = 1e-12  # up to where less than this is left
+ENOUGH = 1.0 / 3.0  # of Thompson sampling's looks, where they are to come by themselves
 
 
 class Beliefs(NamedTuple):
@@ -52,8 +53,7 @@ def beliefs(
         least = min(deviations[a], gains[a], counts[a], span)
         if not (np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span) and least >= 0.0):
             return Beliefs(np.nan, chances, relevant, shared)
-        known = 1.0 - math.exp(-gains[a])  # u / (1 + u), where a look adds the share u
-        shared[a] = max(1.0, (1.0 + counts[a]) * known)
+        shared[a] = shared_here(gains[a], counts[a])
     low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
     alike = _find_alike(f, deviations, divided)
     odds, widths = _log_odds(f, deviations, divided, low, high, alike)
@@ -83,9 +83,16 @@ def beliefs(
 
 
 @inner
-def sharing(parameters: float, counts: Floats, cover: float) -> Floats:
-    """The parameters that a look at each action is shared among, d; (1 + n) / d of them if it was
-    seen n < d times, where one action shows all that is hidden.
+def shared_here(gain: float, count: float) -> float:
+    """The parameters that looks are shared among, if in all contexts they told as much."""
+    known = 1.0 - math.exp(-gain)  # u / (1 + u), where a look adds the share u
+    return max(1.0, (1.0 + count) * known)
+
+
+@inner
+def sharing(usual: float, counts: Floats, cover: float) -> Floats:
+    """The parameters that a look at each action is shared among, d = `usual`; (1 + n) / d of them
+    if it was seen n < d times, where one action shows all that is hidden.
 
     Contexts explore an action by themselves where it is played in others, which one that was
     hardly ever seen is not. Seeing it costs little if one look shows all of its kind, as that at
@@ -96,9 +103,57 @@ def sharing(parameters: float, counts: Floats, cover: float) -> Floats:
     """
     found = np.empty(counts.size)
     for a in range(counts.size):
-        few = (1.0 + counts[a]) / parameters
-        found[a] = parameters if few >= 1.0 else parameters * few**cover
+        few = (1.0 + counts[a]) / usual
+        found[a] = usual if few >= 1.0 else usual * few**cover
     return found
+
+
+@inner
+def count_on_fewer(
+    divided: Floats,
+    parameters: float,
+    gains: Floats,
+    counts: Floats,
+    owed: Floats,
+    hidden: float,
+) -> None:
+    """Share looks among fewer where they do not come by themselves, as from other contexts.
+
+    Thompson sampling would have taken `owed` looks at an action by now for each that there was, and
+    another look in this context may tell more than looks do at the usual `parameters`. Where topics
+    share nothing, say, looks may be too few, or all elsewhere. With s times less than `ENOUGH`,
+    d / s^2 parameters count where one loss is hidden, and d / s^(2 / h) where h are: most of many
+    actions are not worth their price.
+    """
+    for a in range(divided.size):
+        starved = owed[a] * shared_here(gains[a], counts[a]) / (ENOUGH * parameters)
+        if starved > 1.0:
+            divided[a] = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
+
+
+@inner
+def looks_of_thompson(f: Floats, deviations: Floats, span: float, low: float, best: int) -> Floats:
+    """About how often Thompson sampling would play each action but the best-looking one.
+
+    The chance that it is better than that one, as a share of all such chances and 1.
+    """
+    low, high = min(low, f.min()), max(low + span, f.max())
+    undivided = np.ones(f.size)
+    alike = _find_alike(f, deviations, undivided)
+    odds, widths = _log_odds(f, deviations, undivided, low, high, alike)
+    looks, total = np.zeros(f.size), 1.0
+    for a in range(f.size):
+        if a == best:
+            continue
+        if alike[a] < a and alike[a] != best:
+            looks[a] = looks[alike[a]]
+        else:
+            apart = math.sqrt(widths[a] * widths[a] + widths[best] * widths[best])
+            off = (odds[a] - odds[best]) / max(apart, 1e-12)
+            looks[a] = 0.5 * math.erfc(off / math.sqrt(2.0)) if off < FAR else 0.0
+        total += looks[a]
+    looks /= total
+    return looks
 
 
 @inner

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import compiled, inner
-from graphcb.exploration.beliefs import beliefs, sharing
+from graphcb.exploration.beliefs import beliefs, count_on_fewer, looks_of_thompson, sharing
 from graphcb.graphs.structure import Floats, Indices
 
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
@@ -29,13 +29,14 @@ Edges = tuple[Indices, Indices, Floats]
 
 class Questions(NamedTuple):
     """What a round may bring: the expected smallest loss, what each loss tells of the best action,
-    how often each loss is to be looked at beside the best action, and the parameters that a look
-    is shared among."""
+    how often each loss is to be looked at beside the best action, the parameters that a look
+    is shared among, and about how often Thompson sampling would look."""
 
     floor: float
     tells: Floats
     wanted: Floats
     shared: Floats
+    thompson: Floats
 
 
 @compiled
@@ -53,6 +54,7 @@ def ask(
     hidden: Floats,
     most_shown: float,
     parameters: float,
+    owed: Floats,
 ) -> Questions:
     """What to learn in this round, from the forecast and from what the best action hides."""
     shrunk, blind = parameters, 0.0
@@ -63,6 +65,8 @@ def ask(
         if bound > span:
             blind = max(blind, (1.0 - RARE) ** counts[best])
     divided = sharing(shrunk, counts, cover)
+    if hidden[best] == 0.0 and hidden.max() > 0.0:
+        count_on_fewer(divided, parameters, gains, counts, owed, hidden.sum())
     floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, divided)
     if shrunk != parameters:
         divided = sharing(parameters, counts, cover)
@@ -70,7 +74,8 @@ def ask(
     for a in range(f.size):
         chance = 1.0 - chances[best] if a == best else chances[a]
         wanted[a] = hidden[a] * max(chance / divided[a], blind * hidden[a])
-    return Questions(floor, relevant * gains, wanted, shared)
+    thompson = looks_of_thompson(f, deviations, span, low, best)
+    return Questions(floor, relevant * gains, wanted, shared, thompson)
 
 
 @compiled

@@ -14,13 +14,14 @@ ratio is minimised over all distributions that obey them.
 in all others. Deviations are divided by sqrt(d), where d is the number of parameters that a look is
 shared among: n u / (1 + u) for an action seen n times where another look adds the share u to what
 is known, averaged over looks. Without contexts d = 1, and d is less for actions hardly ever seen
-(`beliefs.sharing`). Where the best-looking action does not show its own loss, and no action shows
-more than a share c of what it hides, d^(c / 2) takes its place. Beside these choices, some looks
-are due (`due_looks`): with d = 1 as many as Thompson sampling takes. Where an action shows its own
-loss alone, more are worth their price as far as they tell of other contexts, so the price decides
-on 1 - 1 / d^4 of its share.
+(`beliefs.sharing`), and where such help does not come, as with topics that share nothing
+(`beliefs.count_on_fewer`). Where the best-looking action does not show its own loss, and no action
+shows more than a share c of what it hides, d^(c / 2) takes its place. Beside these choices, some
+looks are due (`due_looks`): with d = 1 as many as Thompson sampling takes. Where an action shows
+its own loss alone, more are worth their price as far as they tell of other contexts, so the price
+decides on 1 - 1 / d^4 of its share.
 
-Ties are broken at random. Decision note 0041 has what was measured.
+Ties are broken at random. Decision notes 0041 and 0064 have what was measured.
 """
 
 from typing import Any, NamedTuple
@@ -73,12 +74,15 @@ def information_directed(
     graph: FeedbackGraph,
     round_number: int,
     memory: Memory | None = None,
+    owed: Floats | None = None,
     box: BoxAndRows | None = None,
-) -> tuple[Floats, Memory]:
+) -> tuple[Floats, Memory, Floats]:
     """Probabilities (n_actions,) from an oracle's forecast, and what to remember of the round.
 
     See `oracles.Forecast` for the first arguments. `round_number` counts from 1. `memory` is that
-    of the round before. `box` are the limits of the round, if there are any.
+    of the round before. `owed` are the looks at each action that Thompson sampling would have taken
+    in earlier rounds, the sum of the third result, for each look that there was. `box` are the
+    limits of the round, if there are any.
 
     >>> from graphcb import graphs
     >>> sure = (np.array([0.2, 0.4]), np.zeros(2), np.zeros(2), np.full(2, 100.0), 1.0)
@@ -101,12 +105,17 @@ def information_directed(
                 f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
             )
     before = Memory() if memory is None else memory
+    owed = np.zeros(graph.n_actions) if owed is None else owed
     matrix, edges, rate, alone = graph.remember("written out", _written_out)
     given: list[Any] = [*forecast, float(span), float(low), float(bound), round_number, rate]
     if matrix is not None:
-        p, regrets, known, shared, *after = _in_one(*[*given, matrix, edges, alone, *before])
+        p, regrets, known, shared, thompson, *after = _in_one(
+            *[*given, owed, matrix, edges, alone, *before]
+        )
     else:
-        p, regrets, known, shared, *after = _in_steps(given, graph.structure, alone, before)
+        p, regrets, known, shared, thompson, *after = _in_steps(
+            [*given, owed], graph.structure, alone, before
+        )
     if not after[0] >= 0.0:
         f, deviations, gains, counts = forecast
         raise ValueError(
@@ -117,7 +126,7 @@ def information_directed(
         p = obeying(*_within(p, forecast[0], regrets, known, *box))
         seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
         after = [*_remember(p, regrets, known, seen, shared, round_number, *before[2:])]
-    return p, Memory(*after)
+    return p, Memory(*after), thompson
 
 
 def check_memory(memory: Any) -> None:
@@ -152,7 +161,7 @@ def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) 
     most_shown = 0.0
     if hidden[best] > 0.0 or given[3].min() < before.parameters:
         most_shown = float(edges.sums_revealed(hidden).max())
-    asked = ask(*[*given, best, hidden, most_shown, before.parameters])
+    asked = ask(*[*given[:-1], best, hidden, most_shown, before.parameters, given[-1]])
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
     looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
@@ -161,7 +170,7 @@ def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) 
     p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
     after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
-    return p, regrets, known, asked.shared, *after
+    return p, regrets, known, asked.shared, asked.thompson, *after
 
 
 @compiled
@@ -175,6 +184,7 @@ def _in_one(
     bound: float,
     round_number: int,
     rate: float,
+    owed: Floats,
     matrix: Floats,
     edges: Edges,
     alone: float,
@@ -182,8 +192,9 @@ def _in_one(
     information: float,
     looks: float,
     parameters: float,
-) -> tuple[Floats, Floats, Floats, Floats, float, float, float, float]:
-    """Probabilities, regrets, information, the parameters of a look; the memory of the round."""
+) -> tuple[Floats, Floats, Floats, Floats, Floats, float, float, float, float]:
+    """Probabilities, regrets, information, the parameters of a look, Thompson sampling's looks; the
+    memory of the round."""
     best = _best_looking(f, gains, TIE * span)
     hidden = 1.0 - matrix[best]
     most_shown = 0.0
@@ -191,7 +202,7 @@ def _in_one(
         most_shown = shown_by(edges, hidden).max()
     asked = ask(
         f, deviations, gains, counts, span, low, bound, round_number, rate,
-        best, hidden, most_shown, parameters,
+        best, hidden, most_shown, parameters, owed,
     )  # fmt: skip
     regrets = regret + f - asked.floor
     known = information + shown_by(edges, asked.tells)
@@ -202,7 +213,8 @@ def _in_one(
     after = _remember(
         p, regrets, known, seen_with(edges, p), asked.shared, round_number, looks, parameters
     )
-    return p, regrets, known, asked.shared, after[0], after[1], after[2], after[3]
+    memory = after[0], after[1], after[2], after[3]
+    return p, regrets, known, asked.shared, asked.thompson, *memory
 
 
 @compiled

@@ -45,6 +45,7 @@ from graphcb.oracles.residuals import (
     note_levels,
     note_residuals,
     note_surprises,
+    own_dispersions,
     pooled_dispersions,
     units_of,
 )
@@ -86,7 +87,8 @@ def forecast(
     seen, noise = _seen_and_noise(weights, squares, counts)
     dispersions = pooled_dispersions(noise, seen, columns)
     widths, gains = certainty(shares, leverages, dispersions)
-    known = sharpened(leverages, _prior(placed, members, weights, unseen), dispersions)
+    own = own_dispersions(noise, seen, columns)
+    known = sharpened(leverages, _prior(placed, members, weights, unseen), own)
     doubt_the_pool(widths, certainty(shares, known, np.ones(columns.size))[0], seen[columns])
     add_surprises(widths, surprises[columns], shares, dispersions)
     return shares, np.sqrt(widths * widths + disagreement), gains, seen[columns]

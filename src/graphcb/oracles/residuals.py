@@ -75,6 +75,15 @@ def doubt_the_pool(deviations: Floats, unlearned: Floats, counts: Floats) -> Non
 
 
 @compiled
+def own_dispersions(squares: Floats, counts: Floats, columns: Columns) -> Floats:
+    """Dispersions of these actions by their own losses alone: others may be quiet."""
+    found = np.empty(columns.size)
+    for c in range(columns.size):
+        found[c] = squares[columns[c]] / (PRIOR_COUNT + counts[columns[c]])
+    return found
+
+
+@compiled
 def pooled_dispersions(squares: Floats, counts: Floats, columns: Columns) -> Floats:
     """Dispersions of these actions, shrunk to that of all: few losses may be alike by chance."""
     total, seen = PRIOR_COUNT, PRIOR_COUNT
