@@ -2,6 +2,8 @@
 
 import contextlib
 import inspect
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +15,7 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from graphcb.service.server import Connection, check_address, new_server
+from graphcb.service.server import YOUNG, Connection, check_address, new_server
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 OVERRIDDEN = {  # by `Connection`, with the parameters that uvicorn gives them
@@ -74,6 +76,21 @@ def test_uvicorn_is_bounded_from_above():
     assert key(least) <= key(uvicorn.__version__) < key(most)
 
 
+def test_collections_are_few_and_spare_what_is_there_from_the_start():
+    code = """
+import gc
+from graphcb.service.server import spare_collections
+kept = [[k] for k in range(1000)]
+spare_collections()
+print(gc.get_freeze_count() > 1000, gc.get_threshold()[0], len(gc.get_objects()))
+"""
+    made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    frozen, young, left = made.stdout.split()
+    assert frozen == "True"
+    assert int(young) == YOUNG
+    assert int(left) < 1000
+
+
 def test_beyond_this_machine_keys_are_needed():
     for host in ("127.0.0.1", "localhost", "::1", "127.8.9.10"):
         check_address(host, has_keys=False)
@@ -119,7 +136,6 @@ def test_https_with_a_certificate(tmp_path):
 def _certificate(folder):
     """A certificate for 127.0.0.1 that signs itself."""
     import shutil
-    import subprocess
 
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl")

@@ -7,6 +7,7 @@ version from above, and `tests/service/test_server.py` names what a new version 
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import itertools
 import os
@@ -34,6 +35,7 @@ HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the
 WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
 PIPELINED = 256  # requests of a connection that may wait for the answer to an earlier one
 HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
+YOUNG = 10_000  # objects between two garbage collections
 
 
 _NUMBERS = itertools.count()  # of connections, in their order
@@ -128,8 +130,20 @@ def run(
     service continues for as many seconds as it returns, so that load balancers notice. If the stop
     takes too long, the process ends without one, which loses nothing that was answered.
     """
+    spare_collections()
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(_serve(server, listener, greet, leave))
+
+
+def spare_collections() -> None:
+    """Leave what is there now to no garbage collection, and have fewer of them.
+
+    Requests leave no cycles behind, but one in thirty met a collection of 0.2 ms, and a few met
+    one of everything.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG)
 
 
 async def _serve(
