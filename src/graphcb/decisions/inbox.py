@@ -71,13 +71,10 @@ _FIND_PARTS = (
     "UNION ALL SELECT token, 0, received_at, decision, actions, losses, token, checksum "
     "FROM graphcb_inbox_feedbacks WHERE token = ANY(?)"
 )
-_LOOK_AT_DECISIONS = (
-    f"SELECT arrival, arrived_at, 0, {', '.join(_DECISION)} FROM graphcb_inbox "
-    "ORDER BY arrival LIMIT ?"
-)
-_REMOVE_DECISIONS = (
-    "WITH gone AS (DELETE FROM graphcb_inbox WHERE arrival = ANY(?) RETURNING 1) "
-    "SELECT count(*) FROM gone"
+_TAKE_DECISIONS = (
+    "DELETE FROM graphcb_inbox WHERE arrival = ANY(ARRAY("
+    "SELECT arrival FROM graphcb_inbox ORDER BY arrival LIMIT ?)) "
+    f"RETURNING arrival, arrived_at, 0, {', '.join(_DECISION)}"
 )
 _IS_DUE = "token NOT IN (SELECT token FROM graphcb_inbox)"  # its decision is not here any more
 _TAKE_FEEDBACKS = (
@@ -174,7 +171,12 @@ def find_decisions(storage: Storage, tokens: Sequence[str]) -> dict[str, Decisio
     """Decisions by token, in the log or here; those here have number 0."""
     there = storage.execute(_FIND_DECISIONS, (list(tokens),))  # first, as they go to the log
     found: list[DecisionRow] = _checked(storage, map(DecisionRow._make, there))
-    found += select(storage, DecisionRow, "WHERE token = ANY(?)", list(tokens))
+    return {row.token: row for row in found} | find_in_log(storage, tokens)
+
+
+def find_in_log(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
+    """Decisions by token that the trainer has taken in."""
+    found = select(storage, DecisionRow, "WHERE token = ANY(?)", list(tokens))
     return {row.token: row for row in found}
 
 
@@ -188,22 +190,9 @@ def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[Feedba
     return parts
 
 
-def look_at_decisions(storage: Storage, most: int) -> list[Arrived]:
-    """The first decisions, which stay here until they are moved."""
-    return _taken(storage, _LOOK_AT_DECISIONS, most, DecisionRow)
-
-
-def move_decisions(
-    storage: Storage, arrived: Sequence[Arrived], rows: Sequence[DecisionRow]
-) -> None:
-    """Move decisions from here into the log, where they are these rows, numbered in order."""
-    moved = storage.execute(_REMOVE_DECISIONS, ([one.number for one in arrived],))
-    if moved[0][0] != len(rows):
-        raise FileError(
-            f"{storage.location}: damaged: {len(rows)} decisions of graphcb_inbox should be moved, "
-            f"and {moved[0][0]} were"
-        )
-    insert(storage, rows)
+def take_decisions(storage: Storage, most: int) -> list[Arrived]:
+    """The first decisions, by their numbers: another decider may have committed one before them."""
+    return _taken(storage, _TAKE_DECISIONS, most, DecisionRow)
 
 
 def take_feedbacks(storage: Storage, most: int) -> list[Arrived]:

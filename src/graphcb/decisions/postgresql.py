@@ -131,9 +131,12 @@ class PostgreSQLStorage:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         try:
-            # Two statements at once cannot be prepared, and take one round trip.
+            # Two statements at once take one round trip, but cannot be prepared or answer in
+            # binary, which takes half the time where there are bytes.
+            is_one = ";" not in sql
+            prepare = None if is_one else False
             cursor = self._usable().execute(
-                sql.replace("?", "%s").encode(), parameters or None, prepare=_prepare(sql)
+                sql.replace("?", "%s").encode(), parameters or None, prepare=prepare, binary=is_one
             )
             while cursor.nextset():
                 pass
@@ -299,10 +302,6 @@ class _SignsOfLife(threading.Thread):
             with suppress(psycopg.errors.InFailedSqlTransaction, psycopg.OperationalError):
                 connection.execute("SELECT 1")
             del connection
-
-
-def _prepare(sql: str) -> bool | None:
-    return False if ";" in sql else None
 
 
 def _explain(problem: psycopg.Error, location: str) -> Exception:
