@@ -15,7 +15,7 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from graphcb.service.server import YOUNG, Connection, check_address, new_server
+from graphcb.service.server import Connection, check_address, new_server
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 OVERRIDDEN = {  # by `Connection`, with the parameters that uvicorn gives them
@@ -76,19 +76,18 @@ def test_uvicorn_is_bounded_from_above():
     assert key(least) <= key(uvicorn.__version__) < key(most)
 
 
-def test_collections_are_few_and_spare_what_is_there_from_the_start():
+def test_collections_spare_what_is_there_from_the_start():
     code = """
 import gc
 from graphcb.service.server import spare_collections
 kept = [[k] for k in range(1000)]
 spare_collections()
-print(gc.get_freeze_count() > 1000, gc.get_threshold()[0], len(gc.get_objects()))
+print(gc.get_freeze_count(), len(gc.get_objects()))
 """
     made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    frozen, young, left = made.stdout.split()
-    assert frozen == "True"
-    assert int(young) == YOUNG
-    assert int(left) < 1000
+    frozen, left = map(int, made.stdout.split())
+    assert frozen > 1000
+    assert left < 1000
 
 
 def test_beyond_this_machine_keys_are_needed():

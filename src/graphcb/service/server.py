@@ -35,7 +35,6 @@ HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the
 WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
 PIPELINED = 256  # requests of a connection that may wait for the answer to an earlier one
 HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
-YOUNG = 10_000  # objects between two garbage collections
 
 
 _NUMBERS = itertools.count()  # of connections, in their order
@@ -136,14 +135,9 @@ def run(
 
 
 def spare_collections() -> None:
-    """Leave what is there now to no garbage collection, and have fewer of them.
-
-    Requests leave no cycles behind, but one in thirty met a collection of 0.2 ms, and a few met
-    one of everything.
-    """
+    """Leave what is there now to no garbage collection: looking at it takes a tenth of a second."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG)
 
 
 async def _serve(
