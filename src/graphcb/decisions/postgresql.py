@@ -153,7 +153,7 @@ class PostgreSQLStorage:
             raise _explain(problem, self.location) from problem
 
     def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows: many of them by COPY, a few by one statement; both cost less than a pipeline."""
+        """Add rows: many by COPY, a few by one statement; both cost less than a pipeline."""
         if len(rows) < MANY:
             head, marks = insertion(table, columns).split(" VALUES ")
             sql = f"{head} VALUES {', '.join([marks] * len(rows))}"
