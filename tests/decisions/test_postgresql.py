@@ -4,8 +4,14 @@ import pytest
 
 from graphcb import DecisionLog, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, replay
+from graphcb.decisions.storage import open_storage, transaction
+from graphcb.decisions.tables import FeedbackRow, insert, select
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+
+from graphcb.decisions.postgresql import MANY
 
 pytestmark = pytest.mark.slow
 
@@ -131,3 +137,28 @@ def test_durability_is_what_was_asked_for(server, durability, set_to):
     url = server.url(f"durable_{set_to}") + "%20-csynchronous_commit%3Doff"
     with Policy(url, new_agent(), durability=durability) as policy:
         assert policy._log.storage.execute("SHOW synchronous_commit") == [(set_to,)]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, MANY - 1, MANY, 3 * MANY])
+def test_any_number_of_rows_is_stored_as_it_was_given(server, n_rows):
+    url = server.url(f"rows_{n_rows}")
+    Policy(url, new_agent(), seed=1).close()
+    rows = [
+        FeedbackRow(
+            k + 1,
+            1e9 + k / 7,
+            k + 1000,
+            bytes(range(256)),
+            b"\\x00\t\n\r'%s?",
+            None if k % 2 else "?; %s \\N\t\u20ac",
+        )
+        for k in range(n_rows)
+    ]
+    storage = open_storage(url, writes=True)
+    try:
+        with transaction(storage):
+            insert(storage, rows)
+        found = select(storage, FeedbackRow, "ORDER BY position")  # checks their checksums
+    finally:
+        storage.close()
+    assert [row._replace(checksum=0) for row in found] == rows
