@@ -53,6 +53,13 @@ def _left(
 
 
 @compiled
+def in_flight(waiting: Floats, size: int, columns: Columns, looks: Floats) -> tuple[Floats, Floats]:
+    """What is in flight one round later, before and with the looks of that round."""
+    before = faded(waiting, size)
+    return before, added(before, columns, looks)
+
+
+@compiled
 def faded(waiting: Floats, size: int) -> Floats:
     """What is in flight one round later, for this many columns."""
     found = np.zeros(size)

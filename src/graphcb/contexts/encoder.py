@@ -94,6 +94,11 @@ class Encoder:
         """The row of a context, an `EncodedRow`; the encoder does not change."""
         return context if passes(context) else self.known.encode(self.known.read(context))
 
+    def encode_each(self, contexts: Sequence[Any]) -> list[Any]:
+        """`encode` for several contexts, which takes less time if all have the same features."""
+        usual = isinstance(self.known, NotedFeatures) and self.known.encode_usual(contexts)
+        return usual or [self.encode(context) for context in contexts]
+
     def learn(self, context: Any) -> None:
         """Count a context: the scale of its numbers, its missing values, its new features."""
         self.taken(context)[1]()

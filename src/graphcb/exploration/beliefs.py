@@ -181,11 +181,11 @@ def _smallest(
                 above[k, i] = 0.5 * math.erfc(off / math.sqrt(2.0)) if off < FAR else 0.0
                 none_here[i, k] = 1.0 - 0.5 * (below[k, i] + above[k, i])
         first = second = third = fourth = 1.0  # products in the order of actions, side by side
-        for i in groups:
-            first *= none_here[i, 0]
-            second *= none_here[i, 1]
-            third *= none_here[i, 2]
-            fourth *= none_here[i, 3]
+        for g in groups:
+            first *= none_here[g, 0]
+            second *= none_here[g, 1]
+            third *= none_here[g, 2]
+            fourth *= none_here[g, 3]
         none[0], none[1], none[2], none[3] = first, second, third, fourth
         for k in range(4):
             edge = floor + (begin + k + 1) * step
@@ -199,7 +199,6 @@ def _smallest(
                 break
         begin += 4
     moments = np.zeros(odds.size)
-    for a in range(odds.size):
-        if chances[a] > 0.0:
-            chances[a], moments[a] = totals[places[alike[a]]], sums[places[alike[a]]]
+    for k in range(those.size):
+        chances[those[k]], moments[those[k]] = totals[groups[k]], sums[groups[k]]
     return moments

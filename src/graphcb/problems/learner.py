@@ -19,6 +19,7 @@ from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import Instance, Learned, Made, Unchanged
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
+from graphcb.oracles.rows import every_index
 from graphcb.problems.guarded import (
     around,
     costs_in,
@@ -362,11 +363,11 @@ class Learner:
     def inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
         """The actions in the terms of the agent inside: columns, or rows of features."""
         if self.action_encoder is not None:
-            return [self.action_encoder.encode(action) for action in described]
+            return self.action_encoder.encode_each(described)
         if actions is None:
             return None
         if names is self.problem.actions:
-            return np.arange(len(names), dtype=np.intp)
+            return every_index(len(names))
         return np.array([self.problem.index(name) for name in names], dtype=np.intp)
 
     def _played(self, context: Any, played: Any, among: Any) -> Played:

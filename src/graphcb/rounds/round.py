@@ -135,7 +135,10 @@ def learn_revealed(
 def tell_if_nothing_comes(agent: Any, played: Played) -> None:
     """Tell an agent that wants to hear it that a round reveals nothing, once it is logged."""
     on_no_feedback = hook(agent, "on_no_feedback")
-    if on_no_feedback is not None and not played.graph.structure.row(played.action).any():
+    if on_no_feedback is None:
+        return
+    revealed = played.graph.structure.row(played.action)
+    if revealed[played.action] == 0.0 and not revealed.any():
         on_no_feedback(played.context)
 
 
