@@ -9,6 +9,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 import msgspec
+import numpy as np
 
 from graphcb.decisions import DecisionLog, Policy, verify
 from graphcb.decisions.encoding import Encoded, decode
@@ -102,19 +103,14 @@ def test_encoded_actions_are_decided_on_as_they_came(tmp_path):
     assert made[:5] == made[5:]
 
 
-def test_probabilities_that_are_mostly_0_are_sent_as_all_others_are(tmp_path):
-    names = [f'{k} "\u00e9"' for k in range(MANY)]
-    problem = Problem(names, baseline=names[3])  # which is played at first
-    for n_named in (MANY, 5):
-        with Policy(tmp_path / f"{n_named}.db", problem=problem, seed=1) as policy:
-            with policy.together() as together:
-                made = together.make({"x": 1.0}, actions=names[:n_named][::-1])
-            probabilities = dict(zip(made.identifiers.values, made.probabilities, strict=True))
-            sent = msgspec.json.decode(msgspec.json.encode(of_decision(made)))
-            assert (
-                sent["probabilities"]
-                == probabilities
-                == dict.fromkeys(probabilities, 0.0) | {names[3]: 1.0}
-            )
-            assert list(sent["probabilities"]) == list(probabilities)
-            assert sent["probability"] == probabilities[sent["action"]]
+@pytest.mark.parametrize(("baseline", "n_played"), [("3 \u00e9", 1), (None, MANY)])
+def test_probabilities_that_are_mostly_0_are_sent_as_all_others_are(tmp_path, baseline, n_played):
+    names = [f"{k} \u00e9" if k == 3 else f'{k} "quoted"' for k in range(MANY)]
+    problem = Problem(names, baseline=baseline)  # which is played alone at first
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy, policy.together() as made:
+        one = made.make({"x": 1.0})
+    assert np.count_nonzero(one.probabilities) == n_played
+    answer = msgspec.json.encode(of_decision(one, of_all=True))
+    assert answer == msgspec.json.encode(of_decision(one))
+    probabilities = dict(zip(names, one.probabilities.tolist(), strict=True))
+    assert msgspec.json.decode(answer)["probabilities"] == probabilities

@@ -197,23 +197,26 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorDetail
 
 
-def of_decision(made: Made) -> DecisionAnswer:
-    """A decision of a policy with a problem, whose actions are names."""
+def of_decision(made: Made, *, of_all: bool = False) -> DecisionAnswer:
+    """A decision of a policy with a problem, whose actions are names.
+
+    `of_all` says that its actions are those of the problem, as in other rounds.
+    """
     row, names = made.row, made.identifiers.values
     return DecisionAnswer(
         made.decision_id,
         str(names[row.action]),
         float(made.probabilities[row.action]),
-        _by_name(made.identifiers, made.probabilities),
+        _by_name(made.identifiers, made.probabilities, of_all),
         row.gamma,
         row.model_version,
     )
 
 
-def _by_name(identifiers: Identifiers, probabilities: NDArray[np.float64]) -> Any:
-    """Probabilities by name; where most are 0, as JSON in which only the others are written."""
+def _by_name(identifiers: Identifiers, probabilities: NDArray[np.float64], of_all: bool) -> Any:
+    """Probabilities by name; where most are 0, as JSON in which only the others are new."""
     names, n = identifiers.values, probabilities.size
-    played = probabilities.nonzero()[0].tolist() if n >= MANY else []
+    played = probabilities.nonzero()[0].tolist() if of_all and n >= MANY else []
     if not played or 8 * len(played) > n:
         return dict(zip(names, probabilities.tolist(), strict=True))
     text, places = _zeros(identifiers)

@@ -32,7 +32,7 @@ async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswe
         made = await desk.ask(
             lambda together: together.make(*one), is_long=is_long, client=call.client
         )
-        return answers.of_decision(made)
+        return answers.of_decision(made, of_all=one.actions is None)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
     note_rounds(call, rounds)
     n_squares = sum(one.graph.n_actions**2 for one in rounds if one.graph is not None)
