@@ -334,7 +334,7 @@ OWN = st.fixed_dictionaries(
     {
         "action": st.sampled_from(["first", "second", "7", "12345", "n/a", "a long name of it"]),
         "features.price": st.sampled_from([0.25, -3.0, 1e-9, 7, None, float("nan"), "3.5"]),
-        "features.topic": st.sampled_from(["news", "sport", "", "12", "2024-05-01", None]),
+        "features.topic": st.sampled_from(["news", "sport", "", "12", "-.5", "2024-05-01", None]),
     }
 )
 PLAIN_OWN = {"action": "first", "features.price": 0.5, "features.topic": "news"}
@@ -372,3 +372,11 @@ def test_pairs_of_several_rows_are_those_of_each(numbers, word):
         assert found[0].tolist() == [0, *np.cumsum([keys.size for keys, _ in pairs])]
         assert found[1].tobytes() == np.concatenate([keys for keys, _ in pairs]).tobytes()
         assert found[2].tobytes() == np.concatenate([values for _, values in pairs]).tobytes()
+
+
+def test_a_word_whose_strings_have_become_numbers_is_not_encoded_as_a_word():
+    numeral = {**PLAIN_OWN, "features.topic": "-.5"}
+    encoder = learned(Encoder(), [PLAIN_OWN, *[numeral] * 9])
+    expected = encoder.encode(numeral)
+    assert expected.n_numbers == 2
+    assert same(encoder.encode_each([numeral])[0][:2], expected[:2])
