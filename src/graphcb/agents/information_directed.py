@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.in_flight import NONE, added, answered, check_looks, faded, with_looks
+from graphcb.agents.in_flight import (
+    NONE,
+    added,
+    answered,
+    check_looks,
+    faded,
+    in_flight,
+    with_looks,
+)
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
 from graphcb.exploration.information_directed import (
@@ -94,7 +102,7 @@ class InformationDirected(Predicts):
         if self.rules is not None:
             super()._on_draw(played)
         if self.before_round is not None:
-            looks = played.graph.row(played.action)
+            looks = played.graph.structure.row(played.action)
             columns = read_columns(played.actions, looks.size)
             self.waiting = added(self.before_round, columns, looks)
             self.before_round = None
@@ -120,9 +128,10 @@ class InformationDirected(Predicts):
         """What the round is expected to show is in flight from now on."""
         size = getattr(self.oracle, "n_actions", None)
         if size is not None:  # actions with features have no columns to count in
-            self.before_round = faded(NONE if self.waiting is None else self.waiting, size)
+            before = NONE if self.waiting is None else self.waiting
             looks = graph.structure.reveal_probabilities(probabilities)
-            self.waiting = added(self.before_round, read_columns(actions, looks.size), looks)
+            columns = read_columns(actions, looks.size)
+            self.before_round, self.waiting = in_flight(before, size, columns, looks)
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How any graph is explored, and who predicts; what limits cost, as in `SquareCBG`."""

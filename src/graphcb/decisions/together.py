@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
@@ -44,18 +45,52 @@ from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds import Agent, Played, hook
+from graphcb.rounds.identifiers import Identifiers
 
 WAITING = "waiting"  # the source of a default
 Call = Literal["decide", "feedback", "upkeep"]
 
 
 class NewRound(NamedTuple):
-    """What is decided on: the arguments of `Policy.decide`."""
+    """What is decided on: the arguments of `Policy.decide`; context and actions may be `Encoded`.
+
+    Encoded actions are a list of names, or names with features that are plain.
+    """
 
     context: Any
     graph: FeedbackGraph | None = None
     actions: Any = None
     subject: str | int | None = None
+
+    @property
+    def n_own(self) -> int:
+        """How many actions come with it; 0 if they are those of the problem."""
+        actions = self.actions.value if isinstance(self.actions, Encoded) else self.actions
+        return 0 if actions is None else len(actions)
+
+
+class Made(NamedTuple):
+    """A decision as it was made: its name, its row, and the actions of its round."""
+
+    decision_id: str
+    row: DecisionRow
+    identifiers: Identifiers
+    probabilities: NDArray[np.float64]
+
+    def as_decision(self) -> Decision:
+        """As `Policy.decide` returns it."""
+        row, names = self.row, self.identifiers.values
+        probabilities = tuple(self.probabilities.tolist())
+        return Decision(
+            self.decision_id,
+            names[row.action],
+            row.action,
+            probabilities[row.action],
+            names,
+            probabilities,
+            row.gamma,
+            row.model_version,
+        )
 
 
 class Place(Protocol):
@@ -197,6 +232,16 @@ class Together:
         subject: str | int | None = None,
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
+        return self.make(context, graph, actions, subject).as_decision()
+
+    def make(
+        self,
+        context: Any,
+        graph: FeedbackGraph | None = None,
+        actions: Any = None,
+        subject: str | int | None = None,
+    ) -> Made:
+        """`decide`, for those who put the answer into another form."""
         self._place.check("decide")
         pending = self.pending
         problem, frame = pending.versions.last.problem, self._frame(graph, actions)
@@ -205,12 +250,11 @@ class Together:
         if subject is None and problem is not None:
             subject = problem.subject_of(context.value)
         about = None if subject is None else hash_of(subject, pending.start)
-        offered = self._decoded(frame.actions)
         pending.asked = True
         made_at, token = time.time(), new_token()
         uniform = self._place.uniform(token)
         try:
-            drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, offered)
+            drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, frame.given)
         except BaseException as problem:
             self._note(problem)
             raise
@@ -222,7 +266,7 @@ class Together:
             context.content,
             frame.actions,
             played.action,
-            played.probabilities.astype(FLOAT).tobytes(),
+            np.asarray(played.probabilities, FLOAT).tobytes(),
             drawn.gamma,
             after.n_feedbacks,
             token,
@@ -231,32 +275,30 @@ class Together:
         self._decisions.append(row)
         if about is not None:
             self._subjects[token] = about, token, row.position
-        probabilities, names = tuple(played.probabilities.tolist()), frame.identifiers.values
-        return Decision(
-            name_of(pending.start.name, row),
-            names[played.action],
-            played.action,
-            probabilities[played.action],
-            names,
-            probabilities,
-            drawn.gamma,
-            after.n_feedbacks,
-        )
+        name = name_of(pending.start.name, row)
+        return Made(name, row, frame.identifiers, played.probabilities)
 
     def _frame(self, graph: FeedbackGraph | None, actions: Any) -> Frame:
         """The graph and actions of a round; those of a problem's own rounds are kept."""
         graphs, version = self.pending.graphs, self.pending.versions.last
-        if graph is not None or actions is not None:
-            return new_frame(graphs, version.problem, graph, actions)
-        if graphs.whole is None or graphs.whole[0] != version.number:
-            graphs.whole = version.number, new_frame(graphs, version.problem, None, None)
-        frame: Frame = graphs.whole[1]
+        is_own = graph is not None or actions is not None or bool(self._classes)
+        if not is_own and graphs.whole is not None and graphs.whole[0] == version.number:
+            kept: Frame = graphs.whole[1]
+            return kept
+        frame = new_frame(graphs, version.problem, graph, actions)
+        if is_own:
+            return frame._replace(given=decode(frame.actions)) if self._classes else frame
+        graphs.whole = version.number, frame
         return frame
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
+        return [made.as_decision() for made in self.make_rounds(rounds)]
+
+    def make_rounds(self, rounds: Iterable[NewRound]) -> list[Made]:
+        """`decide_rounds`, for those who put the answers into another form."""
         with self.all_or_none():
-            return [self.decide(*one) for one in rounds]
+            return [self.make(*one) for one in rounds]
 
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
