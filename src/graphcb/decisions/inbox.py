@@ -35,7 +35,7 @@ _TABLES = (
         published_at DOUBLE PRECISION NOT NULL, agent BYTEA NOT NULL, checksum BIGINT NOT NULL)""",
     "CREATE TABLE graphcb_trainer (snapshot BIGINT NOT NULL, known_at DOUBLE PRECISION NOT NULL)",
     f"""CREATE TABLE graphcb_inbox ({_ARRIVAL} UNIQUE,
-        made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL, context BYTEA NOT NULL,
+        asked_by BIGINT NOT NULL, made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL, context BYTEA NOT NULL,
         actions BYTEA NOT NULL, action BIGINT NOT NULL, probabilities BYTEA NOT NULL,
         gamma DOUBLE PRECISION, model_version BIGINT NOT NULL, snapshot BIGINT NOT NULL,
         checksum BIGINT NOT NULL)""",
@@ -59,9 +59,9 @@ _DROP_SNAPSHOTS = (
     "(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT ?)"
 )
 _CONFIRM = "UPDATE graphcb_trainer SET snapshot = ?, known_at = ?"
-_DECISION = DecisionRow._fields[1:]  # without its number
+_DECISION = ("asked_by", *DecisionRow._fields[1:])  # in place of its number
 _FEEDBACK = ("received_at", "decision", "actions", "losses", "token", "checksum")
-_FIND_DECISIONS = f"SELECT 0, {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
+_FIND_DECISIONS = f"SELECT {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
 # These are written so that the planner has no choice: its statistics of tables that are empty one
 # moment and full the next are always wrong, and a nested loop over them takes minutes.
 _FIND_PARTS = (
@@ -72,7 +72,7 @@ _FIND_PARTS = (
     "FROM graphcb_inbox_feedbacks WHERE token = ANY(?)"
 )
 _LOOK_AT_DECISIONS = (
-    f"SELECT arrival, arrived_at, 0, {', '.join(_DECISION)} FROM graphcb_inbox "
+    f"SELECT arrival, arrived_at, {', '.join(_DECISION)} FROM graphcb_inbox "
     "ORDER BY arrival LIMIT ?"
 )
 _REMOVE_DECISIONS = (
@@ -159,8 +159,8 @@ def lock_graphs(storage: Storage) -> None:
 
 
 def put_decisions(storage: Storage, rows: Sequence[DecisionRow]) -> None:
-    """Add decisions without a number."""
-    values = [(*row[1:-1], checksum(row)) for row in rows]
+    """Add decisions; who asked for one stands in place of its number."""
+    values = [(*row[:-1], checksum(row)) for row in rows]
     storage.insert("graphcb_inbox", _DECISION, values)
 
 
@@ -173,7 +173,8 @@ def put_feedbacks(storage: Storage, rows: Sequence[FeedbackRow]) -> None:
 def find_decisions(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
     """Decisions by token, in the log or here; those here have number 0."""
     there = storage.execute(_FIND_DECISIONS, (list(tokens),))  # first, as they go to the log
-    found: list[DecisionRow] = _checked(storage, map(DecisionRow._make, there))
+    rows = _checked(storage, map(DecisionRow._make, there))
+    found: list[DecisionRow] = [row._replace(position=0) for row in rows]
     found += select(storage, DecisionRow, "WHERE token = ANY(?)", list(tokens))
     return {row.token: row for row in found}
 
@@ -189,7 +190,7 @@ def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[Feedba
 
 
 def look_at_decisions(storage: Storage, most: int) -> list[Arrived]:
-    """The first decisions, which stay here until they are moved."""
+    """The first decisions, which stay here until they are moved; see `put_decisions`."""
     return _taken(storage, _LOOK_AT_DECISIONS, most, DecisionRow)
 
 

@@ -137,6 +137,12 @@ def newest_checkpoint(storage: Storage) -> int:
     return max(checkpoint_positions(storage), default=0)
 
 
+def last_asker(storage: Storage) -> int:
+    """Who asked for the last decision, 0 if nobody knows; see `askers`."""
+    found = storage.execute("SELECT who FROM graphcb_askers ORDER BY position DESC LIMIT 1")
+    return int(found[0][0]) if found else 0
+
+
 def checkpoint_positions(storage: Storage) -> list[int]:
     """The events after which checkpoints were stored, newest first."""
     with suppress(FileError):

@@ -47,6 +47,7 @@ _TABLES = (
     "CREATE TABLE graphcb_writer (epoch TEXT NOT NULL)",
     """CREATE TABLE graphcb_subjects (
         subject TEXT NOT NULL, token TEXT NOT NULL, position {whole} NOT NULL)""",
+    "CREATE TABLE graphcb_askers (position {whole} PRIMARY KEY, who {whole} NOT NULL)",
     "CREATE INDEX graphcb_subjects_by_subject ON graphcb_subjects (subject)",
     "CREATE INDEX graphcb_subjects_by_position ON graphcb_subjects (position)",
     "CREATE INDEX graphcb_subjects_by_token ON graphcb_subjects (token)",

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from graphcb.decisions.askers import write_runs
 from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
 from graphcb.decisions.encoding import (
@@ -20,7 +21,7 @@ from graphcb.decisions.encoding import (
     plain_context,
     read_once,
 )
-from graphcb.decisions.filling import AskedBy, find_due
+from graphcb.decisions.filling import find_due
 from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
 from graphcb.decisions.frames import Frame, new_frame
 from graphcb.decisions.inbox import lock_tokens
@@ -115,7 +116,10 @@ class InLog:
 
     def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
         """The next event."""
-        self._pending.state = drawn.after
+        pending = self._pending
+        pending.state = drawn.after
+        if pending.asker != pending.last_asker:
+            pending.begin_run(row.position, pending.asker)
         return row
 
     def lock(self, names: Sequence[str]) -> None:
@@ -126,6 +130,9 @@ class InLog:
         for rows in (decisions, feedbacks):
             if rows:
                 insert(self._pending.storage, rows)
+        if self._pending.runs:
+            write_runs(self._pending.storage, self._pending.runs)
+            self._pending.runs.clear()
 
 
 class Together:
@@ -147,7 +154,7 @@ class Together:
         self.pending, self.storage = pending, pending.storage
         self.is_spoilt = False
         self.n_withheld = 0  # defaults, as no feedback came at all
-        self.unheard = Counter[str]()  # the same, as none ever came for who asked
+        self.unheard = Counter[int]()  # the same, as none ever came for who asked
         self._place: Place = InLog(pending) if place is None else place
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
@@ -306,13 +313,13 @@ class Together:
                 self.add(new)
         return [new.receipt for new in checked]
 
-    def fill_in(self, now: float, asked_by: AskedBy = lambda position: "") -> tuple[int, bool]:
+    def fill_in(self, now: float) -> tuple[int, bool]:
         """Give some decisions the default of their problem, as `Policy.fill_in` does.
 
         Returns how many got it, and whether no other has to be looked at.
         """
         self._begin_upkeep()
-        due = find_due(self.pending, now, asked_by)
+        due = find_due(self.pending, now)
         for row, value in due.rows:
             name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))

@@ -116,6 +116,9 @@ class Trainer:
         if decisions:
             rows = together.pass_by([one.row for one in decisions])
             move_decisions(storage, decisions, rows)
+            for one, row in zip(decisions, rows, strict=True):
+                if one.row.position != pending.last_asker:  # who asked for it
+                    pending.begin_run(row.position, one.row.position)
         feedbacks = take_feedbacks(storage, AT_ONCE)
         n_learned = _learn_all(together, [one.row for one in feedbacks])
         together.store()

@@ -112,13 +112,15 @@ class _Filling:
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._is_outage = desk, False
-        self._said: set[str] = set()
+        self._said: set[int] = set()
 
     def __call__(self, together: Together) -> bool:
-        n_filled, is_done = together.fill_in(time.time(), self._desk.askers.of)
+        n_filled, is_done = together.fill_in(time.time())
         self._desk.n_defaults += n_filled
         self._desk.n_withheld += together.n_withheld + together.unheard.total()
-        for name in sorted(together.unheard.keys() - self._said):
+        names = {who: name for name, who in self._desk.askers.items()}
+        for who in sorted(together.unheard.keys() - self._said):
+            name = names.get(who, f"number {who} in graphcb_askers")
             LOGGER.warning("decisions of the key %r never get feedback, nor a default now", name)
         self._said |= together.unheard.keys()
         if together.n_withheld and not self._is_outage:
