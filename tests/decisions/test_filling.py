@@ -259,11 +259,15 @@ def test_decisions_that_were_given_up_begin_no_run(tmp_path):
                 together.decide_rounds([NewRound(CONTEXT), NewRound(CONTEXT, None, ["unknown"])])
             together.pending.asker = SHOP
             together.decide(CONTEXT)
-        with pytest.raises(KeyboardInterrupt), policy.together() as together:
+
+        def interrupted(together):
             together.pending.asker = APP
             together.decide(CONTEXT)
             together.store()
             raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), policy.together() as together:
+            interrupted(together)
         ask(policy, SHOP, 1)
     assert runs_of(file) == [(1, SHOP)]
 

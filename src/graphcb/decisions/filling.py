@@ -90,8 +90,9 @@ def _withheld(pending: Pending, positions: list[int]) -> tuple[set[int], dict[in
     """Which of these decisions are at the end of many that got hardly any feedback.
 
     And which were asked for by somebody whose decisions never got any, by chance once in 10,000
-    times, and by whom: theirs say nothing about the others. How much is usual is known from decisions with feedback or a
-    default. Those that get none have neither, so that it stays known however long that lasts.
+    times, and by whom: theirs say nothing about the others. How much is usual is known from
+    decisions with feedback or a default. Those that get none have neither, so that it stays known
+    however long that lasts.
     """
     if not positions:
         return set(), {}

@@ -35,10 +35,10 @@ _TABLES = (
         published_at DOUBLE PRECISION NOT NULL, agent BYTEA NOT NULL, checksum BIGINT NOT NULL)""",
     "CREATE TABLE graphcb_trainer (snapshot BIGINT NOT NULL, known_at DOUBLE PRECISION NOT NULL)",
     f"""CREATE TABLE graphcb_inbox ({_ARRIVAL} UNIQUE,
-        asked_by BIGINT NOT NULL, made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL, context BYTEA NOT NULL,
-        actions BYTEA NOT NULL, action BIGINT NOT NULL, probabilities BYTEA NOT NULL,
-        gamma DOUBLE PRECISION, model_version BIGINT NOT NULL, snapshot BIGINT NOT NULL,
-        checksum BIGINT NOT NULL)""",
+        asked_by BIGINT NOT NULL, made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL,
+        context BYTEA NOT NULL, actions BYTEA NOT NULL, action BIGINT NOT NULL,
+        probabilities BYTEA NOT NULL, gamma DOUBLE PRECISION, model_version BIGINT NOT NULL,
+        snapshot BIGINT NOT NULL, checksum BIGINT NOT NULL)""",
     "CREATE INDEX graphcb_decisions_by_token ON graphcb_decisions (token)",
 )
 _ARRIVAL_IN_SQLITE = (

@@ -14,6 +14,7 @@ from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import (
     FORMAT,
     TABLE_OF,
+    AskerRow,
     CheckpointRow,
     DecisionRow,
     FeedbackRow,
@@ -139,8 +140,8 @@ def newest_checkpoint(storage: Storage) -> int:
 
 def last_asker(storage: Storage) -> int:
     """Who asked for the last decision, 0 if nobody knows; see `askers`."""
-    found = storage.execute("SELECT who FROM graphcb_askers ORDER BY position DESC LIMIT 1")
-    return int(found[0][0]) if found else 0
+    runs: list[AskerRow] = select(storage, AskerRow, "ORDER BY position DESC LIMIT 1")
+    return runs[0].who if runs else 0
 
 
 def checkpoint_positions(storage: Storage) -> list[int]:

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from graphcb.decisions.askers import write_runs
 from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
 from graphcb.decisions.encoding import (
@@ -127,12 +126,10 @@ class InLog:
 
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Write rows; the commit follows."""
-        for rows in (decisions, feedbacks):
+        for rows in (decisions, feedbacks, self._pending.runs):
             if rows:
                 insert(self._pending.storage, rows)
-        if self._pending.runs:
-            write_runs(self._pending.storage, self._pending.runs)
-            self._pending.runs.clear()
+        self._pending.runs.clear()
 
 
 class Together:

@@ -30,6 +30,7 @@ from graphcb.decisions.storage import (
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import (
     FORMAT,
+    AskerRow,
     CheckpointRow,
     LogStart,
     create_tables,
@@ -74,12 +75,14 @@ class Pending:
     set_aside: set[int] = field(default_factory=set)
     asker: int = 0
     last_asker: int = 0
-    runs: list[tuple[int, int]] = field(default_factory=list)
+    runs: list[AskerRow] = field(default_factory=list)
     is_over: bool = False
 
     def begin_run(self, position: int, asker: int) -> None:
-        """From this event on, somebody else asks."""
-        self.runs.append((position, asker))
+        """From this event on, somebody else asks; decisions that began a run may be given up."""
+        if self.runs and self.runs[-1].position == position:
+            self.runs.pop()
+        self.runs.append(AskerRow(position, asker))
         self.last_asker = asker
 
 
