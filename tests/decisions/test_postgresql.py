@@ -1,6 +1,7 @@
 """What only a server can do: lose a connection, refuse a user, keep a lock."""
 
 import threading
+import time
 
 import pytest
 
@@ -97,6 +98,28 @@ def test_an_interrupt_after_any_answer_is_no_other_error(server, monkeypatch, ki
             left[0] = 0
             three()
         assert n_waits > 10
+
+
+def test_a_connection_is_not_closed_under_another_thread_that_uses_it(server):
+    """libpq may crash the process then; the thread that gives signs of life is such a one."""
+    policy = Policy(server.url("closed_under"), new_agent(), seed=1)
+    connection, has_begun, seen = policy._log.storage._connection, threading.Event(), []
+
+    def use():
+        with connection.lock:
+            has_begun.set()
+            time.sleep(0.3)
+            seen.append(connection.closed)
+
+    with connection.transaction():  # whoever closes in the middle of one asks the server nothing
+        thread = threading.Thread(target=use)
+        thread.start()
+        assert has_begun.wait(60.0)
+        policy._log.storage.close()
+        thread.join()
+        assert seen == [False]
+        assert connection.closed
+    policy.close()
 
 
 def test_the_second_writer_gets_a_clear_error_and_readers_go_on(server):

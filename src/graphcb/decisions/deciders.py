@@ -93,7 +93,7 @@ class Decider(Calls):
                 storage, graphs, PartCounts(), state, versions, start, has_deciders=True
             )
             place = _InInbox(pending, self.staleness, self.most_stale)
-            together = Together(pending, place, classes=self._classes)
+            together = Together(pending, place, decides=place, classes=self._classes)
             yield together
             together.finish()
 

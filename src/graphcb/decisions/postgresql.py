@@ -213,7 +213,13 @@ class PostgreSQLStorage:
         if self._connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             with suppress(*_FAILED):  # sooner than the server notices the end
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
-        self._connection.close()
+        # Not under the thread that gives signs of life: libpq would use what it has just freed.
+        is_alone = self._connection.lock.acquire(timeout=PATIENCE)
+        try:
+            self._connection.close()
+        finally:
+            if is_alone:
+                self._connection.lock.release()
 
     def _usable(self) -> "_Bounded":
         if self._process != os.getpid():
@@ -312,7 +318,7 @@ class _SignsOfLife(threading.Thread):
             connection = self._connection()
             if connection is None or connection.closed:
                 return
-            with suppress(psycopg.errors.InFailedSqlTransaction, psycopg.OperationalError):
+            with suppress(*_FAILED):  # whoever uses the connection finds out
                 connection.execute("SELECT 1")
             del connection
 

@@ -70,20 +70,24 @@ class Place(Protocol):
         """Refuse a call for which this is not the place, or not the time."""
         ...
 
-    def uniform(self, token: str) -> float:
-        """The number by which the decision with this token is drawn."""
-        ...
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """The row of a decision as it is written."""
-        ...
-
     def lock(self, names: Sequence[str]) -> None:
         """Keep others from answering these decisions until the commit."""
         ...
 
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Write rows; the commit follows."""
+        ...
+
+
+class DecidingPlace(Place, Protocol):
+    """A place where decisions are written, too."""
+
+    def uniform(self, token: str) -> float:
+        """The number by which the decision with this token is drawn."""
+        ...
+
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """The row of a decision as it is written."""
         ...
 
 
@@ -137,7 +141,8 @@ class Together:
 
     A call that is refused, by a ValueError, a TypeError or a LookupError, leaves the transaction
     as it was, and others may follow, unless `is_spoilt` says that the agent may have changed:
-    then nothing is committed.
+    then nothing is committed. Other places than the log are the same for decisions and feedback, or
+    refuse decisions.
     """
 
     def __init__(
@@ -145,6 +150,7 @@ class Together:
         pending: Pending,
         place: Place | None = None,
         *,
+        decides: DecidingPlace | None = None,
         classes: tuple[type, ...] = (),
         check_replay: bool = True,
     ) -> None:
@@ -152,7 +158,9 @@ class Together:
         self.is_spoilt = False
         self.n_withheld = 0  # defaults, as no feedback came at all
         self.unheard = Counter[int]()  # the same, as none ever came for who asked
-        self._place: Place = InLog(pending) if place is None else place
+        in_log = InLog(pending)
+        self._place: Place = in_log if place is None else place
+        self._decides: DecidingPlace = in_log if decides is None else decides
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
         self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
@@ -212,7 +220,7 @@ class Together:
         offered = self._decoded(frame.actions)
         pending.asked = True
         made_at, token = time.time(), new_token()
-        uniform = self._place.uniform(token)
+        uniform = self._decides.uniform(token)
         try:
             drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, offered)
         except BaseException as problem:
@@ -231,7 +239,7 @@ class Together:
             after.n_feedbacks,
             token,
         )
-        row = self._place.decided(drawn, row)
+        row = self._decides.decided(drawn, row)
         self._decisions.append(row)
         if about is not None:
             self._subjects[token] = about, token, row.position
