@@ -14,8 +14,10 @@ from graphcb.service.errors import LOGGER
 from graphcb.service.personalizer_rewards import adds_up, learn_sums
 
 PRUNE_EVERY = 3600.0  # seconds
-PRUNE_PAUSE = 4.0  # between two slices, in multiples of what the first took
-PRUNE_PAUSES = (0.1, 0.25)  # seconds, at least and at most; one may have waited for others
+# Between two slices, in multiples of what the first took: one request in a hundred meets one. It is
+# at least and at most so many seconds, as a slice may have waited for others.
+PRUNE_CALMLY = (100.0, 0.1, 1.0)
+PRUNE_HURRIEDLY = (4.0, 0.1, 0.25)  # after half the time until the next removal
 PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
@@ -82,7 +84,7 @@ async def learn_all_sums(desk: Desk) -> None:
 
 async def prune(desk: Desk, before: float) -> None:
     """Remove old decisions in short transactions, between which requests are answered."""
-    pruning, is_done = Pruning(before), False
+    pruning, is_done, hurries_at = Pruning(before), False, time.monotonic() + PRUNE_EVERY / 2
 
     def go_on(together: Together) -> bool:
         return together.prune_some(pruning)
@@ -90,8 +92,9 @@ async def prune(desk: Desk, before: float) -> None:
     while not is_done:
         began = time.monotonic()
         is_done = await desk.ask(go_on, is_long=True)
-        least, most = PRUNE_PAUSES
-        await asyncio.sleep(min(max(least, PRUNE_PAUSE * (time.monotonic() - began)), most))
+        now = time.monotonic()
+        times, least, most = PRUNE_CALMLY if now < hurries_at else PRUNE_HURRIEDLY
+        await asyncio.sleep(min(max(least, times * (now - began)), most))
 
 
 def _has_default(versions: Versions) -> bool:
