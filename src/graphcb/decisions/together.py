@@ -21,7 +21,7 @@ from graphcb.decisions.encoding import (
     plain_context,
     read_once,
 )
-from graphcb.decisions.filling import AskedBy, find_due
+from graphcb.decisions.filling import find_due
 from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
 from graphcb.decisions.frames import Frame, new_frame
 from graphcb.decisions.inbox import lock_tokens
@@ -105,20 +105,24 @@ class Place(Protocol):
         """Refuse a call for which this is not the place, or not the time."""
         ...
 
-    def uniform(self, token: str) -> float:
-        """The number by which the decision with this token is drawn."""
-        ...
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """The row of a decision as it is written."""
-        ...
-
     def lock(self, names: Sequence[str]) -> None:
         """Keep others from answering these decisions until the commit."""
         ...
 
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Write rows; the commit follows."""
+        ...
+
+
+class DecidingPlace(Place, Protocol):
+    """A place where decisions are written, too."""
+
+    def uniform(self, token: str) -> float:
+        """The number by which the decision with this token is drawn."""
+        ...
+
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """The row of a decision as it is written."""
         ...
 
 
@@ -150,7 +154,10 @@ class InLog:
 
     def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
         """The next event."""
-        self._pending.state = drawn.after
+        pending = self._pending
+        pending.state = drawn.after
+        if pending.asker != pending.last_asker:
+            pending.begin_run(row.position, pending.asker)
         return row
 
     def lock(self, names: Sequence[str]) -> None:
@@ -158,9 +165,10 @@ class InLog:
 
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Write rows; the commit follows."""
-        for rows in (decisions, feedbacks):
+        for rows in (decisions, feedbacks, self._pending.runs):
             if rows:
                 insert(self._pending.storage, rows)
+        self._pending.runs.clear()
 
 
 class Together:
@@ -168,7 +176,8 @@ class Together:
 
     A call that is refused, by a ValueError, a TypeError or a LookupError, leaves the transaction
     as it was, and others may follow, unless `is_spoilt` says that the agent may have changed:
-    then nothing is committed.
+    then nothing is committed. Other places than the log are the same for decisions and feedback, or
+    refuse decisions.
     """
 
     def __init__(
@@ -176,14 +185,17 @@ class Together:
         pending: Pending,
         place: Place | None = None,
         *,
+        decides: DecidingPlace | None = None,
         classes: tuple[type, ...] = (),
         check_replay: bool = True,
     ) -> None:
         self.pending, self.storage = pending, pending.storage
         self.is_spoilt = False
         self.n_withheld = 0  # defaults, as no feedback came at all
-        self.unheard = Counter[str]()  # the same, as none ever came for who asked
-        self._place: Place = InLog(pending) if place is None else place
+        self.unheard = Counter[int]()  # the same, as none ever came for who asked
+        in_log = InLog(pending)
+        self._place: Place = in_log if place is None else place
+        self._decides: DecidingPlace = in_log if decides is None else decides
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
         self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
@@ -252,7 +264,7 @@ class Together:
         about = None if subject is None else hash_of(subject, pending.start)
         pending.asked = True
         made_at, token = time.time(), new_token()
-        uniform = self._place.uniform(token)
+        uniform = self._decides.uniform(token)
         try:
             drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, frame.given)
         except BaseException as problem:
@@ -271,7 +283,7 @@ class Together:
             after.n_feedbacks,
             token,
         )
-        row = self._place.decided(drawn, row)
+        row = self._decides.decided(drawn, row)
         self._decisions.append(row)
         if about is not None:
             self._subjects[token] = about, token, row.position
@@ -348,13 +360,13 @@ class Together:
                 self.add(new)
         return [new.receipt for new in checked]
 
-    def fill_in(self, now: float, asked_by: AskedBy = lambda position: "") -> tuple[int, bool]:
+    def fill_in(self, now: float) -> tuple[int, bool]:
         """Give some decisions the default of their problem, as `Policy.fill_in` does.
 
         Returns how many got it, and whether no other has to be looked at.
         """
         self._begin_upkeep()
-        due = find_due(self.pending, now, asked_by)
+        due = find_due(self.pending, now)
         for row, value in due.rows:
             name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))

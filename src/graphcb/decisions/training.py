@@ -113,7 +113,11 @@ class Trainer:
         now = server_time(storage)
         decisions = take_decisions(storage, AT_ONCE)
         if decisions:
-            insert(storage, together.pass_by([one.row for one in decisions]))
+            rows = together.pass_by([one.row for one in decisions])
+            insert(storage, rows)
+            for one, row in zip(decisions, rows, strict=True):
+                if one.row.position != pending.last_asker:  # who asked for it
+                    pending.begin_run(row.position, one.row.position)
         feedbacks = take_feedbacks(storage, AT_ONCE)
         n_learned = _learn_all(together, [one.row for one in feedbacks])
         together.store()

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
+from graphcb.decisions.askers import number_of
 from graphcb.decisions.together import Together
 from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.guarded import played_by
-from graphcb.service.askers import Askers
 from graphcb.service.clock import WallClock
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
@@ -74,7 +74,7 @@ class Desk:
         self._match_rate: float | None = None
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
         self.clock = WallClock()
-        self.askers = Askers(policy.n_events)
+        self.askers: dict[str, int] = {}  # by their names, the numbers that the log has for them
         self.n_failures = 0  # of the log
         self.n_defaults = self.n_withheld = 0  # given, and withheld in outages of feedback
         self.last_prune: Took | None = None
@@ -196,8 +196,8 @@ class Desk:
     ) -> "asyncio.Future[Result]":
         """The answer to a job. A decision that it `reads` is read together with those of others.
 
-        What it `claims` no job of another process has at the same time. `client` is noted as the
-        one who asked for its decisions.
+        What it `claims` no job of another process has at the same time. The log notes a hash of
+        `client` as the one who asked for its decisions.
         """
         if self._loop is None or self._stopping:
             raise Refused(503, "the service is not running; try again", RETRY)
@@ -290,7 +290,6 @@ class Desk:
 
     def _commit(self, batch: Sequence[Waiting]) -> list[Any]:
         answers: list[Any] = []
-        asked: list[tuple[str, int]] = []
         with self.policy.together() as together:
             claims = {waiting.claims for waiting in batch if waiting.claims}
             if claims:
@@ -300,10 +299,11 @@ class Desk:
                 together.look_up(reads)
             began = time.monotonic()
             for waiting in batch:
+                if waiting.client not in self.askers:
+                    self.askers[waiting.client] = number_of(waiting.client, together.pending.start)
+                together.pending.asker = self.askers[waiting.client]
                 try:
                     answers.append(waiting.job(together))
-                    if waiting.client:
-                        asked.append((waiting.client, together.position))
                 except Exception as problem:
                     if together.is_spoilt or not is_refusal(problem):
                         raise
@@ -311,9 +311,6 @@ class Desk:
             self._in_jobs += time.monotonic() - began
         self.position, self.model_version = together.position, together.model_version
         self.versions = together.versions
-        if together.is_in_log:  # a trainer numbers the decisions of others
-            for client, position in asked:
-                self.askers.note(client, position)
         self.committed_at = time.monotonic()
         self.clock.look()
         self.n_commits += 1
