@@ -17,6 +17,10 @@ from typing import Literal
 
 from playwright.sync_api import sync_playwright
 
+from graphcb import service
+from graphcb.figures.lines import source_digest
+
+PAGE = sorted(path for path in (Path(service.__file__).parent / "page").iterdir())
 SCHEMES: dict[str, Literal["light", "dark"]] = {"": "light", "-dark": "dark", "-phone": "light"}
 
 
@@ -62,7 +66,19 @@ def take(address: str, file: Path, *, every: bool) -> None:
                 page.wait_for_timeout(500.0)
             path = file.with_stem(file.stem + name)
             page.screenshot(path=path, full_page=bool(name))
+            _sign(path)
         browser.close()
+
+
+def _sign(path: Path) -> None:
+    """Write into the picture which files of the page it is of, as pictures of curves say it."""
+    from PIL import Image, PngImagePlugin
+
+    about = PngImagePlugin.PngInfo()
+    about.add_text("Source", source_digest([*PAGE, Path(__file__)]))
+    with Image.open(path) as picture:
+        picture.load()
+    picture.save(path, pnginfo=about, optimize=True)
 
 
 if __name__ == "__main__":
