@@ -23,7 +23,7 @@ def draw_growth(title: str, summaries: Sequence[Summary]) -> Figure:
     """
     parts = list(dict.fromkeys(s.line for s in summaries))
     n_rounds, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
-    said = f"{title}\nslope of T / 32 to T = {n_rounds:,}"
+    said = f"{title}\nslopes from round T / 32 to T = {n_rounds:,}"
     figure, places = _parts(f"{said}; {seeds} seeds, band: one standard deviation", len(parts))
     for axes, part in zip(places, parts, strict=True):
         _draw_growth(axes, part, [s for s in summaries if s.line == part])
