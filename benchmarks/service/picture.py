@@ -7,6 +7,7 @@ Chromium. With --all, pictures of the dark page and of a phone's are put beside 
 """
 
 import argparse
+import hashlib
 import re
 import shutil
 import subprocess
@@ -15,12 +16,9 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import sync_playwright
-
 from graphcb import service
-from graphcb.figures.lines import source_digest
 
-PAGE = sorted(path for path in (Path(service.__file__).parent / "page").iterdir())
+PAGE = sorted((Path(service.__file__).parent / "page").iterdir())
 SCHEMES: dict[str, Literal["light", "dark"]] = {"": "light", "-dark": "dark", "-phone": "light"}
 
 
@@ -48,6 +46,8 @@ def main() -> None:
 
 def take(address: str, file: Path, *, every: bool) -> None:
     """Pictures of the page as it is now."""
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -70,12 +70,20 @@ def take(address: str, file: Path, *, every: bool) -> None:
         browser.close()
 
 
+def page_digest() -> str:
+    """A name for the files of the page and this one: it changes if a picture is older than them."""
+    hashed = hashlib.sha256()
+    for path in (*PAGE, Path(__file__)):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:16]
+
+
 def _sign(path: Path) -> None:
-    """Write into the picture which files of the page it is of, as pictures of curves say it."""
+    """Write into the picture of which files it is, as pictures of curves say it."""
     from PIL import Image, PngImagePlugin
 
     about = PngImagePlugin.PngInfo()
-    about.add_text("Source", source_digest([*PAGE, Path(__file__)]))
+    about.add_text("Source", page_digest())
     with Image.open(path) as picture:
         picture.load()
     picture.save(path, pnginfo=about, optimize=True)

@@ -66,9 +66,9 @@ def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
         ends.append(End(name, colour, mean))
     if is_beside:
         settled = [end.curve[late] for end in ends]
-    beside = " less that of the best constant action" if is_beside else ""
     axes.set_xlabel("round")
-    axes.set_ylabel(f"progressive validation loss{beside}")
+    what = "loss less that of the best constant action" if is_beside else "loss"
+    axes.set_ylabel(f"progressive validation {what}", size=9 if is_beside else None)
     last, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
     bands = f"{seeds} seeds, band: one standard deviation"
     _finish(axes, f"{title}\nfinal loss after {last:,} rounds; {bands}", settled, last)
