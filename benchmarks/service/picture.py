@@ -60,7 +60,7 @@ def take(address: str, file: Path, *, every: bool) -> None:
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
             page.goto(address)
-            page.wait_for_selector("#curve canvas")
+            page.wait_for_selector("#curve canvas", timeout=120_000.0)
             page.wait_for_timeout(4000.0)
             while page.inner_text("#state") != "live":  # it still reads the log
                 page.wait_for_timeout(500.0)
@@ -71,9 +71,9 @@ def take(address: str, file: Path, *, every: bool) -> None:
 
 
 def page_digest() -> str:
-    """A name for the files of the page and this one: it changes if a picture is older than them."""
+    """A name for the files of the page: it changes if a picture is older than they are."""
     hashed = hashlib.sha256()
-    for path in (*PAGE, Path(__file__)):
+    for path in PAGE:
         hashed.update(path.read_bytes())
     return hashed.hexdigest()[:16]
 
