@@ -40,7 +40,7 @@ DRAWN = {
     "tutorials/text_routing": [f"{EXAMPLES}/contest.py", f"{EXAMPLES}/text_routing.py"],
 }
 # Drawn by older code: each leaves this list when its command is run again, which takes minutes.
-WAITING = {"auctions", "limits", "limits-baseline", "routing"}
+WAITING = {"limits", "limits-baseline", "routing"}
 
 
 def test_every_picture_is_known():
