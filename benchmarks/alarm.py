@@ -124,11 +124,12 @@ def draw(run: Run, name: str, path: Path) -> None:
     window, losses = 500, np.array(run.losses)
     sums = np.cumsum(np.insert(losses, 0, 0.0))
     ends = np.arange(window, losses.size + 1)
-    above.plot(ends, (sums[ends] - sums[ends - window]) / window, lw=0.8, color=OTHERS[0])
-    above.set(ylabel=f"mean loss of the last {window}", title=name, ylim=(0.0, None))
+    above.plot(ends, (sums[ends] - sums[ends - window]) / window, lw=0.8, color="black")
+    above.set(ylabel=f"mean loss of the last {window}", ylim=(0.0, None))
+    above.set_title(f"{name}: one run of {losses.size:,} decisions")
     above.grid(alpha=0.3)
     things = sorted({(alarm.kind, alarm.name) for alarm in run.alarms}, reverse=True)
-    colours = {"action": OTHERS[1], "feature": OTHERS[4]}
+    colours = {"action": OTHERS[1], "feature": OTHERS[0]}
     for alarm in run.alarms:
         place = things.index((alarm.kind, alarm.name))
         end = losses.size if alarm.over is None else alarm.over

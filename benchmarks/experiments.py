@@ -58,7 +58,7 @@ def row(name: str, curves: Sequence[Curve], seconds: float) -> str:
 def losses(experiment: Experiment, summaries: Sequence[Summary]) -> list[str]:
     return [
         f"| {experiment.name} | {s.agent}, {s.line} | {s.mean:.4f} +- {s.deviation:.4f} | "
-        f"{s.learning_rate:g} | {s.c:g} |"
+        f"{s.n_seeds} | {s.learning_rate:g} | {s.c:g} |"
         for s in summaries
     ]
 
@@ -131,8 +131,8 @@ def main() -> None:
                 holds = "holds" if verdict.holds else "**does not hold**"
                 verdicts.append(f"| {one.name} | {verdict.text} | {verdict.measured} | {holds} |")
     print(row("all", everything, time.perf_counter() - start))
-    print("\n| panel | line | final loss | learning rate | c |")
-    print("|---|---|---|---|---|")
+    print("\n| panel | line | final loss +- standard deviation | seeds | learning rate | c |")
+    print("|---|---|---|---|---|---|")
     print("\n".join(found))
     print("\n| panel | claim | measured | |")
     print("|---|---|---|---|")

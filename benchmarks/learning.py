@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from contenders import CS, VALUES, WIDEST, Contender, Data, Floats, contenders, rivals
-from measure import new_axes, part_arguments, print_table, save_plot, three_digits
+from measure import name_lines, new_axes, part_arguments, print_table, save_plot, three_digits
 
 from graphcb import FeedbackGraph, datasets, graphs
 
@@ -135,15 +135,19 @@ def verdict(lines: list[Line]) -> str:
 
 
 def plot(data: Data, lines: list[Line], folder: Any) -> None:
-    figure, axes = new_axes("round", "mean loss so far")
+    from graphcb.figures.lines import OTHERS
+
+    title = f"{data.name}: mean loss so far in one run of {data.n_rounds:,} rounds"
+    figure, axes = new_axes("round", "mean loss so far", title)
+    colours = {"-": iter(OTHERS), "--": iter(OTHERS)}
     for line in lines:
         if line.name.endswith("gamma = c sqrt(alpha t)"):
             continue
         style = "-" if line.name.startswith("graphcb") else "--"
         step = np.unique(np.geomspace(10, data.n_rounds, 200).astype(int)) - 1
-        axes.plot(step + 1, line.curve[step], style, label=f"{line.name}, {line.graph}")
-    axes.legend(fontsize=7)
-    axes.set_title(data.name, size=10)
+        name = f"{line.name}, {line.graph}"
+        axes.plot(step + 1, line.curve[step], style, color=next(colours[style]), label=name)
+    name_lines(axes)
     name = f"learning-{data.name.split(',')[0].split()[0].lower()}"
     save_plot(figure, folder, name, f"Mean loss so far, {data.name}")
 

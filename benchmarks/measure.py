@@ -83,14 +83,31 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     return float(slope)
 
 
-def new_axes(x_label: str, y_label: str) -> tuple[Any, Any]:
-    """A figure with one pair of logarithmic axes."""
+def new_axes(x_label: str, y_label: str, title: str) -> tuple[Any, Any]:
+    """A figure with one pair of logarithmic axes; `title` says of what or how many runs it is."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    from graphcb.figures.lines import OTHERS
+
+    figure = Figure(figsize=(8.0, 4.4), layout="constrained")
     axes = figure.add_subplot(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
+    axes.set_prop_cycle(color=OTHERS)
+    axes.set_title(title, size=10)
     axes.grid(alpha=0.3)
     return figure, axes
+
+
+def name_lines(axes: Any) -> None:
+    """The names of all lines beside their ends, in place of a legend."""
+    from graphcb.figures.lines import End, name_ends
+
+    lines = axes.get_lines()
+    every = [float(x) for line in lines for x in line.get_xdata()]
+    axes.set_xlim(min(every), max(every))
+    name_ends(
+        axes,
+        [End(one.get_label(), one.get_color(), np.asarray(one.get_ydata())) for one in lines],
+    )
 
 
 def save_plot(figure: Any, folder: Path, name: str, caption: str) -> None:

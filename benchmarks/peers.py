@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from limit import print_limit
 from measure import (
+    name_lines,
     new_axes,
     part_arguments,
     print_table,
@@ -262,18 +263,20 @@ def worst(rows: list[Row]) -> str:
 
 
 def plot_times(rows: list[Row], names: list[str], folder: Path) -> None:
-    figure, axes = new_axes("actions K", "seconds of one call")
+    title = "one call of each solver; median over programs, band: quartiles"
+    figure, axes = new_axes("actions K", "seconds of one call", title)
     for name in names:
         sizes = sorted({row.n for row in rows if row.solver == name})
         times = [spread(r.seconds for r in rows if r.solver == name and r.n == n) for n in sizes]
         axes.plot(sizes, [one.median for one in times], marker="o", label=name)
         axes.fill_between(sizes, [t.low for t in times], [t.high for t in times], alpha=0.15)
-    axes.legend(fontsize=8)
+    name_lines(axes)
     save_plot(figure, folder, "peers-time", "Seconds of one call against K, log-log")
 
 
 def plot_accuracy(rows: list[Row], names: list[str], folder: Path) -> None:
-    figure, axes = new_axes("gamma", "share of answers within 0.1 % of the best known")
+    title = f"{sum(row.solver == names[0] for row in rows):,} programs of all sizes"
+    figure, axes = new_axes("gamma", "share of answers within 0.1 % of the best known", title)
     axes.set_yscale("linear")
     for name in names:
         gammas = sorted({row.gamma for row in rows if row.solver == name})
@@ -283,7 +286,7 @@ def plot_accuracy(rows: list[Row], names: list[str], folder: Path) -> None:
         ]
         axes.plot(gammas, shares, marker="o", label=name)
     axes.set_ylim(-0.03, 1.03)
-    axes.legend(fontsize=8)
+    name_lines(axes)
     save_plot(figure, folder, "peers-accuracy", "Share of close answers against gamma")
 
 

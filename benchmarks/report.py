@@ -4,11 +4,13 @@
     python benchmarks/report.py solver     # one of them; the other sections stay
 
 A part is a script that prints Markdown to standard output, and how far it is to standard error.
-Parts run one after the other, each in a process of its own with one thread. A new part is a line in
-PARTS.
+Parts run one after the other, each in a process of its own with one thread. Where Linux counts the
+work of all programs, a section says how many cores the others had meanwhile. A new part is a line
+in PARTS.
 """
 
 import argparse
+import math
 import os
 import platform
 import re
@@ -142,15 +144,16 @@ def main() -> int:
     failed = []
     for number, part in enumerate(chosen, start=1):
         say(f"[{number}/{len(chosen)}] {part.name} ...")
-        start = time.perf_counter()
+        start, work = time.perf_counter(), work_of_others()
         text = run(part, quick=given.quick)
         seconds = time.perf_counter() - start
+        others = (work_of_others() - work) / seconds
         say(f"[{number}/{len(chosen)}] {part.name}: {seconds:.0f} s")
         if text is None:
             failed.append(part.name)
         elif not given.quick:
             old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
-            RESULTS.write_text(merge(old, part, text, seconds), encoding="utf-8")
+            RESULTS.write_text(merge(old, part, text, seconds, others), encoding="utf-8")
     if failed:
         say(f"failed, their sections left as they were: {', '.join(failed)}")
     return 1 if failed else 0
@@ -177,10 +180,28 @@ def run(part: Part, *, quick: bool) -> str | None:
     return "".join(lines) if process.returncode == 0 else None
 
 
-def merge(old: str, part: Part, text: str, seconds: float) -> str:
-    """The report with this part's section replaced and all others as they were."""
+def work_of_others() -> float:
+    """Seconds of all cores since the machine started, without those of parts; NaN if unknown."""
+    counted = Path("/proc/stat")
+    if not counted.exists():
+        return float("nan")
+    first = counted.read_text(encoding="utf-8").splitlines()[0].split()
+    user, nice, system = (int(ticks) for ticks in first[1:4])
+    own = os.times()
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK") - sum(own[:4])
+
+
+def merge(old: str, part: Part, text: str, seconds: float, others: float = float("nan")) -> str:
+    """The report with this part's section replaced and all others as they were.
+
+    Other programs had as many cores as `others` meanwhile, if that is known.
+    """
     sections = dict(re.findall(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->", old, re.DOTALL))
     command = f"`make bench-{part.name}`, {seconds:.0f} s; version {made_by()}."
+    if not math.isnan(others):
+        command += (
+            f" Other programs used {max(others, 0.0):.1f} of {os.cpu_count()} cores meanwhile."
+        )
     sections[part.name] = f"## {part.title}\n\n{command}\n\n{text.strip()}\n"
     known = [part.name for part in PARTS if part.name in sections]
     written = [f"<!-- begin {name} -->\n{sections[name]}<!-- end {name} -->\n" for name in known]

@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import exponent, in_words, new_axes, part_arguments, print_table, save_plot, timed
+from measure import (
+    exponent,
+    in_words,
+    name_lines,
+    new_axes,
+    part_arguments,
+    print_table,
+    save_plot,
+    timed,
+)
 
 import graphcb
 from graphcb import FeedbackGraph, SquareCBG, SquareRoot, graphs
@@ -263,13 +272,14 @@ def main() -> None:
 
 
 def plot(shown: dict[str, list[Point]], folder: Path) -> None:
-    figure, axes = new_axes("actions K", "seconds of solve_dec")
+    title = "seconds of solve_dec, and how they grow with K"
+    figure, axes = new_axes("actions K", "seconds of solve_dec", title)
     for what, points in shown.items():
         if what.endswith(": solve_dec"):
             label = f"{what.removesuffix(': solve_dec')}, exponent {time_exponent(points)}"
             sizes, times = [p.size for p in points], [p.seconds for p in points]
             axes.plot(sizes, times, marker="o", label=label)
-    axes.legend(fontsize=8)
+    name_lines(axes)
     save_plot(figure, folder, "scale", "Seconds of solve_dec against K, log-log")
 
 

@@ -41,8 +41,8 @@ def rows(curves: Sequence[Curve]) -> Iterator[tuple[object, ...]]:
     found = {(s.agent, s.line): s for s in summarise(curves)}
     for line in dict.fromkeys(line for _, line in found):
         ours, paper = (found[agent, line] for agent in AGENTS)
-        _, low, high, _ = difference(ours.slopes)
-        _, below, above, _ = difference(paper.slopes)
+        _, low, high, *_ = difference(ours.slopes)
+        _, below, above, *_ = difference(paper.slopes)
         yield (
             line,
             f"{ours.regret_curve[-1]:.0f}",

@@ -80,6 +80,20 @@ def test_report_replaces_one_section():
     )
 
 
+def test_a_section_says_how_busy_other_programs_were():
+    said = report.merge("", part_named("scale"), "a table\n", 3.0, 0.66)
+    assert f"Other programs used 0.7 of {os.cpu_count()} cores meanwhile." in said
+    assert "Other programs" not in report.merge("", part_named("scale"), "a table\n", 3.0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counted by Linux alone")
+def test_the_work_of_a_part_is_not_that_of_others(monkeypatch):
+    before, (user, system, *of_parts) = report.work_of_others(), os.times()[:4]
+    mine = (user, system, of_parts[0] + 1e6, of_parts[1])
+    monkeypatch.setattr(os, "times", lambda: (*mine, 0.0))
+    assert report.work_of_others() == pytest.approx(before - 1e6, abs=1e4)
+
+
 def test_how_long_parts_will_take_is_what_they_took():
     text = report.merge("", part_named("scale"), "a table\n", 100.0)
     text = report.merge(text, part_named("solver"), "another\n", 50.0)
@@ -121,7 +135,7 @@ def test_results_are_of_parts_that_exist_and_have_their_plots():
 
 # Measured before parts said their version: a part leaves this list when it is run again.
 WITHOUT_VERSION = {
-    "peers", "learning", "solver", "limits", "rounds", "doors", "slopes", "known", "unknown-graphs",
+    "peers", "learning", "solver", "limits", "rounds", "doors", "slopes", "known",
     "experiments", "scale", "streams", "encoder", "warm-start", "export", "decisions",
     "service-memory", "service-start", "deciders", "deciders-kills", "covering",
     "explore", "tables", "baseline", "foundation",

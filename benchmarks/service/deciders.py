@@ -6,11 +6,15 @@ Needs `wrk` (a package of Debian): 32 connections in all on the loopback, ten ac
 features. Beside them stands one process that decides and learns, on the same server. They take
 turns, a row has the medians of its rounds, and its share is that of one decider. The trainer works
 all the time; before each round it has taken in everything.
+
+Then a trainer in this process takes in what waits for it, with nobody else at work: decisions,
+their feedback, and both.
 """
 
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import statistics
@@ -28,6 +32,9 @@ from crowd import Member, cpu_seconds, wait_until
 from faults.server import Server, why_not
 from running import write_bodies
 
+from graphcb import Problem
+from graphcb.decisions import Decider, Decision, Trainer
+
 CONNECTIONS = 32
 _NAMES = ", ".join(f'"a{k}"' for k in range(10))
 _FEATURES = "".join(f'f{k} = "number"\n' for k in range(20))
@@ -44,7 +51,6 @@ class Round(NamedTuple):
     cpu: float  # microseconds of the processes that decide
     server: float  # microseconds of PostgreSQL
     taken: float = 0.0  # events per second that the trainer took in during the load
-    drained: float = 0.0  # and after it
     left: float = 0.0  # rows that it had not taken in at the end
     behind: float = 0.0  # seconds that the snapshot had missed then
 
@@ -131,10 +137,7 @@ def load_deciders(
     during = time.monotonic() - began
     left, behind = database.ask(_INBOX), database.ask(_STALENESS)
     taken = (database.ask(_EVENTS) - events) / during
-    began = time.monotonic()
-    wait_until(lambda: not database.ask(_INBOX), 120.0)
-    drained = left / max(time.monotonic() - began, 1e-3)
-    return made._replace(taken=taken, drained=drained, left=left, behind=behind)
+    return made._replace(taken=taken, left=left, behind=behind)
 
 
 def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[str, Round]:
@@ -175,6 +178,57 @@ def measure(folder: Path, server: Server, n_rounds: int, seconds: int) -> dict[s
     }
 
 
+class Drained(NamedTuple):
+    """Events that waited, and microseconds for each."""
+
+    n_events: int
+    cpu: float
+    wall: float
+    server: float
+
+
+def drain(trainer: Trainer, server: Server, n_events: int) -> Drained:
+    """What a trainer needs for what waits for it."""
+    before = server_seconds(server), time.process_time(), time.perf_counter()
+    while not trainer.step().is_all:
+        pass
+    after = server_seconds(server), time.process_time(), time.perf_counter()
+    used = [1e6 * (end - begin) / n_events for begin, end in zip(before, after, strict=True)]
+    return Drained(n_events, used[1], used[2], used[0])
+
+
+def measure_drains(folder: Path, server: Server, n_decisions: int) -> dict[str, Drained]:
+    """The second of two runs; the first loads kernels, and learns something."""
+    path, rng = folder / "drained.toml", random.Random(1)
+    path.write_text(PROBLEM)
+    found: dict[str, Drained] = {}
+
+    def decide(decider: Decider) -> list[Decision]:
+        made: list[Decision] = []
+        for _ in range(0, n_decisions, 500):
+            made += decider.decide_many(
+                {f"f{j}": rng.random() for j in range(20)} for _ in range(500)
+            )
+        return made
+
+    def answer(decider: Decider, made: list[Decision]) -> None:
+        for begin in range(0, len(made), 500):
+            some = made[begin : begin + 500]
+            decider.feedback_many({one.decision_id: {one.action: rng.random()} for one in some})
+
+    url = server.url("drained")
+    with Trainer(url, problem=Problem.read(path), seed=1) as trainer, Decider(url) as decider:
+        for _ in range(2):
+            made = decide(decider)
+            found["decisions"] = drain(trainer, server, len(made))
+            answer(decider, made)
+            found["feedback"] = drain(trainer, server, len(made))
+            made = decide(decider)
+            answer(decider, made)
+            found["both"] = drain(trainer, server, 2 * len(made))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true")
@@ -190,27 +244,37 @@ def main() -> None:
             outputs = Path(folder) / "outputs"
             outputs.mkdir()
             rows = measure(outputs, server, n_rounds, seconds)
+            drained = measure_drains(outputs, server, 1000 if given.quick else 5000)
         finally:
             server.stop()
     one = rows["one decider, a trainer"]
     print(
         "The trainer's events per second are those of the load, in which it takes turns with all "
-        "others, and of the time after it. What was left at the end of the load is in rows, and in "
-        "seconds that the newest snapshot had missed. Processor times are per decision, of the "
-        "processes that decide, and of PostgreSQL with what the trainer asks of it.\n"
+        "others. What was left at the end of the load is in rows, and in seconds that the newest "
+        "snapshot had missed. Processor times are per decision, of the processes that decide, and "
+        "of PostgreSQL with what the trainer asks of it.\n"
     )
-    print("| | decisions/s | share | us each | PostgreSQL | trainer, events/s | after | left | s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| | decisions/s | share | us each | PostgreSQL | trainer, events/s | left | s |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, row in rows.items():
         share = row.per_second / one.per_second
         line = (
             f"| {name} | {row.per_second:,.0f} | {share:.2f} | {row.cpu:.0f} | {row.server:.0f} | "
         )
         if row.taken:
-            line += f"{row.taken:,.0f} | {row.drained:,.0f} | {row.left:,.0f} | {row.behind:.1f} |"
+            line += f"{row.taken:,.0f} | {row.left:,.0f} | {row.behind:.1f} |"
         else:
-            line += "| | | |"
+            line += "| | |"
         print(line)
+    print("\nWhat waits for a trainer that has nobody beside it, in microseconds per event.")
+    print("Asked: 20,000 events per second.\n")
+    print("| | events | events/s | trainer, CPU | time | PostgreSQL, CPU |")
+    print("|---|---|---|---|---|---|")
+    for name, took in drained.items():
+        print(
+            f"| {name} | {took.n_events:,} | {1e6 / took.wall:,.0f} | {took.cpu:.0f} "
+            f"| {took.wall:.0f} | {took.server:.0f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Chromium. With --all, pictures of the dark page and of a phone's are put beside 
 """
 
 import argparse
+import hashlib
 import re
 import shutil
 import subprocess
@@ -15,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import sync_playwright
+from graphcb import service
 
+PAGE = sorted((Path(service.__file__).parent / "page").iterdir())
 SCHEMES: dict[str, Literal["light", "dark"]] = {"": "light", "-dark": "dark", "-phone": "light"}
 
 
@@ -44,6 +46,8 @@ def main() -> None:
 
 def take(address: str, file: Path, *, every: bool) -> None:
     """Pictures of the page as it is now."""
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -56,13 +60,33 @@ def take(address: str, file: Path, *, every: bool) -> None:
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
             page.goto(address)
-            page.wait_for_selector("#curve canvas")
+            page.wait_for_selector("#curve canvas", timeout=120_000.0)
             page.wait_for_timeout(4000.0)
             while page.inner_text("#state") != "live":  # it still reads the log
                 page.wait_for_timeout(500.0)
             path = file.with_stem(file.stem + name)
             page.screenshot(path=path, full_page=bool(name))
+            _sign(path)
         browser.close()
+
+
+def page_digest() -> str:
+    """A name for the files of the page: it changes if a picture is older than they are."""
+    hashed = hashlib.sha256()
+    for path in PAGE:
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:16]
+
+
+def _sign(path: Path) -> None:
+    """Write into the picture of which files it is, as pictures of curves say it."""
+    from PIL import Image, PngImagePlugin
+
+    about = PngImagePlugin.PngInfo()
+    about.add_text("Source", page_digest())
+    with Image.open(path) as picture:
+        picture.load()
+    picture.save(path, pnginfo=about, optimize=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ class Rows(NamedTuple):
 class Results(NamedTuple):
     """What a study found: `table` becomes a file, `shown` is printed with `lines` below it.
 
-    `figures` are by what follows the name of the study in their names, as "-baseline".
+    `figures` are by what follows the name of the study in their names, as "-baseline"; `drawn_by`
+    are the files that draw them.
     """
 
     markdown: str
@@ -43,6 +44,7 @@ class Results(NamedTuple):
     figures: Mapping[str, Figure]
     shown: Sequence[Rows]
     lines: Sequence[str]
+    drawn_by: Sequence[Path] = ()
 
 
 class Study(Runs, Protocol):
@@ -86,7 +88,7 @@ def run_study(
         file.write(f"# {study.title}\n\n{found.markdown}")
     for name, figure in found.figures.items():
         for kind in PICTURES:
-            save(figure, Path(f"{path}{name}{kind}"))
+            save(figure, Path(f"{path}{name}{kind}"), scripts=found.drawn_by)
     print_rows(found.shown, found.lines)
     named = ", ".join(f"{path}{name}.png" for name in found.figures)
     print(f"figures: {named}, .pdf   report: .md   tables: .csv, -table.csv   runs: .jsonl")

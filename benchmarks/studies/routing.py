@@ -19,6 +19,7 @@ import argparse
 import csv
 import gzip
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -280,8 +281,14 @@ def draw(found: Curves, questions: Questions) -> Figure:
             axes.fill_between(
                 100.0 * GRID, right - wide, right + wide, color=COLOURS[name], alpha=0.15
             )
-    axes.set(xlim=(0, 100), xlabel="calls of GPT-4, per cent", ylabel="right answers, per cent")
-    axes.set_title("Mixtral 8x7B or GPT-4? Learned online, from what the calls show", size=10)
+    axes.set(xlim=(0, 100), xlabel="calls of GPT-4, per cent", ylim=(low, None))
+    axes.set_ylabel(f"right answers, per cent, from Mixtral's {low:.1f} to GPT-4's {high:.1f}")
+    n, seeds = len(questions.contexts), max(map(len, found.values()))
+    axes.set_title(
+        "Mixtral 8x7B or GPT-4? Learned online, from what the calls show\n"
+        f"{n:,} questions, {seeds} seeds, band: two standard errors",
+        size=10,
+    )
     axes.grid(alpha=0.3)
     figure.legend(
         loc="outside right center", fontsize=8, labelcolor="linecolor", frameon=False,
@@ -312,6 +319,7 @@ def run(options: argparse.Namespace) -> None:
         for rows in tables:
             file.write(f"# {rows.title}\n\n{markdown_table(rows.head, rows.body)}\n\n")
     for kind in PICTURES:
-        save(draw(found[MMLU], questions[MMLU]), path.with_suffix(kind))
+        drawn = draw(found[MMLU], questions[MMLU])
+        save(drawn, path.with_suffix(kind), scripts=[Path(__file__)])
     print_rows(tables)
     print(f"figure: {path}.png, .pdf   report: .md")

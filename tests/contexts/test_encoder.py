@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 import graphcb
 from graphcb.contexts import Encoder
+from graphcb.contexts.encoded import EncodedRow, EncodedRows
 from graphcb.hashing import place_of, word_places
 from graphcb.saving import from_bytes, to_bytes
 
@@ -327,3 +328,55 @@ def test_a_context_without_any_of_the_known_numbers_has_a_mark_for_each():
     row = encoder.encode({})
     assert (row.n_numbers, row.indices.size, row.values.tolist()) == (2, 4, [0.0, 0.0, 1.0, 1.0])
     assert row.indices.tolist() == encoder.encode({"x": None, "y": None}).indices.tolist()
+
+
+OWN = st.fixed_dictionaries(
+    {
+        "action": st.sampled_from(["first", "second", "7", "12345", "n/a", "a long name of it"]),
+        "features.price": st.sampled_from([0.25, -3.0, 1e-9, 7, None, float("nan"), "3.5"]),
+        "features.topic": st.sampled_from(["news", "sport", "", "12", "-.5", "2024-05-01", None]),
+    }
+)
+PLAIN_OWN = {"action": "first", "features.price": 0.5, "features.topic": "news"}
+
+
+@given(st.lists(OWN | st.just(PLAIN_OWN), max_size=5), st.lists(OWN, max_size=3))
+@pytest.mark.filterwarnings("ignore:the feature")  # of odd values, once for each row
+def test_several_are_encoded_as_one_by_one(rows, before):
+    encoder = learned(Encoder(), [PLAIN_OWN, *before])
+    one_by_one = [encoder.encode(row) for row in rows]
+    for found, expected in zip(encoder.encode_each(rows), one_by_one, strict=True):
+        assert (found.n_numbers, found.constant) == (expected.n_numbers, expected.constant)
+        assert same(found[:2], expected[:2])
+        assert found.values.tobytes() == expected.values.tobytes()
+
+
+def test_rows_with_the_same_features_are_encoded_together(monkeypatch):
+    encoder = learned(Encoder(), [PLAIN_OWN])
+    expected = encoder.encode(PLAIN_OWN)
+    monkeypatch.delattr(type(encoder.known), "encode")
+    assert same(encoder.encode_each([PLAIN_OWN, PLAIN_OWN])[1][:2], expected[:2])
+    with pytest.raises(AttributeError):
+        encoder.encode_each([PLAIN_OWN, {**PLAIN_OWN, "features.topic": "12"}])
+
+
+@given(st.lists(st.lists(st.floats(-9, 9), max_size=3), min_size=1), st.sampled_from([1.0, 0.5]))
+def test_pairs_of_several_rows_are_those_of_each(numbers, word):
+    rows = [
+        EncodedRow(np.arange(len(own) + 2), np.array([*own, 1.0, word]), len(own), 99)
+        for own in numbers
+    ]
+    found, pairs = EncodedRows.of(rows).pairs(), [row.pair() for row in rows]
+    assert (found is None) == (word != 1.0)
+    if found is not None:
+        assert found[0].tolist() == [0, *np.cumsum([keys.size for keys, _ in pairs])]
+        assert found[1].tobytes() == np.concatenate([keys for keys, _ in pairs]).tobytes()
+        assert found[2].tobytes() == np.concatenate([values for _, values in pairs]).tobytes()
+
+
+def test_a_word_whose_strings_have_become_numbers_is_not_encoded_as_a_word():
+    numeral = {**PLAIN_OWN, "features.topic": "-.5"}
+    encoder = learned(Encoder(), [PLAIN_OWN, *[numeral] * 9])
+    expected = encoder.encode(numeral)
+    assert expected.n_numbers == 2
+    assert same(encoder.encode_each([numeral])[0][:2], expected[:2])

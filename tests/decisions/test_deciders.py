@@ -544,3 +544,35 @@ def test_hashes_of_people_go_with_their_decisions(url, trainer):
         decider.decide(context(0), subject="adam")
     with DecisionLog(url) as log:
         assert log.storage.execute("SELECT count(*) FROM graphcb_subjects") == [(1,)]
+
+
+def test_the_log_knows_who_asked_deciders_and_silence_of_one_teaches_nothing(url, monkeypatch):
+    """The number comes through the inbox; the trainer and a later one fill in by it."""
+    clock, shop, app = [1e9], 7, 2**28
+    monkeypatch.setattr("graphcb.decisions.together.time.time", lambda: clock[0])
+    waiting = {"waiting": 3600, "reward": 0.0}
+    problem = Problem(["a", "b"], feedback="rewards", range=(0.0, 1.0), defaults=waiting)
+    asked_by = {}
+    for part, turns in enumerate([(shop,) * 10, (shop, app) * 10]):
+        with Trainer(url, problem=problem if part == 0 else None) as trainer, Decider(url) as one:
+            for who in turns:
+                with one.together() as together:
+                    together.pending.asker = who
+                    made = [together.decide(None, subject="eve") for _ in range(10)]
+                asked_by |= {decision.decision_id: who for decision in made}
+                if who == shop:
+                    one.feedback_many({m.decision_id: {m.action: 1.0} for m in made[:8]})
+            settle(trainer)
+        clock[0] += 7200
+        with Trainer(url) as trainer, trainer.together() as together:
+            together.fill_in(clock[0])
+    assert together.unheard == {app: 100}
+    with DecisionLog(url) as log:
+        defaults = [row for row in log if row.feedback is not None and row.feedback.is_default]
+        by = [asked_by[row.decision_id] for row in defaults]
+        runs = log.storage.execute("SELECT who FROM graphcb_askers ORDER BY position")
+        assert log.storage.execute("SELECT DISTINCT position FROM graphcb_subjects") == [(0,)]
+    assert by.count(shop) == 40
+    assert by.count(app) == 0
+    assert [who for (who,) in runs] == [shop, app] * 10
+    assert verify(url) == []

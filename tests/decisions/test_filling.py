@@ -1,16 +1,21 @@
 """Decisions without feedback get the default of their problem, and later feedback replaces it."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import replay, verify
+from graphcb.decisions.askers import askers_between
+from graphcb.decisions.together import NewRound
 from graphcb.evaluation import evaluate, logged, summarize
 from graphcb.saving import to_bytes
 
 HOUR = {"waiting": 3600, "reward": 0.0}
 CLICKS = Problem(["a", "b"], feedback="rewards", features={"age": "number"}, defaults=HOUR)
 CONTEXT = {"age": 30.0}
+SHOP, APP = 7, 2**28  # numbers of clients
 
 
 @pytest.fixture
@@ -177,34 +182,105 @@ def test_an_offer_of_one_action_gets_no_default_and_is_no_outage(tmp_path, clock
     assert verify(tmp_path / "log.db") == []
 
 
+def ask(policy, who, n):
+    """Decisions that a client of this number asks for."""
+    with policy.together() as together:
+        together.pending.asker = who
+        return together.decide_rounds([NewRound(None)] * n)
+
+
 @pytest.mark.parametrize("n_silent", [1, 4, 10, 80])
 def test_who_never_gets_feedback_teaches_nothing_and_stops_nobody(tmp_path, clock, n_silent):
-    """As many as others ask for, or fewer, is no outage: only who asked tells them apart."""
+    """As many as others ask for, or fewer, is no outage: only who asked tells them apart.
+
+    That is known after a restart as well.
+    """
     asked_by, rng = {}, np.random.default_rng(2)
     problem = Problem(["a", "b"], feedback="rewards", range=(0.0, 1.0), defaults=HOUR)
-    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy:
-        unheard, n_filled = 0, 0
-        for _ in range(60):
-            for who, n in (("shop", 10), ("app", n_silent)):
-                before = policy.n_events
-                made = policy.decide_many([None] * n)
-                asked_by |= dict.fromkeys(range(before + 1, policy.n_events + 1), who)
-                heard = [one for one in made if who == "shop" and rng.random() < 0.5]
-                policy.feedback_many({d.decision_id: {d.action: 1.0} for d in heard})
-            clock[0] += 7200
-            with policy.together() as together:
-                together.fill_in(clock[0], asked_by.__getitem__)
-            n_filled += together.n_withheld == 0
-            unheard += together.unheard["app"]
+    unheard, n_filled = Counter(), 0
+    for part in range(2):
+        with Policy(tmp_path / "log.db", problem=problem if part == 0 else None) as policy:
+            for _ in range(30):
+                for who, n in ((SHOP, 10), (APP, n_silent)):
+                    made = ask(policy, who, n)
+                    asked_by |= {one.decision_id: who for one in made}
+                    heard = [one for one in made if who == SHOP and rng.random() < 0.5]
+                    policy.feedback_many({d.decision_id: {d.action: 1.0} for d in heard})
+                clock[0] += 7200
+                is_done = False
+                while not is_done:  # a policy that was just opened looks at all again
+                    with policy.together() as together:
+                        is_done = together.fill_in(clock[0])[1]
+                    unheard[part] += together.unheard[APP]
+                n_filled += together.n_withheld == 0
     with DecisionLog(tmp_path / "log.db") as log:
         defaults = [row for row in log if row.feedback is not None and row.feedback.is_default]
-        by = [asked_by[int(row.decision_id.split("-")[1])] for row in defaults]
+        by = [asked_by[row.decision_id] for row in defaults]
     # Until 20 feedbacks are known nothing is usual; then it takes a run that is no chance.
-    assert by.count("app") < 20 + 5 * n_silent
-    assert unheard > 60 * n_silent - (20 + 5 * n_silent)
-    assert by.count("shop") > 200  # about 300 of 600
+    assert by.count(APP) < 20 + 5 * n_silent
+    assert unheard[0] > 30 * n_silent - (20 + 5 * n_silent)
+    assert unheard[1] >= 30 * n_silent
+    assert by.count(SHOP) > 200  # about 300 of 600
     assert n_filled > 50
     assert verify(tmp_path / "log.db") == []
+
+
+def runs_of(file):
+    with DecisionLog(file) as log:
+        return log.storage.execute("SELECT position, who FROM graphcb_askers ORDER BY position")
+
+
+def test_a_run_is_stored_when_somebody_else_asks_and_not_otherwise(tmp_path):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=CLICKS) as policy:
+        policy.decide_many([CONTEXT] * 3)
+        assert runs_of(file) == []  # nobody has said who asks
+        for who in (SHOP, SHOP, APP):
+            ask(policy, who, 2)
+        policy.feedback(policy.decide(CONTEXT).decision_id, {})
+    with Policy(file) as policy:
+        policy.decide(CONTEXT)
+        ask(policy, SHOP, 1)
+    with Policy(file) as policy:
+        ask(policy, SHOP, 1)
+    assert runs_of(file) == [(4, SHOP), (8, APP), (10, 0), (13, SHOP)]
+    with DecisionLog(file) as log:
+        asked_by = askers_between(log.storage, 5, 11)
+        assert [asked_by(position) for position in (5, 7, 8, 9, 11)] == [SHOP, SHOP, APP, APP, 0]
+        assert askers_between(log.storage, 1, 3)(2) == 0
+
+
+def test_decisions_that_were_given_up_begin_no_run(tmp_path):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=CLICKS) as policy:
+        with policy.together() as together:
+            together.pending.asker = APP
+            with pytest.raises(ValueError, match="`action` must be one of"):
+                together.decide_rounds([NewRound(CONTEXT), NewRound(CONTEXT, None, ["unknown"])])
+            together.pending.asker = SHOP
+            together.decide(CONTEXT)
+
+        def interrupted(together):
+            together.pending.asker = APP
+            together.decide(CONTEXT)
+            together.store()
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), policy.together() as together:
+            interrupted(together)
+        ask(policy, SHOP, 1)
+    assert runs_of(file) == [(1, SHOP)]
+
+
+def test_a_removal_of_old_decisions_leaves_the_run_that_goes_on(tmp_path, clock):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=CLICKS) as policy:
+        for who in (SHOP, APP, SHOP):
+            ask(policy, who, 2)
+        clock[0] += 100.0
+        ask(policy, SHOP, 2)
+        policy.prune(clock[0])
+    assert runs_of(file) == [(5, SHOP)]
 
 
 @pytest.mark.parametrize("n_silent", [4, 20, 40])

@@ -6,8 +6,7 @@ import pytest
 
 from graphcb import Problem
 from graphcb.decisions import Decider, Trainer, inbox
-from graphcb.decisions.tables import DecisionRow, select
-from graphcb.files import FileError
+from graphcb.decisions.tables import DecisionRow, insert, select
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytestmark = pytest.mark.slow
@@ -29,8 +28,7 @@ def plan_of(connection, statement, *values):
 @pytest.mark.parametrize(
     ("statement", "values"),
     [
-        (inbox._LOOK_AT_DECISIONS, ["1000"]),
-        (inbox._REMOVE_DECISIONS, ["'{1,2}'::bigint[]"]),
+        (inbox._TAKE_DECISIONS, ["1000"]),
         (inbox._TAKE_FEEDBACKS, ["1000"]),
     ],
 )
@@ -67,9 +65,9 @@ def test_the_first_come_first_and_feedback_not_before_its_decision(url):
     try:
 
         def take(most, after):
-            found = inbox.look_at_decisions(storage, most)
+            found = inbox.take_decisions(storage, most)
             rows = [one.row._replace(position=after + k + 1) for k, one in enumerate(found)]
-            inbox.move_decisions(storage, found, rows)
+            insert(storage, rows)
             return [row.token for row in rows]
 
         assert take(3, 0) == tokens[:3]
@@ -81,7 +79,6 @@ def test_the_first_come_first_and_feedback_not_before_its_decision(url):
         assert len(inbox.take_feedbacks(storage, 1000)) == 2
         moved = select(storage, DecisionRow, "ORDER BY position")  # checks their checksums
         assert [(row.position, row.token) for row in moved] == list(enumerate(tokens, 1))
-        with pytest.raises(FileError, match="1 decisions of graphcb_inbox should be moved, and 0"):
-            inbox.move_decisions(storage, [inbox.Arrived(0.0, moved[0], 99)], moved[:1])
+        assert inbox.take_decisions(storage, 1000) == []
     finally:
         storage.close()

@@ -1,11 +1,20 @@
 """What only a server can do: lose a connection, refuse a user, keep a lock."""
 
+import threading
+import time
+
 import pytest
 
 from graphcb import DecisionLog, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, replay
+from graphcb.decisions.storage import open_storage, transaction
+from graphcb.decisions.tables import FeedbackRow, insert, select
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+
+from graphcb.decisions.postgresql import MANY
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +65,67 @@ def test_a_lost_connection_is_said_and_mended(server, first):
         assert to_bytes(policy.agent) == state
     with DecisionLog(url) as log:
         assert to_bytes(replay(log).agent) == state
+
+
+class TimeLimitError(Exception):
+    """What a signal handler of the user's own raises."""
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, TimeLimitError])
+def test_an_interrupt_after_any_answer_is_no_other_error(server, monkeypatch, kind):
+    """psycopg may make an assertion of it, where it had begun or not ended a pipeline."""
+    from graphcb.decisions import postgresql
+
+    with Policy(server.url(f"interrupted_{kind.__name__.lower()}"), new_agent(), seed=1) as policy:
+        wait, left = postgresql._Bounded.wait, [0]
+
+        def interrupted(connection, *given, **settings):
+            answer = wait(connection, *given, **settings)
+            if threading.current_thread() is threading.main_thread():
+                left[0] -= 1
+                if left[0] == 0:
+                    raise kind
+            return answer
+
+        def three():
+            made = policy.decide_many([[0.1], [0.2], [0.3]], GRAPH)
+            policy.feedback_many({one.decision_id: {} for one in made})
+
+        monkeypatch.setattr(postgresql._Bounded, "wait", interrupted)
+        three()  # which stores graphs and prepares statements
+        left[0] = 0
+        three()
+        n_waits = -left[0]
+        for n in range(1, n_waits + 1):
+            left[0] = n
+            with pytest.raises((kind, LogError)) as found:
+                three()
+            assert found.type is kind or kind is TimeLimitError
+            left[0] = 0
+            three()
+        assert n_waits > 10
+
+
+def test_a_connection_is_not_closed_under_another_thread_that_uses_it(server):
+    """libpq may crash the process then; the thread that gives signs of life is such a one."""
+    policy = Policy(server.url("closed_under"), new_agent(), seed=1)
+    connection, has_begun, seen = policy._log.storage._connection, threading.Event(), []
+
+    def use():
+        with connection.lock:
+            has_begun.set()
+            time.sleep(0.3)
+            seen.append(connection.closed)
+
+    with connection.transaction():  # whoever closes in the middle of one asks the server nothing
+        thread = threading.Thread(target=use)
+        thread.start()
+        assert has_begun.wait(60.0)
+        policy._log.storage.close()
+        thread.join()
+        assert seen == [False]
+        assert connection.closed
+    policy.close()
 
 
 def test_the_second_writer_gets_a_clear_error_and_readers_go_on(server):
@@ -131,3 +201,28 @@ def test_durability_is_what_was_asked_for(server, durability, set_to):
     url = server.url(f"durable_{set_to}") + "%20-csynchronous_commit%3Doff"
     with Policy(url, new_agent(), durability=durability) as policy:
         assert policy._log.storage.execute("SHOW synchronous_commit") == [(set_to,)]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, MANY - 1, MANY, 3 * MANY])
+def test_any_number_of_rows_is_stored_as_it_was_given(server, n_rows):
+    url = server.url(f"rows_{n_rows}")
+    Policy(url, new_agent(), seed=1).close()
+    rows = [
+        FeedbackRow(
+            k + 1,
+            1e9 + k / 7,
+            k + 1000,
+            bytes(range(256)),
+            b"\\x00\t\n\r'%s?",
+            None if k % 2 else "?; %s \\N\t\u20ac",
+        )
+        for k in range(n_rows)
+    ]
+    storage = open_storage(url, writes=True)
+    try:
+        with transaction(storage):
+            insert(storage, rows)
+        found = select(storage, FeedbackRow, "ORDER BY position")  # checks their checksums
+    finally:
+        storage.close()
+    assert [row._replace(checksum=0) for row in found] == rows

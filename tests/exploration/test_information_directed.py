@@ -1,9 +1,12 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
+from graphcb.exploration.beliefs import CELLS, FAR, NOTHING, _smallest
 from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
     WRITTEN_OUT,
@@ -187,6 +190,38 @@ def test_large_families_give_the_same_as_their_matrix(family):
     graph, rng = family(WRITTEN_OUT + 8), np.random.default_rng(0)
     values = rng.random(graph.n_actions)
     np.testing.assert_allclose(graph.structure.sums_revealed(values), graph.matrix @ values)
+
+
+def smallest_slowly(odds, widths, floor, ceiling):
+    """The probability that each action is the smallest, cell by cell; all are different."""
+    chances, below = np.zeros(odds.size), np.zeros(odds.size)
+    for j in range(CELLS):
+        off = (odds - (floor + (j + 1) * (ceiling - floor) / CELLS)) / widths
+        above = np.array([0.5 * math.erfc(x / math.sqrt(2.0)) if x < FAR else 0.0 for x in off])
+        none_here = 1.0 - 0.5 * (below + above)
+        chances += (above - below) * none_here.prod() / none_here
+        below = above
+        if none_here.prod() < NOTHING:
+            break
+    return chances
+
+
+@pytest.mark.parametrize("n", [2, 5, 60, 300])
+def test_cells_are_summed_several_at_a_time_up_to_where_nothing_is_left(n):
+    rng = np.random.default_rng(n)
+    odds, widths = rng.normal(size=n), rng.uniform(0.1, 2.0, n)
+    alike = np.arange(2 * n)
+    alike[n:] = np.arange(n)  # each comes twice
+    both = np.append(odds, odds), np.append(widths, widths)
+    floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
+    expected = smallest_slowly(*both, floor, ceiling)
+    chances = np.ones(2 * n)
+    moments = _smallest(*both, floor, ceiling, 0.0, 1.0, chances, alike)
+    np.testing.assert_allclose(chances, expected, rtol=1e-9)
+    assert (moments[chances > 0.0] / chances[chances > 0.0] <= 1.0).all()
+    alone = np.ones(2 * n)
+    _smallest(*both, floor, ceiling, 0.0, 1.0, alone, np.arange(2 * n))
+    assert alone.tobytes() == chances.tobytes()
 
 
 @pytest.mark.parametrize("place", [1, 2, 3])

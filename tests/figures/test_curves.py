@@ -95,3 +95,32 @@ def test_a_flat_curve_has_room_around_it():
     figure = draw_progress([1], {"learner": np.array([0.5])}, "mail")
     low, high = figure.axes[0].get_ylim()
     assert low < 0.5 < high
+
+
+def test_an_agent_has_a_style_for_each_line_of_the_panel():
+    summaries = [
+        summary("SquareCB.G", "K = 3", 0.2),
+        summary("SquareCB.G", "K = 5", 0.3),
+        summary("SquareCB", "K = 5", 0.4),
+    ]
+    (axes,) = draw_panels([("a title", summaries)]).axes
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--", "--"]
+
+
+def test_lines_far_from_0_stand_beside_the_best_constant_action():
+    learner = summary("SquareCB.G", "K = 3", 0.39)._replace(
+        mean_curve=np.full(10, 0.39), runs=np.full((3, 10), 0.39)
+    )
+    constant = learner._replace(
+        agent="best constant action",
+        mean_curve=np.full(10, 0.4),
+        runs=np.tile([[0.39], [0.4], [0.41]], 10),
+    )
+    (axes,) = draw_panels([("a title", [learner, constant])]).axes
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), -0.01)
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), 0.0)
+    assert axes.get_ylim()[0] < -0.01 < 0.0 < axes.get_ylim()[1]
+    assert "less that of the best constant action" in axes.get_ylabel()
+    (band,) = axes.collections  # of losses with the same seed
+    ys = band.get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose((ys.min(), ys.max()), (-0.02, 0.0), atol=1e-12)

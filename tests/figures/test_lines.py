@@ -16,8 +16,12 @@ def test_names_do_not_overlap_and_stay_where_they_can(found):
     moved = spread(places, heights)
     needed = 0.5 * (heights[1:] + heights[:-1])
     assert (np.diff(moved) >= needed - 1e-9).all()
-    if (np.diff(places) >= needed).all():
+    low, high = places[0] - 0.5 * heights[0], places[-1] + 0.5 * heights[-1]
+    if (np.diff(places) >= needed).all() and low >= 0.0 and high <= 1.0:
         np.testing.assert_allclose(moved, places, atol=1e-12)
+    if heights.sum() <= 1.0:  # beyond the picture they would meet the numbers of its axes
+        assert moved[0] - 0.5 * heights[0] >= -1e-9
+        assert moved[-1] + 0.5 * heights[-1] <= 1.0 + 1e-9
 
 
 def names(ends):

@@ -54,13 +54,20 @@ CONTEXT = {"amount": 30.0, "country": "DE"}
 
 @pytest.fixture
 def encoded(monkeypatch):
-    counts, plain = Counter(), Encoder.encode
+    counts, one, each = Counter(), Encoder.encoded, Encoder.encode_each
 
-    def counting(self, context):
+    def encode_one(self, context):
         counts["contexts"] += 1
-        return plain(self, context)
+        return one(self, context)
 
-    monkeypatch.setattr(Encoder, "encode", counting)
+    def encode_each(self, contexts):
+        so_far = counts["contexts"]
+        rows = each(self, contexts)  # by the other, or together
+        counts["contexts"] = so_far + len(contexts)
+        return rows
+
+    monkeypatch.setattr(Encoder, "encoded", encode_one)
+    monkeypatch.setattr(Encoder, "encode_each", encode_each)
     return counts
 
 

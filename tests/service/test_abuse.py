@@ -23,7 +23,6 @@ from graphcb.decisions.together import NewRound
 from graphcb.service import admission, server
 from graphcb.service import keys as keys_module
 from graphcb.service.admission import RequestLimits
-from graphcb.service.askers import Askers
 from graphcb.service.errors import as_refusal
 from graphcb.service.keys import Keys
 from graphcb.service.tending import _Filling
@@ -226,10 +225,10 @@ def test_an_outage_of_feedback_is_said_once_and_counted(caplog):
             self.n_withheld, self._n_filled = n_withheld, n_filled
             self.unheard = Counter()
 
-        def fill_in(self, now, asked_by):
+        def fill_in(self, now):
             return self._n_filled, True
 
-    desk = SimpleNamespace(n_defaults=0, n_withheld=0, askers=Askers(0))
+    desk = SimpleNamespace(n_defaults=0, n_withheld=0, askers={})
     filling = _Filling(desk)
     for one in ((3, 0), (0, 5), (0, 7), (0, 0), (4, 0)):
         assert filling(Withholding(*one))

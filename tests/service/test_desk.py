@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -212,12 +213,11 @@ def test_a_client_that_left_does_not_matter(tmp_path):
 
 
 def test_it_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(desks, "WAIT_SHARE", 1e9)
     monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
     async def work(desk):
         await desk.ask(decide(0))
-        before, desk._peak = desk.n_commits, 3
+        before, desk._peak, desk._beside = desk.n_commits, 3, 1e9
         asked = []
         for n in range(3):
             asked.append(desk.ask(decide(n)))
@@ -230,13 +230,47 @@ def test_it_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
 
 
 def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(desks, "WAIT_SHARE", 1e9)
     monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
     async def work(desk):
         for n in range(5):
+            desk._beside = 1e9
             await asyncio.wait_for(desk.ask(decide(n)), 30.0)
         assert desk.n_commits == 5
+
+    with_desk(tmp_path, work)
+
+
+def test_it_waits_for_what_a_commit_costs_and_not_for_what_jobs_take(tmp_path, monkeypatch):
+    class Clock:
+        now = 0.0
+
+        def monotonic(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(desks, "time", clock)
+
+    async def work(desk):
+        def slow(together):
+            clock.now += 100.0
+
+        await desk.ask(slow)
+        assert (desk._seconds, desk._beside) == (100.0, 0.0)
+        commit = desk.policy.together
+
+        @contextmanager
+        def together():
+            with commit() as one:
+                yield one
+            clock.now += 7.0
+
+        monkeypatch.setattr(desk.policy, "together", together)
+        await desk.ask(slow)
+        assert (desk._seconds, desk._beside) == (107.0, 7.0)
+        desk._beside, desk._peak = desks.TICK / 2, 3  # no timer is as short as that
+        await asyncio.wait_for(desk.ask(decide(0)), 30.0)
+        assert desk._timer is None
 
     with_desk(tmp_path, work)
 
@@ -260,12 +294,11 @@ def test_only_what_is_quick_holds_up_the_event_loop(tmp_path, monkeypatch):
 
 
 def test_a_transaction_that_is_about_to_begin_does_not_begin_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr(desks, "WAIT_SHARE", 1e9)
     monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
     async def work(desk):
         await desk.ask(decide(0))
-        before, desk._peak = desk.n_commits, 2
+        before, desk._peak, desk._beside = desk.n_commits, 2, 1e9
         first = desk.ask(decide(1))  # waits for a second one
         second = desk.ask(decide(2))
         desk._stop_waiting()  # the time is over just when that has come

@@ -18,7 +18,7 @@ pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 import psycopg
 from faults.proxy import DROPS, FREEZES, PASSES, Proxy
 
-from graphcb import DecisionLog
+from graphcb import DecisionLog, Policy
 from graphcb.decisions import Decider, LogError, Trainer, postgresql, verify
 from graphcb.decisions.storage import open_storage
 from graphcb.service.admission import RequestLimits
@@ -183,6 +183,47 @@ def test_a_trainer_that_vanished_is_replaced_and_can_write_nothing(location, pro
         second.close()
     with DecisionLog(location) as log:
         assert [row.decision_id for row in log] == names
+    assert verify(location) == []
+
+
+@pytest.mark.slow
+def test_the_end_of_a_silence_is_waited_for_and_a_writer_that_lives_is_not(location, proxied):
+    """Once the network took the answer of a writer's last call, the next one is its own caller."""
+    url, proxy = proxied
+    first = Trainer(f"{url}%20-cstatement_timeout%3D500ms", problem=FRAUD, seed=0)
+    with pytest.raises(LogError, match="another policy is writing to this log"):
+        Trainer(location)
+    proxy.behave(DROPS)
+    time.sleep(1.5 * postgresql.PATIENCE)
+    with Trainer(location) as second:  # the first one is still its holder by the server's clock
+        second.step()
+    proxy.behave(PASSES)
+    first.close()
+    assert verify(location) == []
+
+
+@pytest.mark.slow
+def test_a_session_is_known_before_it_has_the_lock(location, monkeypatch):
+    """One that is lost while it is opened is ended by the next call, not after a silence."""
+    with Policy(location, problem=FRAUD, seed=0) as policy:
+        policy.decide(ASK["context"])
+        policy._log.storage.close()
+        lost = []
+
+        def dead(storage):
+            lost.append(storage._connection)  # which stays, with its lock
+            storage._connection = None
+            raise LogError("no answer")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(postgresql.PostgreSQLStorage, "_set_durability", dead)
+            for _ in range(2):  # the first finds the connection closed
+                with pytest.raises(LogError):
+                    policy.decide(ASK["context"])
+        monkeypatch.setattr(postgresql, "_SILENT", "SELECT 1 WHERE false")
+        assert policy.decide(ASK["context"]).decision_id
+    (connection,) = lost
+    connection.close()
     assert verify(location) == []
 
 

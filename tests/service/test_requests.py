@@ -9,10 +9,14 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 import msgspec
+import numpy as np
 
+from graphcb.decisions import DecisionLog, Policy, verify
 from graphcb.decisions.encoding import Encoded, decode
+from graphcb.problems import Problem
 from graphcb.service.admission import RequestLimits
-from graphcb.service.requests import as_context
+from graphcb.service.answers import MANY, of_decision
+from graphcb.service.requests import DecisionRequest, as_context, as_round
 
 LIMITS = RequestLimits()
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
@@ -59,3 +63,54 @@ def test_what_has_to_be_flattened_is_not_logged_as_it_came():
     assert as_context(b"[1.0, 2.5]", LIMITS) == [1.0, 2.5]
     assert as_context(b'"a text"', LIMITS) == "a text"
     assert as_context(b"null", LIMITS) is None
+
+
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), PLAIN), min_size=1))
+def test_actions_are_logged_with_the_bytes_of_what_was_decided_on(actions):
+    try:
+        read = msgspec.json.decode(json.dumps({"actions": actions}), type=DecisionRequest)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return  # infinity, or half a surrogate pair
+    made = as_round(read, Problem("each round"), LIMITS)
+    assert made.n_own == len(actions)
+    if isinstance(made.actions, Encoded):
+        assert same(decode(made.actions.content), made.actions.value)
+    else:  # a whole number beyond 64 bits
+        assert same(made.actions, read.actions)
+
+
+@pytest.mark.parametrize("actions", [["a", "b"], {"a": None}, {"a": {"b": {"c": 1}}}, None])
+def test_actions_that_are_not_plain_are_logged_by_the_policy(actions):
+    problem = Problem(["a", "b"]) if actions is None else Problem("each round")
+    read = DecisionRequest(actions=actions)
+    assert as_round(read, problem, LIMITS).actions is actions
+
+
+def test_encoded_actions_are_decided_on_as_they_came(tmp_path):
+    actions = {"b": {"price": 1.5, "new": True}, "a": {"price": 2, "name": "\u00e9"}}
+    problem, made = Problem("each round"), []
+    for name in ("plain", "encoded"):
+        with Policy(tmp_path / name, problem=problem, seed=3) as policy:
+            one = as_round(DecisionRequest(actions=actions), problem, LIMITS)
+            given = one.actions if name == "encoded" else actions
+            for _ in range(5):
+                decision = policy.decide(None, None, given)
+                policy.feedback(decision.decision_id, {decision.action: 0.5})
+                made.append((decision.action, decision.actions, decision.probabilities))
+        assert verify(tmp_path / name) == []
+        with DecisionLog(tmp_path / name) as log:
+            assert [row.actions for row in log] == [actions] * 5
+    assert made[:5] == made[5:]
+
+
+@pytest.mark.parametrize(("baseline", "n_played"), [("3 \u00e9", 1), (None, MANY)])
+def test_probabilities_that_are_mostly_0_are_sent_as_all_others_are(tmp_path, baseline, n_played):
+    names = [f"{k} \u00e9" if k == 3 else f'{k} "quoted"' for k in range(MANY)]
+    problem = Problem(names, baseline=baseline)  # which is played alone at first
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy, policy.together() as made:
+        one = made.make({"x": 1.0})
+    assert np.count_nonzero(one.probabilities) == n_played
+    answer = msgspec.json.encode(of_decision(one, of_all=True))
+    assert answer == msgspec.json.encode(of_decision(one))
+    probabilities = dict(zip(names, one.probabilities.tolist(), strict=True))
+    assert msgspec.json.decode(answer)["probabilities"] == probabilities

@@ -2,6 +2,8 @@
 
 import contextlib
 import inspect
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -74,6 +76,20 @@ def test_uvicorn_is_bounded_from_above():
     assert key(least) <= key(uvicorn.__version__) < key(most)
 
 
+def test_collections_spare_what_is_there_from_the_start():
+    code = """
+import gc
+from graphcb.service.server import spare_collections
+kept = [[k] for k in range(1000)]
+spare_collections()
+print(gc.get_freeze_count(), len(gc.get_objects()))
+"""
+    made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    frozen, left = map(int, made.stdout.split())
+    assert frozen > 1000
+    assert left < 1000
+
+
 def test_beyond_this_machine_keys_are_needed():
     for host in ("127.0.0.1", "localhost", "::1", "127.8.9.10"):
         check_address(host, has_keys=False)
@@ -119,7 +135,6 @@ def test_https_with_a_certificate(tmp_path):
 def _certificate(folder):
     """A certificate for 127.0.0.1 that signs itself."""
     import shutil
-    import subprocess
 
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl")

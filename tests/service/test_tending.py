@@ -15,8 +15,9 @@ from graphcb.decisions.pruning import Pruning
 from graphcb.service import tending
 
 
-def test_a_slow_slice_does_not_put_off_the_next_for_long(monkeypatch):
-    slept, left = [], [30.0, 0.001, 0.0]
+def test_few_requests_meet_a_slice_until_the_removal_has_to_hurry(monkeypatch):
+    """And one that was slow does not put off the next for long."""
+    slept, left = [], [30.0, 0.005, 0.0, 1770.0, 0.001, 0.05]
     now = [0.0]
 
     async def ask(job, *, is_long):
@@ -29,7 +30,7 @@ def test_a_slow_slice_does_not_put_off_the_next_for_long(monkeypatch):
     monkeypatch.setattr(tending.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(tending.asyncio, "sleep", sleep)
     asyncio.run(tending.prune(SimpleNamespace(ask=ask), 0.0))
-    assert slept == [0.25, 0.1, 0.1]
+    assert slept == pytest.approx([1.0, 0.5, 0.1, 0.25, 0.1, 0.2])
 
 
 def test_a_slice_deletes_so_many_at_most(tmp_path, monkeypatch):

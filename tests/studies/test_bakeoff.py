@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from studies.bakeoff.ratios import compare
 from studies.bakeoff.study import NAMES, parse, read
+from studies.bakeoff.tables import markdown
 from studies.prepared import facts, prepare
 from studies.streams import load_stream
 
@@ -155,6 +157,35 @@ def test_an_interrupted_bake_off_continues(tmp_path):
     curves = finish(small(), store, on_run=made.append)
     assert [curve.setting for curve in curves] == small().settings()
     assert len(made) == 18
+
+
+def test_kept_runs_of_others_stand_while_our_learner_changes(tmp_path, monkeypatch):
+    store, made = Store(tmp_path / "runs.jsonl", "1"), []
+    one = replace(small(), n_seeds=1)
+    finish(one, store)
+    monkeypatch.setattr("studies.bakeoff.study.code_of_learners", lambda: "changed")
+    finish(one, store, on_run=made.append)
+    assert {curve.setting.agent for curve in made} == {"ours"}
+    assert len(made) == len(one.streams)
+
+
+def test_who_learns_with_another_oracle_may_have_fewer_seeds(tmp_path):
+    one = small().with_seeds(2, 1)
+    seeds = {}
+    for setting in one.settings():
+        seeds.setdefault(setting.agent.partition(",")[0], set()).add(setting.seed)
+    assert seeds == {"ours": {0, 1}, "best constant action": {0, 1}, "greedy": {0}}
+    curves = finish(one, Store(tmp_path / "runs.jsonl", "1"))
+    ranking, first = compare(one, curves), compare(*only_first(one, curves))
+    assert (ranking.n_seeds, ranking.n_paired) == (2, 1)
+    assert ranking.ours.ratios == first.ours.ratios  # who has fewer seeds is compared on these
+    assert all(len(score.losses) == 2 for score in ranking.ours.scores.values())
+    assert "Seeds: 2. Who learns with another oracle has 1" in markdown(ranking, one)
+    assert "another oracle has" not in markdown(first, one)
+
+
+def only_first(one, curves):
+    return one.with_seeds(1), [curve for curve in curves if curve.setting.seed == 0]
 
 
 @pytest.mark.parametrize(

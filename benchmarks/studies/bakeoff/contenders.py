@@ -60,6 +60,11 @@ class Contender:
         return self.agent in PACKAGES and not self.is_skyline
 
     @property
+    def is_ours(self) -> bool:
+        """Whether it is graphcb's default, or explores otherwise with the same oracle."""
+        return self.agent == "default" or self.oracle == OURS
+
+    @property
     def is_skyline(self) -> bool:
         """Whether it sees all losses, so that nobody is compared with it as a rival."""
         return self.agent == "skyline"

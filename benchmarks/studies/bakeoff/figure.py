@@ -3,27 +3,15 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from graphcb.figures.lines import OTHERS
 from studies.bakeoff.ratios import Ranking, Standing
 
-OURS = "#08519c"
 LEGEND_COLUMNS = 3
-COLOURS = (
-    "#636363",
-    "#31a354",
-    "#a1d99b",
-    "#e6550d",
-    "#fdae6b",
-    "#9e9ac8",
-    "#a50f15",
-    "#de2d26",
-    "#fb6a4a",
-    "#fcae91",
-    "#8c6d31",
-    "#bd9e39",
-    "#e7cb94",
-    "#000000",
-)
-MARKERS = {"Vowpal": "^", "coba": "s", "river": "D", "best constant": "|"}
+# Of a name with this in it; each kind of mark has all colours.
+MARKERS = {
+    "our oracle": "v", "Vowpal": "^", "coba": "s", "river": "D", "mabwiser": "P",
+    "best constant": "|", "": "o",
+}  # fmt: skip
 
 
 def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
@@ -31,7 +19,10 @@ def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
     ours = ranking.ours
     order = sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
     names = list(dict.fromkeys(one.name for one in ranking.standings[1:]))
-    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    colours: dict[str, str] = {}
+    for name in names:
+        alike = sum(_marker(other) == _marker(name) for other in colours)
+        colours[name] = OTHERS[alike % len(OTHERS)]
     heights = 0.8 + 0.21 * len(order), 0.5 + 0.19 * (-(-len(names) // LEGEND_COLUMNS))
     figure = Figure(figsize=(15.0, sum(heights) + 0.5), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=heights)
@@ -43,7 +34,7 @@ def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
         (right, "best of the grid on each stream", [one for one in others if not one.is_default]),
     )
     for column, (axes, choice, shown) in enumerate(panels):
-        _dots(axes, ours, order, OURS, size=60)
+        _dots(axes, ours, order, "black", size=60)
         for one in shown:
             _dots(axes, one, order, colours[one.name], size=22)
         _finish(axes, f"{title}: {choice}", order)
@@ -53,17 +44,20 @@ def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
 
 
 def _dots(axes: Axes, one: Standing, order: list[str], colour: str, *, size: int) -> None:
-    marker = next((m for start, m in MARKERS.items() if one.name.startswith(start)), "o")
     streams = [stream for stream in order if stream in one.ratios]
     axes.scatter(
         [one.ratios[stream] for stream in streams],
         [order.index(stream) for stream in streams],
         s=size,
         color=colour,
-        marker=marker,
+        marker=_marker(one.name),
         alpha=0.85,
         label=f"{one.name}: {one.geometric_mean:.3f}",
     )
+
+
+def _marker(name: str) -> str:
+    return next(marker for part, marker in MARKERS.items() if part in name)
 
 
 def _finish(axes: Axes, title: str, order: list[str]) -> None:

@@ -27,6 +27,10 @@ class Score(NamedTuple):
         """The mean over seeds."""
         return float(self.losses.mean())
 
+    def first(self, n_seeds: int) -> "Score":
+        """Of the first seeds."""
+        return self._replace(losses=self.losses[:n_seeds])
+
 
 class Standing(NamedTuple):
     """A contender at its default, or with the best setting of its grid on each stream.
@@ -77,12 +81,14 @@ class Ranking(NamedTuple):
 
     `same_oracle` are those that explore otherwise with the default's oracle, setting by setting;
     their ratios are to the default's losses. `skylines` see all losses, and are in no other place.
+    The ratios of `standings` are over the first `n_paired` seeds, which all have.
     """
 
     standings: tuple[Standing, ...]
     best: Mapping[str, tuple[str, Score]]  # name of the contender and its score
     same_oracle: tuple[Standing, ...]
     skylines: Mapping[str, Mapping[str, Score]] = MappingProxyType({})  # by name and stream
+    n_paired: int = 1
 
     @property
     def n_seeds(self) -> int:
@@ -121,9 +127,15 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
         for one in bakeoff.contenders
         if one.is_skyline and one.name in scores
     }
+    every = [score for grids in scores.values() for grid in grids.values() for score in grid]
+    n_paired = min(len(score.losses) for score in every)
     best = {
         stream: min(
-            ((name, score) for name, grids in scores.items() for score in grids.get(stream, ())),
+            (
+                (name, score.first(n_paired))
+                for name, grids in scores.items()
+                for score in grids.get(stream, ())
+            ),
             key=lambda found: found[1].mean,
         )
         for stream in floors
@@ -132,31 +144,42 @@ def compare(bakeoff: BakeOff, curves: Iterable[Curve]) -> Ranking:
     reference = {stream: grid[0] for stream, grid in scores[ours].items()}
 
     def standing(
-        name: str, choice: str, chosen: dict[str, Score], to: dict[str, Score]
+        name: str, choice: str, chosen: dict[str, Score], to: dict[str, Score], n_seeds: int
     ) -> Standing:
+        paired = {stream: score.first(n_seeds) for stream, score in chosen.items()}
         ratios = {
-            stream: max(score.mean, floors[stream]) / max(to[stream].mean, floors[stream])
-            for stream, score in chosen.items()
+            stream: max(score.mean, floors[stream])
+            / max(to[stream].first(n_seeds).mean, floors[stream])
+            for stream, score in paired.items()
         }
-        signs = {stream: _sign(score, reference[stream]) for stream, score in chosen.items()}
+        signs = {
+            stream: _sign(score, reference[stream].first(n_seeds))
+            for stream, score in paired.items()
+        }
         better = tuple(stream for stream, sign in signs.items() if sign < 0)
         worse = tuple(stream for stream, sign in signs.items() if sign > 0)
         return Standing(name, choice, chosen, ratios, better, worse)
 
     yardstick = {stream: score for stream, (_, score) in best.items()}
     standings = [
-        standing(name, choice, chosen, yardstick)
+        standing(name, choice, chosen, yardstick, n_paired)
         for name in sorted(scores, key=lambda name: name != ours)
         for choice, chosen in _choices(scores[name]).items()
     ]
     held = dict.fromkeys(one.name for one in bakeoff.contenders if one.oracle == OURS)
     same_oracle = [
-        standing(name, settings[0].setting, dict(zip(grids, settings, strict=True)), reference)
+        standing(
+            name,
+            settings[0].setting,
+            dict(zip(grids, settings, strict=True)),
+            reference,
+            bakeoff.n_seeds,
+        )
         for name, grids in scores.items()
         if name in held
         for settings in zip(*grids.values(), strict=True)
     ]
-    return Ranking(tuple(standings), best, tuple(same_oracle), skylines)
+    return Ranking(tuple(standings), best, tuple(same_oracle), skylines, n_paired)
 
 
 def _choices(grids: Mapping[str, list[Score]]) -> dict[str, dict[str, Score]]:

@@ -4,16 +4,19 @@ Like a panel it is data, a settings file with streams and contenders. A run is a
 `line` is the stream; what it keeps is a curve with a single point, the last round.
 """
 
+import hashlib
 import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+import graphcb
 from graphcb.checks import as_one_of, listed
 from graphcb.experiments.curves import Curve, Seconds, Setting
 from graphcb.experiments.progressive import Player
@@ -38,11 +41,22 @@ def chosen_on(spec: Mapping[str, Any]) -> bool:
     return bool(spec.get("chosen", crc32(spec["file"].encode()) % 2 == 0))
 
 
+@lru_cache
+def code_of_learners() -> str:
+    """A name for the code of agents, exploration and oracles as it is."""
+    package, hashed = Path(graphcb.__file__).parent, hashlib.sha256()
+    for room in ("agents", "exploration", "oracles"):
+        for path in sorted((package / room).rglob("*.py")):
+            hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class BakeOff:
     """Contenders and streams; `quick` holds what that mode changes.
 
-    `yardstick_is` says what the `yardstick` of its streams is.
+    `yardstick_is` says what the `yardstick` of its streams is. Who learns with another oracle has
+    the first `rival_seeds` alone, if that is given.
     """
 
     name: str
@@ -52,6 +66,7 @@ class BakeOff:
     n_seeds: int
     quick: Mapping[str, Any]
     yardstick_is: str = ""
+    rival_seeds: int | None = None
 
     def made_quick(self) -> "BakeOff":
         """A small version on data that needs no download, with graphcb's own learners alone."""
@@ -66,13 +81,20 @@ class BakeOff:
 
     def with_our_oracle(self) -> "BakeOff":
         """With those alone that learn with our oracle, skylines and the best constant action."""
-        kept = ("default", "constant", "skyline")
-        chosen = [one for one in self.contenders if one.oracle == OURS or one.agent in kept]
+        kept = ("constant", "skyline")
+        chosen = [one for one in self.contenders if one.is_ours or one.agent in kept]
         return replace(self, contenders=tuple(chosen))
 
-    def with_seeds(self, n_seeds: int) -> "BakeOff":
-        """With as many seeds."""
-        return replace(self, n_seeds=n_seeds)
+    def with_seeds(self, n_seeds: int, rival_seeds: int | None = None) -> "BakeOff":
+        """With as many seeds, and with as many of those who learn with another oracle."""
+        return replace(self, n_seeds=n_seeds, rival_seeds=rival_seeds)
+
+    def _n_seeds_of(self, contender: Contender) -> int:
+        if contender.is_skyline:
+            return 1
+        if contender.is_ours or contender.agent == "constant" or self.rival_seeds is None:
+            return self.n_seeds
+        return min(self.n_seeds, self.rival_seeds)
 
     @property
     def present(self) -> tuple[Contender, ...]:
@@ -94,7 +116,7 @@ class BakeOff:
             for seed in range(self.n_seeds)
             for stream, spec in self.streams.items()
             for contender in self.present
-            if contender.takes(facts(spec)) and not (contender.is_skyline and seed)
+            if contender.takes(facts(spec)) and seed < self._n_seeds_of(contender)
             for rate in contender.learning_rate
             for c in contender.c
         ]
@@ -117,10 +139,16 @@ class BakeOff:
         return facts(self.streams[setting.line]).n_rounds
 
     def identity(self, setting: Setting) -> dict[str, Any]:
-        """Everything that defines a run, data and other packages included."""
+        """Everything that defines a run, data and other packages included.
+
+        Of who learns with our oracle that is also the code of graphcb, so that kept runs of all
+        others stand while it changes.
+        """
         contender = asdict(self.contender(setting))
         spec = self.streams[setting.line]
+        code = {"code": code_of_learners()} if self.contender(setting).is_ours else {}
         return {
+            **code,
             "experiment": self.name,
             **setting.as_dict(),
             "contender": {k: v for k, v in contender.items() if k not in ("learning_rate", "c")},

@@ -54,8 +54,8 @@ def rows(ranking: Ranking) -> list[tuple[str, ...]]:
             f"{one.geometric_mean:.3f}",
             f"{geometric_mean(ours.ratios[stream] for stream in one.ratios):.3f}",
             f"{one.worst[1]:.2f}",
-            "-" if one is ours or ranking.n_seeds == 1 else str(len(one.better)),
-            "-" if one is ours or ranking.n_seeds == 1 else str(len(one.worse)),
+            "-" if one is ours or ranking.n_paired == 1 else str(len(one.better)),
+            "-" if one is ours or ranking.n_paired == 1 else str(len(one.worse)),
         )
         for one in ranking.standings
     ]
@@ -92,7 +92,7 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
         "Nowhere." if ranking.n_seeds > 1 else "Nobody can tell with one seed."
     ]
     parts = [
-        f"Streams: {len(ours.ratios)}. Seeds: {ranking.n_seeds}. {LEGEND}",
+        f"Streams: {len(ours.ratios)}. Seeds: {ranking.n_seeds}.{_fewer(ranking)} {LEGEND}",
         markdown_table(HEAD, rows(ranking), align=":"),
     ]
     if any("yardstick" in spec for spec in bakeoff.streams.values()):
@@ -123,6 +123,17 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
     if bakeoff.left_out:
         parts.append(f"Left out, as not installed: {', '.join(bakeoff.left_out)}.")
     return "\n\n".join(parts) + "\n"
+
+
+def _fewer(ranking: Ranking) -> str:
+    """That some have fewer seeds, if so."""
+    if ranking.n_paired == ranking.n_seeds:
+        return ""
+    return (
+        f" Who learns with another oracle has {ranking.n_paired}, and ratios to all contenders are "
+        "of that; those between ways to explore with our oracle, and beside the yardstick, are of "
+        "all seeds."
+    )
 
 
 def _means(one: Standing, kinds: list[str]) -> list[str]:
@@ -213,8 +224,15 @@ def skyline_head(ranking: Ranking) -> tuple[str, ...]:
 
 def beside_skylines(ranking: Ranking, bakeoff: BakeOff) -> list[tuple[str, ...]]:
     """For each kind of feedback, mean losses and the share of the way to the first skyline."""
-    ours, skylines = ranking.ours.scores, ranking.skylines
-    constant = next(one.scores for one in ranking.standings if one.name == CONSTANT)
+    skylines = ranking.skylines
+    n = min(len(score.losses) for scores in skylines.values() for score in scores.values())
+    ours, constant = (
+        {stream: score.first(n) for stream, score in one.scores.items()}
+        for one in (
+            ranking.ours,
+            next(one for one in ranking.standings if one.name == CONSTANT),
+        )
+    )
     first = next(iter(skylines.values()))
     kinds: dict[str, list[str]] = {}
     for stream in first:

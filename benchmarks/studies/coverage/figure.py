@@ -5,13 +5,19 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from graphcb.figures.lines import OTHERS
 from studies.coverage.counting import Line
 
 COLOURS = {
-    "logged": "#08519c",
-    "another": "#e6550d",
-    "constant": "#e6550d",
-    "difference": "#31a354",
+    "logged": OTHERS[0],
+    "another": OTHERS[1],
+    "constant": OTHERS[1],
+    "difference": OTHERS[2],
+}
+MEANINGS = {
+    "the policy that logged": OTHERS[0],
+    "another policy, or one action": OTHERS[1],
+    "the difference of two": OTHERS[2],
 }
 
 
@@ -29,8 +35,15 @@ def draw(title: str, found: Mapping[str, Sequence[Line]], least: float) -> Figur
                 [line.held], [place], "o", color=colour, markerfacecolor=face, markersize=4.5,
                 alpha=0.8,
             )  # fmt: skip
-    axes.axvline(0.95, color="black", linestyle=":", linewidth=1.0)
-    axes.axvline(least, color="#a50f15", linewidth=1.0)
+    axes.axvline(0.95, color="black", linestyle=":", linewidth=1.0, label="0.95")
+    axes.axvline(least, color="black", linewidth=1.0, label=f"{least:g}, below which none may be")
+    for meaning, colour in MEANINGS.items():
+        axes.plot([], [], "o", color=colour, markersize=4.5, label=meaning)
+    axes.plot(
+        [], [], "o", color="black", markerfacecolor="white", markersize=4.5,
+        label="hollow: however often one looks",
+    )  # fmt: skip
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     axes.set_yticks(range(len(found)), list(found), size=8)
     axes.invert_yaxis()
     axes.set_xlabel("share of logs in which the interval holds the truth")

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from graphcb.figures.lines import COLOURS, OTHERS
 from studies.limits.claims import LimitRuns, measured
 from studies.limits.study import (
     ALONE,
@@ -23,14 +24,14 @@ from studies.limits.study import (
 from studies.limits.tables import called
 
 STYLES = {
-    OURS: ("#08519c", "o"),
-    CLIPPED: ("#e6550d", "s"),
-    EPSILON_GREEDY: ("#31a354", "^"),
-    GREEDY: ("#756bb1", "v"),
-    MIX: ("#969696", ""),
+    OURS: (COLOURS["information-directed"], "o"),
+    CLIPPED: (OTHERS[1], "s"),
+    EPSILON_GREEDY: (COLOURS["epsilon-greedy"], "^"),
+    GREEDY: (COLOURS["greedy"], "v"),
+    MIX: (COLOURS["best constant action"], ""),
 }
 ALONE_COLOUR = "#bdbdbd"
-EPSILON_COLOURS = ("#08519c", "#e6550d", "#31a354", "#756bb1")
+EPSILON_COLOURS = OTHERS
 CHOSEN = "* a stream on which the rules were chosen"
 
 
@@ -38,15 +39,17 @@ def draw_budgets(runs: LimitRuns) -> Figure:
     """One part for each stream; a hollow mark where a run spent more than the band allows."""
     streams = list(runs.study.budgets.streams)
     figure, parts = _parts(len(streams), n_columns=3)
-    figure.suptitle(f"{runs.study.title}: mean loss against budget")
+    bands = f"{runs.study.budgets.seeds} seeds, band: from the least to the largest"
+    figure.suptitle(f"{runs.study.title}: mean loss against budget; {bands}")
     for axes, stream in zip(parts, streams, strict=True):
         _draw_budgets(axes, runs, stream)
+        axes.set_title(_title(runs, stream, FREE), size=10)
     handles = [
         Line2D([], [], color=colour, marker=mark, label=agent, markersize=5)
         for agent, (colour, mark) in STYLES.items()
     ]
     handles.append(Line2D([], [], color="black", linestyle=":", label=FREE))
-    hollow = Line2D([], [], color="#e6550d", marker="s", linestyle="", markersize=5)
+    hollow = Line2D([], [], color=STYLES[CLIPPED][0], marker="s", linestyle="", markersize=5)
     hollow.set_markerfacecolor("white")
     hollow.set_label("hollow: beyond the band at some time")
     handles.append(hollow)
@@ -79,9 +82,7 @@ def _draw_budgets(axes: Axes, runs: LimitRuns, stream: str) -> None:
     axes.set_xscale("log")
     axes.set_xticks(values, [f"{100.0 * value:g} %" for value in values])
     axes.minorticks_off()
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom=0.0 if bottom < 0.5 * top else bottom)
-    axes.set_title(called(runs.study, stream), size=10)
+    axes.set_ylim(bottom=0.0)
     axes.set_xlabel("budget")
     axes.set_ylabel("mean loss")
     axes.grid(alpha=0.3)
@@ -92,9 +93,12 @@ def draw_ratios(runs: LimitRuns) -> Figure:
     study = runs.study
     streams = list(study.baselines.streams)
     figure, parts = _parts(len(streams), n_columns=3)
-    figure.suptitle(f"{study.title}: loss so far / baseline's loss so far, every seed")
+    figure.suptitle(
+        f"{study.title}: loss so far / baseline's loss so far; {study.baselines.seeds} seeds"
+    )
     for axes, stream in zip(parts, streams, strict=True):
         _draw_ratios(axes, runs, stream)
+        axes.set_title(_title(runs, stream, BASELINE), size=10)
     handles = [
         Line2D([], [], color=colour, label=f"Conservative, epsilon = {epsilon:g}")
         for epsilon, colour in zip(study.baselines.values, EPSILON_COLOURS, strict=False)
@@ -113,22 +117,24 @@ def _draw_ratios(axes: Axes, runs: LimitRuns, stream: str) -> None:
     lines: list[tuple[str, float, str]] = [(ALONE, 0.0, ALONE_COLOUR)]
     colours = dict(zip(epsilons, EPSILON_COLOURS, strict=False))
     lines += [(CONSERVATIVE, epsilon, colour) for epsilon, colour in colours.items()]
-    lowest = 1.0
     for agent, value, colour in lines:
         for one in runs.of(agent, stream, value):
             base = theirs[one.setting.seed]
             known = base > 0.0
             ratio = one.mean_loss[known] / base[known]
-            lowest = min(lowest, float(ratio.min(initial=1.0)))
             axes.plot(one.rounds[known], ratio, color=colour, linewidth=0.9, alpha=0.8)
         if value > 0.0:
             axes.axhline(1.0 + value, color=colour, linestyle="--", linewidth=1.0)
     axes.set_xscale("log")
-    axes.set_ylim(0.0 if lowest < 0.5 else 0.95 * lowest, 1.1 + max(epsilons))
-    axes.set_title(called(runs.study, stream), size=10)
+    axes.set_ylim(0.0, 1.1 + max(epsilons))
     axes.set_xlabel("round")
     axes.set_ylabel("ratio")
     axes.grid(alpha=0.3)
+
+
+def _title(runs: LimitRuns, stream: str, agent: str) -> str:
+    n_rounds = int(runs.of(agent, stream)[0].rounds[-1])
+    return f"{called(runs.study, stream)}, T = {n_rounds:,}"
 
 
 def _parts(number: int, *, n_columns: int) -> tuple[Figure, Sequence[Axes]]:

@@ -1,10 +1,11 @@
 """What the study of limits found: a report, a table of runs, two figures, and what holds."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from graphcb.experiments.curves import Curve
+from studies.limits import figure
 from studies.limits.claims import LimitRuns, check
-from studies.limits.figure import draw_budgets, draw_ratios
 from studies.limits.study import LimitsStudy
 from studies.limits.tables import baseline_table, budget_table, markdown, run_table
 from studies.results import Results, Rows
@@ -18,7 +19,7 @@ def results(study: LimitsStudy, curves: Sequence[Curve]) -> Results:
     return Results(
         markdown(runs),
         run_table(curves),
-        {"": draw_budgets(runs), "-baseline": draw_ratios(runs)},
+        {"": figure.draw_budgets(runs), "-baseline": figure.draw_ratios(runs)},
         [
             Rows(f"{study.name}: mean loss by budget", *budget_table(runs)),
             Rows(f"{study.name}: beside the baseline", *baseline_table(runs)),
@@ -27,4 +28,5 @@ def results(study: LimitsStudy, curves: Sequence[Curve]) -> Results:
             f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.text} ({one.measured})"
             for one in check(runs)
         ],
+        [Path(figure.__file__)],
     )

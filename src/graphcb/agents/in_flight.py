@@ -42,14 +42,23 @@ def _left(
 ) -> tuple[Floats, Floats]:
     """What looks would tell beside those in flight, and how many there are with them."""
     left, seen = gains.copy(), counts.copy()
+    before = adds = 0.0
     for c in range(columns.size):
         if columns[c] < waiting.size and waiting[columns[c]] > 0.0:
             looks = KEEPS * waiting[columns[c]]
-            adds = math.expm1(min(gains[c], MOST))
+            if gains[c] != before:  # actions that were never seen follow each other
+                before, adds = gains[c], math.expm1(min(gains[c], MOST))
             parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
             left[c] = math.log1p(adds / (1.0 + adds * looks / parameters))
             seen[c] += looks
     return left, seen
+
+
+@compiled
+def in_flight(waiting: Floats, size: int, columns: Columns, looks: Floats) -> tuple[Floats, Floats]:
+    """What is in flight one round later, before and with the looks of that round."""
+    before = faded(waiting, size)
+    return before, added(before, columns, looks)
 
 
 @compiled

@@ -11,6 +11,7 @@ from graphcb.agents.in_flight import (
     check_looks,
     counted,
     faded,
+    in_flight,
     per_look,
     with_looks,
 )
@@ -105,7 +106,7 @@ class InformationDirected(Predicts):
         if self.rules is not None:
             super()._on_draw(played)
         if self.before_round is not None:
-            looks = played.graph.row(played.action)
+            looks = played.graph.structure.row(played.action)
             columns = read_columns(played.actions, looks.size)
             self.waiting = added(self.before_round, columns, looks)
             self.before_round = None
@@ -138,10 +139,10 @@ class InformationDirected(Predicts):
         """What the round is expected to show is in flight from now on."""
         size = getattr(self.oracle, "n_actions", None)
         if size is not None:  # actions with features have no columns to count in
-            self.before_round = faded(NONE if self.waiting is None else self.waiting, size)
+            before = NONE if self.waiting is None else self.waiting
             looks = graph.structure.reveal_probabilities(probabilities)
             columns = read_columns(actions, looks.size)
-            self.waiting = added(self.before_round, columns, looks)
+            self.before_round, self.waiting = in_flight(before, size, columns, looks)
             self.taken = counted(self.taken, columns, looks)
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:

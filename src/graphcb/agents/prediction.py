@@ -301,7 +301,7 @@ def with_room(oracle: Oracle | None, n_actions: int, actions: Any) -> tuple[Orac
     agent may share it.
     """
     columns, largest = every_index(n_actions), n_actions
-    if actions is not None:
+    if actions is not None and actions is not columns:
         columns = read_columns(actions, n_actions)
         largest = int(columns.max(initial=0)) + 1
         if largest > MOST_ACTIONS:

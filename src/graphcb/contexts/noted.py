@@ -52,6 +52,11 @@ class NotedRow(NamedTuple):
     n_given: int
     n_new: int
 
+    @property
+    def usual(self) -> Floats | None:
+        """The numbers if it has all of them and nothing else."""
+        return None if self.row else self.numbers
+
 
 class NotedFeatures:
     """What is known of the features so far: their kinds, their scale, and what was missing.
@@ -186,6 +191,56 @@ class NotedFeatures:
             scaled[:known], scaled[size:] = numbers, values
             indices[:size], indices[size:] = every_place(self.constant + 1, size), places
         return EncodedRow(indices, scaled, size, self.constant)
+
+    def encode_usual(self, rows: Sequence[Any]) -> list[EncodedRow] | None:
+        """`read` and `encode` for rows with all known numbers, and else known words, all alike.
+
+        None for any others: this is a shortcut for the usual case.
+        """
+        size = len(self.numbers)
+        if not rows or size != self.scales.n_numbers or size > FEW_NUMBERS or self.vectors:
+            return None
+        numbers: list[float] = []
+        places: list[int] = []
+        names = list(rows[0]) if type(rows[0]) is dict else []
+        words = [name for name in names if name not in self.numbers]
+        if len(names) != size + len(words) or not all(map(self._is_word, words)):
+            return None
+        for row in rows:
+            if type(row) is not dict or list(row) != names:
+                return None
+            for name in self.numbers:
+                value = row[name]
+                if type(value) is not float or not -LARGEST <= value <= LARGEST:
+                    return None
+                numbers.append(value)
+            for name in words:
+                found = self._place_of_word(name, row[name])
+                if found is None:
+                    return None
+                places.append(found)
+        n = len(rows)
+        scaled = self.scales.scale_each(np.array(numbers, dtype=np.float64).reshape(n, size))
+        indices, values = np.empty((n, len(names)), np.int64), np.ones((n, len(names)))
+        indices[:, :size], values[:, :size] = every_place(self.constant + 1, size), scaled
+        indices[:, size:] = np.array(places, dtype=np.int64).reshape(n, len(words))
+        pairs = zip(indices, values, strict=True)
+        return [EncodedRow(*pair, size, self.constant) for pair in pairs]
+
+    def _is_word(self, name: Any) -> bool:
+        """Whether a feature is known to be no number, so that there is nothing to warn of."""
+        if type(name) is not str or name in NEVER_NUMBERS:
+            return type(name) is str
+        return name in self.kinds and (name not in self.numerals or name in self.words)
+
+    def _place_of_word(self, name: str, value: Any) -> int | None:
+        """The place of a short text, None if it may be anything else than one word."""
+        if type(value) is not str or len(value) > SHORT or value[:1].isdigit():
+            return None
+        if name not in NEVER_NUMBERS and value not in MISSING and numeral(value) is not None:
+            return None
+        found = places_of(name, value, "text" if name in self.texts else "", self.constant)
+        return found[0] if len(found) == 1 else None
 
     def count(self, read: NotedRow) -> None:
         """Count a row that `encode` has taken, and note its new features."""

@@ -75,6 +75,12 @@ class NumberScales:
         scale_row(row, *self.state(), scaled)
         return scaled
 
+    def scale_each(self, rows: Floats) -> Floats:
+        """Each row as if it alone were counted."""
+        scaled = np.empty(rows.shape)
+        _scale_each(rows, *self.state(), scaled)
+        return scaled
+
     def count(self, row: Floats) -> None:
         """Count the numbers that are there."""
         count_row(row, *self.state(), self.ends)
@@ -176,6 +182,20 @@ def scale_row(
     """What `NumberScales.scale` makes of a row."""
     for i in range(row.size):
         scaled[i] = _scaled(row[i], means[i], squares[i], counts[i], samples[i], shapes[i])
+
+
+@compiled
+def _scale_each(
+    rows: Floats,
+    means: Floats,
+    squares: Floats,
+    counts: Counts,
+    samples: Floats,
+    shapes: Floats,
+    scaled: Floats,
+) -> None:
+    for r in range(len(rows)):
+        scale_row(rows[r], means, squares, counts, samples, shapes, scaled[r])
 
 
 @compiled

@@ -93,7 +93,7 @@ class Decider(Calls):
                 storage, graphs, PartCounts(), state, versions, start, has_deciders=True
             )
             place = _InInbox(pending, self.staleness, self.most_stale)
-            together = Together(pending, place, classes=self._classes)
+            together = Together(pending, place, decides=place, classes=self._classes)
             yield together
             together.finish()
 
@@ -192,6 +192,7 @@ class _InInbox:
     def __init__(self, pending: Pending, staleness: float, most_stale: float) -> None:
         self._pending, self._storage = pending, pending.storage
         self._staleness, self._most_stale = staleness, most_stale
+        self._asked_by: dict[str, int] = {}  # by token
 
     def check(self, call: Call) -> None:
         """Refuse to decide with an old snapshot, and all that only the trainer does."""
@@ -213,6 +214,7 @@ class _InInbox:
 
     def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
         """A row without a number, which names its snapshot."""
+        self._asked_by[row.token] = self._pending.asker
         return row._replace(position=0, snapshot=self._pending.state.position)
 
     def lock(self, names: Sequence[str]) -> None:
@@ -224,6 +226,7 @@ class _InInbox:
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Put rows where the trainer finds them."""
         if decisions:
-            put_decisions(self._storage, decisions)
+            rows = [row._replace(position=self._asked_by[row.token]) for row in decisions]
+            put_decisions(self._storage, rows)
         if feedbacks:
             put_feedbacks(self._storage, feedbacks)

@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import NamedTuple
 
 from graphcb.decisions import records
+from graphcb.decisions.askers import askers_between
 from graphcb.decisions.encoding import read_identifiers
 from graphcb.decisions.tables import DecisionRow
 from graphcb.decisions.writer import Pending
@@ -31,9 +32,6 @@ _ANSWERED = (
 )
 
 
-AskedBy = Callable[[int], str]  # who asked for the decision of this number, "" if not known
-
-
 class Due(NamedTuple):
     """Decisions whose time is over and their losses or rewards; `waited` is the last one seen.
 
@@ -45,10 +43,10 @@ class Due(NamedTuple):
     waited: int
     is_done: bool
     n_withheld: int
-    unheard: Counter[str]
+    unheard: Counter[int]
 
 
-def find_due(pending: Pending, now: float, asked_by: AskedBy) -> Due:
+def find_due(pending: Pending, now: float) -> Due:
     """The next decisions without any feedback whose waiting time is over, in their order.
 
     Only those whose action surely reveals its own outcome get one, unless that is known without
@@ -82,27 +80,22 @@ def find_due(pending: Pending, now: float, asked_by: AskedBy) -> Due:
         value, known = due[row.position]
         if _shows_itself(pending, row, known):
             rows.append((row, value))
-    silent, unheard = _withheld(pending, [row.position for row, _ in rows], asked_by)
-    by = Counter(who for row, _ in rows if (who := asked_by(row.position)) in unheard)
-    kept = [
-        pair
-        for pair in rows
-        if pair[0].position not in silent and asked_by(pair[0].position) not in unheard
-    ]
-    return Due(kept, waited, is_done, len(rows) - len(kept) - by.total(), by)
+    silent, unheard = _withheld(pending, [row.position for row, _ in rows])
+    kept = [pair for pair in rows if pair[0].position not in silent | unheard.keys()]
+    n_withheld = len(rows) - len(kept) - len(unheard)
+    return Due(kept, waited, is_done, n_withheld, Counter(unheard.values()))
 
 
-def _withheld(
-    pending: Pending, positions: list[int], asked_by: AskedBy
-) -> tuple[set[int], set[str]]:
+def _withheld(pending: Pending, positions: list[int]) -> tuple[set[int], dict[int, int]]:
     """Which of these decisions are at the end of many that got hardly any feedback.
 
-    And those who asked for decisions that never got any, by chance once in 10,000 times: theirs
-    say nothing about the others. How much is usual is known from decisions with feedback or a
-    default. Those that get none have neither, so that it stays known however long that lasts.
+    And which were asked for by somebody whose decisions never got any, by chance once in 10,000
+    times, and by whom: theirs say nothing about the others. How much is usual is known from
+    decisions with feedback or a default. Those that get none have neither, so that it stays known
+    however long that lasts.
     """
     if not positions:
-        return set(), set()
+        return set(), {}
     storage = pending.storage
     is_real: dict[int, bool] = {}
     for decision, source in storage.execute(_SETTLED, (positions[0],)):
@@ -110,12 +103,13 @@ def _withheld(
     n_real = sum(is_real.values())
     share = min(n_real / max(len(is_real), 1), SUREST)
     if n_real < EXPECTED or EXPECTED / share > LONGEST:
-        return set(), set()
+        return set(), {}
     n_rows = AT_A_TIME + 2 * LONGEST
     found = storage.execute(_ANSWERED, (positions[-1], n_rows))
     offered = [(p, bool(a)) for p, graph, a in found if pending.graphs.read(graph).n_actions > 1]
     longest_run = math.log(BY_CHANCE) / math.log1p(-share)
-    unheard = _unheard(offered, asked_by, longest_run)
+    asked_by = askers_between(storage, found[-1][0], positions[-1])
+    unheard = _unheard([(asked_by(p), is_answered) for p, is_answered in offered], longest_run)
     offered = [pair for pair in offered if asked_by(pair[0]) not in unheard]
     # Where offers of one action leave too few others to look at, nothing is sure either.
     is_diluted = len(found) == n_rows
@@ -127,15 +121,15 @@ def _withheld(
         are_few = [few.add(is_answered), few_long.add(is_answered)]
         if n_silent >= longest_run or any(are_few):
             silent.add(position)
-    return silent, unheard
+    return silent, {p: who for p in positions if (who := asked_by(p)) in unheard}
 
 
-def _unheard(offered: list[tuple[int, bool]], asked_by: AskedBy, longest_run: float) -> set[str]:
+def _unheard(offered: list[tuple[int, bool]], longest_run: float) -> set[int]:
     """Those for none of whose decisions feedback came, if there are so many and others got some."""
-    asked = Counter(asked_by(position) for position, _ in offered)
-    heard = {asked_by(position) for position, is_answered in offered if is_answered}
+    asked = Counter(who for who, _ in offered)
+    heard = {who for who, is_answered in offered if is_answered}
     silent = {who for who, n in asked.items() if n >= longest_run and who not in heard}
-    return silent - {""} if heard else set()
+    return silent - {0} if heard else set()
 
 
 class _Few:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from graphcb.decisions.inbox import publish
@@ -112,7 +111,7 @@ def forget(
             known = None if so_far is None else so_far.state
             state = state_without(source, positions, so_far=known)
             if pending.has_deciders:
-                state = replace(state, position=state.position + 1)
+                state = state._replace(position=state.position + 1)
                 known_at = storage.execute("SELECT known_at FROM graphcb_trainer")[0][0]
                 publish(storage, state, known_at, kept=1)
         offered = _offered(storage, positions)

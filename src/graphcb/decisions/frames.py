@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from graphcb.decisions.encoding import encode, plain_actions, read_identifiers
+from graphcb.decisions.encoding import (
+    Encoded,
+    encode,
+    plain_actions,
+    read_identifiers,
+    read_once,
+)
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.graphs import FeedbackGraph, as_graph
 from graphcb.problems import Problem
@@ -11,23 +17,34 @@ from graphcb.rounds.identifiers import Identifiers, as_list
 
 
 class Frame(NamedTuple):
-    """The graph and the actions of a round, as they are logged and as they are read back."""
+    """The graph and the actions of a round, as they are logged and as they are read back.
+
+    `given` are the actions as an agent gets them, which does not write to them.
+    """
 
     number: int
     graph: FeedbackGraph
     actions: bytes
     identifiers: Identifiers
+    given: Any
 
 
 def new_frame(
     graphs: StoredGraphs, problem: Problem | None, graph: FeedbackGraph | None, actions: Any
 ) -> Frame:
     """The frame of a round with these arguments of `decide`; call it inside a transaction."""
-    graph, actions = _round(problem, graph, actions)
-    encoded = encode(actions, "actions")
-    identifiers = read_identifiers(encoded, graph.n_actions)
+    if isinstance(actions, Encoded):
+        encoded, given = actions
+        graph, _ = _round(problem, graph, given)
+        identifiers = Identifiers(given, graph.n_actions)
+    else:
+        graph, plain = _round(problem, graph, actions)
+        encoded = encode(plain, "actions")
+        given, identifiers = read_once(encoded), read_identifiers(encoded, graph.n_actions)
     number, known = graphs.write(graph)
-    return Frame(number, known, encoded, identifiers)
+    if problem is not None and problem.has_fixed_actions and given == problem.listed:
+        given = problem.listed
+    return Frame(number, known, encoded, identifiers, given)
 
 
 def _round(

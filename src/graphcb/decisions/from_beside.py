@@ -12,7 +12,7 @@ from graphcb.decisions.policy import TakesFeedback
 from graphcb.decisions.storage import Durability, Storage, is_url, transaction, without_password
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
 from graphcb.decisions.together import Call, Together
-from graphcb.decisions.transition import Drawn, PolicyState
+from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.versions import Versions
 from graphcb.decisions.writer import Pending
 from graphcb.rounds import Agent
@@ -125,14 +125,6 @@ class _InInbox:
                 f"{self._storage.location}: an inbox only takes feedback; ask the policy that "
                 "decides"
             )
-
-    def uniform(self, token: str) -> float:
-        """Nothing is drawn."""
-        raise NotImplementedError
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """Nothing is decided."""
-        raise NotImplementedError
 
     def lock(self, names: Sequence[str]) -> None:
         """A transaction in SQLite is the only one."""

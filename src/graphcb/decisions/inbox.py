@@ -35,10 +35,10 @@ _TABLES = (
         published_at DOUBLE PRECISION NOT NULL, agent BYTEA NOT NULL, checksum BIGINT NOT NULL)""",
     "CREATE TABLE graphcb_trainer (snapshot BIGINT NOT NULL, known_at DOUBLE PRECISION NOT NULL)",
     f"""CREATE TABLE graphcb_inbox ({_ARRIVAL} UNIQUE,
-        made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL, context BYTEA NOT NULL,
-        actions BYTEA NOT NULL, action BIGINT NOT NULL, probabilities BYTEA NOT NULL,
-        gamma DOUBLE PRECISION, model_version BIGINT NOT NULL, snapshot BIGINT NOT NULL,
-        checksum BIGINT NOT NULL)""",
+        asked_by BIGINT NOT NULL, made_at DOUBLE PRECISION NOT NULL, graph BIGINT NOT NULL,
+        context BYTEA NOT NULL, actions BYTEA NOT NULL, action BIGINT NOT NULL,
+        probabilities BYTEA NOT NULL, gamma DOUBLE PRECISION, model_version BIGINT NOT NULL,
+        snapshot BIGINT NOT NULL, checksum BIGINT NOT NULL)""",
     "CREATE INDEX graphcb_decisions_by_token ON graphcb_decisions (token)",
 )
 _ARRIVAL_IN_SQLITE = (
@@ -59,9 +59,9 @@ _DROP_SNAPSHOTS = (
     "(SELECT position FROM graphcb_snapshots ORDER BY position DESC LIMIT ?)"
 )
 _CONFIRM = "UPDATE graphcb_trainer SET snapshot = ?, known_at = ?"
-_DECISION = DecisionRow._fields[1:]  # without its number
+_DECISION = ("asked_by", *DecisionRow._fields[1:])  # in place of its number
 _FEEDBACK = ("received_at", "decision", "actions", "losses", "token", "checksum")
-_FIND_DECISIONS = f"SELECT 0, {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
+_FIND_DECISIONS = f"SELECT {', '.join(_DECISION)} FROM graphcb_inbox WHERE token = ANY(?)"
 # These are written so that the planner has no choice: its statistics of tables that are empty one
 # moment and full the next are always wrong, and a nested loop over them takes minutes.
 _FIND_PARTS = (
@@ -71,13 +71,10 @@ _FIND_PARTS = (
     "UNION ALL SELECT token, 0, received_at, decision, actions, losses, token, checksum "
     "FROM graphcb_inbox_feedbacks WHERE token = ANY(?)"
 )
-_LOOK_AT_DECISIONS = (
-    f"SELECT arrival, arrived_at, 0, {', '.join(_DECISION)} FROM graphcb_inbox "
-    "ORDER BY arrival LIMIT ?"
-)
-_REMOVE_DECISIONS = (
-    "WITH gone AS (DELETE FROM graphcb_inbox WHERE arrival = ANY(?) RETURNING 1) "
-    "SELECT count(*) FROM gone"
+_TAKE_DECISIONS = (
+    "DELETE FROM graphcb_inbox WHERE arrival = ANY(ARRAY("
+    "SELECT arrival FROM graphcb_inbox ORDER BY arrival LIMIT ?)) "
+    f"RETURNING arrival, arrived_at, {', '.join(_DECISION)}"
 )
 _IS_DUE = "token NOT IN (SELECT token FROM graphcb_inbox)"  # its decision is not here any more
 _TAKE_FEEDBACKS = (
@@ -159,8 +156,8 @@ def lock_graphs(storage: Storage) -> None:
 
 
 def put_decisions(storage: Storage, rows: Sequence[DecisionRow]) -> None:
-    """Add decisions without a number."""
-    values = [(*row[1:-1], checksum(row)) for row in rows]
+    """Add decisions; who asked for one stands in place of its number."""
+    values = [(*row[:-1], checksum(row)) for row in rows]
     storage.insert("graphcb_inbox", _DECISION, values)
 
 
@@ -173,8 +170,14 @@ def put_feedbacks(storage: Storage, rows: Sequence[FeedbackRow]) -> None:
 def find_decisions(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
     """Decisions by token, in the log or here; those here have number 0."""
     there = storage.execute(_FIND_DECISIONS, (list(tokens),))  # first, as they go to the log
-    found: list[DecisionRow] = _checked(storage, map(DecisionRow._make, there))
-    found += select(storage, DecisionRow, "WHERE token = ANY(?)", list(tokens))
+    rows = _checked(storage, map(DecisionRow._make, there))
+    found = {row.token: row._replace(position=0) for row in rows}
+    return found | find_in_log(storage, tokens)
+
+
+def find_in_log(storage: Storage, tokens: Sequence[str]) -> dict[str, DecisionRow]:
+    """Decisions by token that the trainer has taken in."""
+    found = select(storage, DecisionRow, "WHERE token = ANY(?)", list(tokens))
     return {row.token: row for row in found}
 
 
@@ -188,22 +191,12 @@ def find_parts(storage: Storage, tokens: Sequence[str]) -> dict[str, list[Feedba
     return parts
 
 
-def look_at_decisions(storage: Storage, most: int) -> list[Arrived]:
-    """The first decisions, which stay here until they are moved."""
-    return _taken(storage, _LOOK_AT_DECISIONS, most, DecisionRow)
+def take_decisions(storage: Storage, most: int) -> list[Arrived]:
+    """The first decisions, by their numbers: another decider may have committed one before them.
 
-
-def move_decisions(
-    storage: Storage, arrived: Sequence[Arrived], rows: Sequence[DecisionRow]
-) -> None:
-    """Move decisions from here into the log, where they are these rows, numbered in order."""
-    moved = storage.execute(_REMOVE_DECISIONS, ([one.number for one in arrived],))
-    if moved[0][0] != len(rows):
-        raise FileError(
-            f"{storage.location}: damaged: {len(rows)} decisions of graphcb_inbox should be moved, "
-            f"and {moved[0][0]} were"
-        )
-    insert(storage, rows)
+    Who asked for one stands in place of its number; see `put_decisions`.
+    """
+    return _taken(storage, _TAKE_DECISIONS, most, DecisionRow)
 
 
 def take_feedbacks(storage: Storage, most: int) -> list[Arrived]:

@@ -10,11 +10,13 @@ stored once for all is `r` and its number.
 import json
 import re
 import zlib
-from collections.abc import Sequence
 from itertools import chain
-from operator import sub
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from graphcb.compilation import compiled, inner
 
 FLOAT = np.dtype("<f8")
 _ONE = int(np.ones(1).view(np.int64)[0])
@@ -23,8 +25,14 @@ MOST_VALUES = 255
 HOLE = b"\0"  # in place of a number; no JSON text has one
 _NUMBER = rb"(-?[0-9][-+.0-9e]*)"
 _MEMBER = re.compile(rb'("(?:[^"\\]|\\.)*"\s*:\s*)' + _NUMBER + rb"(?=\s*[,}])")
-_TO_HEX = bytes.maketrans(b".-e+,n", b"abcdef")  # n stands for ",0."
-_FROM_HEX = bytes.maketrans(b"abcdef", b".-e+,n")
+_DIGITS = b"0123456789.-e+,n"  # as hexadecimal digits; n stands for ",0."
+_FROM_HEX = bytes.maketrans(b"abcdef", _DIGITS[10:])
+_OTHER, _COMMA, _ZERO_POINT = 16, 14, 15
+_HOLE, _MINUS, _ZERO, _POINT = b"\0-0."
+_AS_DIGIT = np.full(256, _OTHER)
+_AS_DIGIT[[*_DIGITS[:14]]] = range(14)
+_EMPTY, _SLOTS = -1, 1024  # of a table of values, of which at most a quarter is taken
+Bytes = NDArray[Any]
 
 
 def pack_probabilities(probabilities: bytes, action: int) -> bytes:
@@ -38,21 +46,11 @@ def pack_probabilities(probabilities: bytes, action: int) -> bytes:
     b'c\\x02'
     """
     values = np.frombuffer(probabilities, "<i8")  # as bits: -0.0 is not 0.0
-    n = values.size
-    ends = [*((values[1:] != values[:-1]).nonzero()[0] + 1).tolist(), n]
-    if values[action] == _ONE and len(ends) <= 3 and np.count_nonzero(values) == 1:
-        return b"c" + whole(n)
-    if 4 * len(ends) < 3 * n:
-        starts = [0, *ends[:-1]]
-        places: dict[int, int] = {}
-        which = [places.setdefault(value, len(places)) for value in values[starts].tolist()]
-        width = 1 if n < 2**8 else 2 if n < 2**16 else 4  # bytes for the length of a run
-        if 8 * len(places) + (1 + width) * len(which) + 3 < 8 * n and len(places) <= MOST_VALUES:
-            lengths = np.array(list(map(sub, ends, starts)), f"<u{width}")
-            distinct = np.array(list(places), "<i8")
-            head = bytes((ord("v"), width, len(places)))
-            return head + distinct.tobytes() + bytes(which) + lengths.tobytes()
-    return b"d" + probabilities
+    packed = np.empty(len(probabilities) + 1, np.uint8)
+    size = _pack_values(values, action, packed)
+    if size == 0:
+        return b"c" + whole(values.size)
+    return packed[:size].tobytes() if size > 0 else b"d" + probabilities
 
 
 def unpack_probabilities(packed: bytes, action: int) -> bytes:
@@ -73,6 +71,49 @@ def unpack_probabilities(packed: bytes, action: int) -> bytes:
     which = np.frombuffer(packed, np.uint8, n_runs, begin)
     lengths = np.frombuffer(packed, f"<u{width}", n_runs, begin + n_runs)
     return np.repeat(distinct[which], lengths).tobytes()
+
+
+@compiled
+def _pack_values(values: Bytes, action: int, packed: Bytes) -> int:
+    """Fill in form `v` and return its size; 0 for form `c`, and -1 for form `d`."""
+    n, n_runs, n_others = values.size, 0, 0
+    for k in range(n):
+        n_runs += k == 0 or values[k] != values[k - 1]
+        n_others += values[k] != 0
+    if n_others == 1 and values[action] == _ONE:
+        return 0
+    if 4 * n_runs >= 3 * n:
+        return -1
+    width = 1 if n < 2**8 else 2 if n < 2**16 else 4  # bytes for the length of a run
+    distinct, table = np.empty(MOST_VALUES, np.int64), np.full(_SLOTS, _EMPTY)
+    which, lengths, n_distinct, r = np.empty(n_runs, np.int64), np.zeros(n_runs, np.int64), 0, -1
+    for k in range(n):
+        if k == 0 or values[k] != values[k - 1]:
+            r += 1
+            at = (values[k] ^ (values[k] >> 23) ^ (values[k] >> 45)) & (_SLOTS - 1)
+            while table[at] != _EMPTY and distinct[table[at]] != values[k]:
+                at = (at + 1) & (_SLOTS - 1)
+            if table[at] == _EMPTY:
+                if n_distinct == MOST_VALUES:
+                    return -1
+                distinct[n_distinct], table[at] = values[k], n_distinct
+                n_distinct += 1
+            which[r] = table[at]
+        lengths[r] += 1
+    if 8 * n_distinct + (1 + width) * n_runs + 3 >= 8 * n:
+        return -1
+    packed[0], packed[1], packed[2] = ord("v"), width, n_distinct
+    size = _put(distinct[:n_distinct], 8, packed, 3)
+    return _put(lengths, width, packed, _put(which, 1, packed, size))
+
+
+@inner
+def _put(numbers: Bytes, width: int, packed: Bytes, begin: int) -> int:
+    """Write whole numbers, so many bytes each, the lowest first; where they end."""
+    for k in range(numbers.size):
+        for b in range(width):
+            packed[begin + k * width + b] = (numbers[k] >> (8 * b)) & 255
+    return begin + numbers.size * width
 
 
 def keys_of(text: bytes) -> bytes:
@@ -107,19 +148,53 @@ def shape_of(text: bytes) -> bytes:
     return shape if is_flat and n_numbers == len(values) > 0 else b""
 
 
-def pattern_of(shape: bytes) -> "re.Pattern[bytes]":
-    """Finds the numbers in texts of a shape."""
-    return re.compile(_NUMBER.join(map(re.escape, shape.split(HOLE))))
+def pack_numbers(text: bytes, shape: bytes) -> bytes | None:
+    """The numbers of a text of this shape in half of the bytes; None for any other text.
 
-
-def pack_numbers(numbers: Sequence[bytes]) -> bytes:
-    """Numbers as they are written, in half of the bytes.
-
-    >>> pack_numbers((b"20", b"0.5")).hex()
+    >>> pack_numbers(b'{"hour": 20, "spent": 0.5}', b'{"hour": \\x00, "spent": \\x00}').hex()
     'e20f5e'
     """
-    digits = (b"," + b",".join(numbers)).replace(b",0.", b"n").translate(_TO_HEX)
-    return bytes.fromhex((digits + b"e" if len(digits) & 1 else digits).decode())
+    packed = np.empty(len(text), np.uint8)  # a number takes at most one more than its digits
+    content, between = np.frombuffer(text, np.uint8), np.frombuffer(shape, np.uint8)
+    size = _pack_numbers(content, between, _AS_DIGIT, packed)
+    return None if size < 0 else packed[:size].tobytes()
+
+
+@compiled
+def _pack_numbers(text: Bytes, shape: Bytes, as_digit: Bytes, packed: Bytes) -> int:
+    """Fill in the digits and return their size; -1 if the text is not of this shape."""
+    at = n_digits = 0
+    for k in range(shape.size):
+        if shape[k] != _HOLE:
+            if at >= text.size or text[at] != shape[k]:
+                return -1
+            at += 1
+            continue
+        begin = at + (at < text.size and text[at] == _MINUS)
+        if begin >= text.size or as_digit[text[begin]] > 9:
+            return -1
+        follows = _COMMA
+        if begin == at and text[at] == _ZERO and at + 1 < text.size and text[at + 1] == _POINT:
+            follows, at = _ZERO_POINT, at + 2
+        n_digits = _put_digit(follows, packed, n_digits)
+        while at < text.size and as_digit[text[at]] != _OTHER:
+            n_digits = _put_digit(as_digit[text[at]], packed, n_digits)
+            at += 1
+    if at < text.size:
+        return -1
+    if n_digits & 1:
+        n_digits = _put_digit(_COMMA, packed, n_digits)
+    return n_digits // 2
+
+
+@inner
+def _put_digit(digit: int, packed: Bytes, place: int) -> int:
+    """Write one digit, two to a byte; the next place."""
+    if place & 1:
+        packed[place // 2] |= digit
+    else:
+        packed[place // 2] = digit << 4
+    return place + 1
 
 
 def fill_shape(shape: bytes, packed: bytes) -> bytes:

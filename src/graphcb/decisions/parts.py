@@ -36,7 +36,7 @@ def read_part(row: FeedbackRow, graph: FeedbackGraph, location: str) -> tuple[In
     """The indices and losses of a stored feedback, checked against the graph of its decision."""
     if len(row.actions) == len(row.losses) and len(row.actions) % 8 == 0:
         indices, losses = numbers(row.actions, WHOLE), numbers(row.losses, FLOAT)
-        rising = bool((indices[1:] > indices[:-1]).all())
+        rising = indices.size < 2 or bool((indices[1:] > indices[:-1]).all())
         inside = indices.size == 0 or (indices[0] >= 0 and indices[-1] < graph.n_actions)
         if rising and inside and np.isfinite(losses).all():
             return indices, losses

@@ -40,7 +40,10 @@ _TIMEOUTS = (
 )
 _STATEMENT_TIMEOUT = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
 LONGER = 5.0  # seconds that an answer may take beyond the time that the server has for it
-MANY = 16  # rows that are added by COPY
+MANY = 6  # rows that are added by COPY
+
+# Where an interrupt has left a pipeline half-way, psycopg's own cleaning up asserts otherwise.
+_FAILED = (psycopg.Error, AssertionError)
 
 _KEY = "hashtextextended('graphcb ' || current_schema(), 0)"
 _ONE_WRITER = f"SELECT pg_try_advisory_lock({_KEY})"
@@ -52,10 +55,11 @@ _END_SESSION = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ? AND backend_start = ?"
 )
 
-# Seconds that a server may take to notice that the previous writer's process has ended.
-PATIENCE = 1.0
 SIGN_OF_LIFE = 0.5  # seconds from one of the writer to the next
 SILENCE = 3.0  # seconds without one, after which another writer may take its place
+# Seconds that a server may take to notice that the previous writer's process has ended, and without
+# a sign of life, after which the end of that silence is waited for.
+PATIENCE = 1.0
 
 
 def holders_of(key: str) -> str:
@@ -66,15 +70,26 @@ def holders_of(key: str) -> str:
         AND (classid::bigint << 32 | objid::bigint) = {key}"""
 
 
+def silent(key: str, seconds: float) -> str:
+    """Other sessions that hold an advisory lock without a sign of life, the end of a question.
+
+    A statement that the server works on is a sign of life, and ends by its own timeout.
+    """
+    return f"""{holders_of(key)} AND pid <> pg_backend_pid()
+        AND (state <> 'active' OR wait_event_type = 'Client')
+        AND clock_timestamp() - state_change > {seconds} * interval '1 second'"""
+
+
 def end_silent(key: str) -> str:
-    """End other sessions that hold an advisory lock and give no sign of life.
+    """End the sessions that are silent for too long.
 
     The server rolls back what a session had begun before its lock is free: it can write nothing
-    more. A statement that the server works on is a sign of life, and ends by its own timeout.
+    more.
     """
-    return f"""SELECT pg_terminate_backend(pid) {holders_of(key)} AND pid <> pg_backend_pid()
-        AND (state <> 'active' OR wait_event_type = 'Client')
-        AND clock_timestamp() - state_change > {SILENCE} * interval '1 second'"""
+    return f"SELECT pg_terminate_backend(pid) {silent(key, SILENCE)}"
+
+
+_SILENT = f"SELECT 1 {silent(_KEY, PATIENCE)}"
 
 
 class PostgreSQLStorage:
@@ -111,10 +126,10 @@ class PostgreSQLStorage:
         try:
             self._connect()
             if self._writes:
+                self.session = self.execute(_THIS_SESSION)[0]  # known before it has the lock
                 if not self._shares:
                     self._take_the_lock(() if previous is None else previous.session)
                 self._set_durability()
-                self.session = self.execute(_THIS_SESSION)[0]
                 if not self._shares and self._connection is not None:
                     _SignsOfLife(self._connection).start()
             else:
@@ -131,14 +146,17 @@ class PostgreSQLStorage:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         try:
-            # Two statements at once cannot be prepared, and take one round trip.
+            # Two statements at once take one round trip, but cannot be prepared or answer in
+            # binary, which takes half the time where there are bytes.
+            is_one = ";" not in sql
+            prepare = None if is_one else False
             cursor = self._usable().execute(
-                sql.replace("?", "%s").encode(), parameters or None, prepare=_prepare(sql)
+                sql.replace("?", "%s").encode(), parameters or None, prepare=prepare, binary=is_one
             )
             while cursor.nextset():
                 pass
             return cursor.fetchall() if cursor.description is not None else []
-        except psycopg.Error as problem:
+        except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -146,16 +164,15 @@ class PostgreSQLStorage:
         try:
             with self._usable().cursor() as cursor:
                 cursor.executemany(sql.replace("?", "%s").encode(), rows)
-        except psycopg.Error as problem:
+        except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
     def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows: many of them by COPY, which takes half the time, one without a pipeline."""
-        if len(rows) == 1:
-            self.execute(insertion(table, columns), rows[0])
-            return
+        """Add rows: many by COPY, a few by one statement; both cost less than a pipeline."""
         if len(rows) < MANY:
-            self.execute_many(insertion(table, columns), rows)
+            head, marks = insertion(table, columns).split(" VALUES ")
+            sql = f"{head} VALUES {', '.join([marks] * len(rows))}"
+            self.execute(sql, [value for row in rows for value in row])
             return
         try:
             with (
@@ -164,7 +181,7 @@ class PostgreSQLStorage:
             ):
                 for row in rows:
                     copy.write_row(row)
-        except psycopg.Error as problem:
+        except _FAILED as problem:
             raise _explain(problem, self.location) from problem
 
     def has_table(self, name: str) -> bool:
@@ -196,9 +213,15 @@ class PostgreSQLStorage:
         if self._process != os.getpid() or self._connection is None:
             return
         if self._connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-            with suppress(psycopg.Error):  # sooner than the server notices the end
+            with suppress(*_FAILED):  # sooner than the server notices the end
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
-        self._connection.close()
+        # Not under the thread that gives signs of life: libpq would use what it has just freed.
+        is_alone = self._connection.lock.acquire(timeout=PATIENCE)
+        try:
+            self._connection.close()
+        finally:
+            if is_alone:
+                self._connection.lock.release()
 
     def _usable(self) -> "_Bounded":
         if self._process != os.getpid():
@@ -235,13 +258,14 @@ class PostgreSQLStorage:
         self._connection.patience = self.execute(_STATEMENT_TIMEOUT)[0][0] / 1000 + LONGER
 
     def _take_the_lock(self, previous: Sequence[Any]) -> None:
-        """Wait a moment for the last writer.
+        """Wait a moment for the last writer, and while it gives no sign of life.
 
-        The session that this policy itself lost is ended, and one that is silent.
+        The session that this policy itself lost is ended, and one that is silent for long.
         """
-        patience = time.monotonic() + PATIENCE
+        began = time.monotonic()
         while not self.execute(_ONE_WRITER)[0][0]:
-            if time.monotonic() > patience:
+            waited = time.monotonic() - began
+            if waited > PATIENCE + SILENCE or (waited > PATIENCE and not self.execute(_SILENT)):
                 raise LogError(
                     f"{self.location}: another policy is writing to this log, and a log has one "
                     "writer; stop that one, or read with DecisionLog"
@@ -296,16 +320,12 @@ class _SignsOfLife(threading.Thread):
             connection = self._connection()
             if connection is None or connection.closed:
                 return
-            with suppress(psycopg.errors.InFailedSqlTransaction, psycopg.OperationalError):
+            with suppress(*_FAILED):  # whoever uses the connection finds out
                 connection.execute("SELECT 1")
             del connection
 
 
-def _prepare(sql: str) -> bool | None:
-    return False if ";" in sql else None
-
-
-def _explain(problem: psycopg.Error, location: str) -> Exception:
+def _explain(problem: Exception, location: str) -> Exception:
     if isinstance(problem, psycopg.errors.DiskFull):
         remedy = "the disk is full; make room and continue: what was acknowledged is in the log"
     elif isinstance(
@@ -319,7 +339,7 @@ def _explain(problem: psycopg.Error, location: str) -> Exception:
             "the server took too long, or the tables are locked; call again, or end the address "
             "with options=-cstatement_timeout%3D60s%20-clock_timeout%3D60s for longer"
         )
-    elif isinstance(problem, psycopg.OperationalError):
+    elif isinstance(problem, psycopg.OperationalError | AssertionError):
         remedy = "the connection was lost; call again to reconnect"
     else:
         remedy = "the database refused"

@@ -31,6 +31,10 @@ _HASHES_OF_DECIDERS = (  # whose decisions have no number there
     "DELETE FROM graphcb_subjects WHERE token IN "
     "(SELECT token FROM graphcb_decisions WHERE position > ? AND position <= ?)"
 )
+_RUNS = (  # the run that goes on beyond the cut stays
+    "DELETE FROM graphcb_askers WHERE position > ? AND position <= ? "
+    "AND position < (SELECT max(position) FROM graphcb_askers WHERE position <= ?)"
+)
 
 
 class Pruned(NamedTuple):
@@ -147,6 +151,7 @@ class Pruning:
             found = []
             if self._pending.has_deciders:
                 self._pending.storage.execute(_HASHES_OF_DECIDERS, between)
+            self._pending.storage.execute(_RUNS, (*between, cut))
             for table, column in of.items():
                 rows = f"FROM graphcb_{table} WHERE {column} > ? AND {column} <= ?"
                 found += self._pending.storage.execute(f"SELECT count(*) {rows}", between)[0]

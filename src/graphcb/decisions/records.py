@@ -14,6 +14,7 @@ from graphcb.decisions.storage import Storage
 from graphcb.decisions.tables import (
     FORMAT,
     TABLE_OF,
+    AskerRow,
     CheckpointRow,
     DecisionRow,
     FeedbackRow,
@@ -135,6 +136,12 @@ def check_end(storage: Storage) -> None:
 def newest_checkpoint(storage: Storage) -> int:
     """The event after which the last checkpoint was stored, 0 if there is none to be read."""
     return max(checkpoint_positions(storage), default=0)
+
+
+def last_asker(storage: Storage) -> int:
+    """Who asked for the last decision, 0 if nobody knows; see `askers`."""
+    runs: list[AskerRow] = select(storage, AskerRow, "ORDER BY position DESC LIMIT 1")
+    return runs[0].who if runs else 0
 
 
 def checkpoint_positions(storage: Storage) -> list[int]:

@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -256,7 +255,7 @@ def _steps(
     for row, decision in read_with_decisions(source.storage, state.position, until):
         before, agent = state, state.agent
         if row.position in left_out:
-            state = replace(state, position=row.position)
+            state = state._replace(position=row.position)
         elif isinstance(row, FeedbackRow) and row.decision in left_out:
             state = after_feedback(state)
         elif isinstance(row, DecisionRow):
@@ -277,7 +276,7 @@ def _decide(
     storage, start = source.storage, source.start
     played = _read_played(row, source.graphs.read(row.graph), storage.location)
     if isinstance(state.agent, Recorded):  # it was imported: nobody can make it again
-        return replace(state, position=row.position), state.agent
+        return state._replace(position=row.position), state.agent
     round_ = row.made_at, played.context, played.graph, played.actions
     if row.snapshot is None:
         drawn = draw(state, uniform_at(start.seed, row.position), *round_, logged=played)

@@ -1,6 +1,5 @@
 """What many decisions of a log share: names of actions and keys of contexts, stored once."""
 
-import re
 from collections.abc import Iterable
 
 from graphcb.decisions.packing import (
@@ -9,7 +8,6 @@ from graphcb.decisions.packing import (
     fill_shape,
     keys_of,
     pack_numbers,
-    pattern_of,
     read_whole,
     shape_of,
     whole,
@@ -23,7 +21,6 @@ MOST, MOST_BYTES = 2000, 16_000_000  # of a log; what comes later is stored with
 REMEMBERED = 500  # contents that were seen once
 ERASED = b"-"  # and its number, in place of a content
 WORTH = 0.7  # the share of a text to which it must shrink
-_NO_SHAPE = b"", re.compile(rb"(?!)")
 
 
 class Contents:
@@ -44,7 +41,7 @@ class Contents:
         self._number_of: dict[bytes, int] | None = None
         self._seen: set[bytes] = set()
         self._keys: dict[str, tuple[int, bytes]] = {}  # of the texts in each column
-        self._shapes: dict[str, tuple[bytes, re.Pattern[bytes]]] = {}
+        self._shapes: dict[str, tuple[bytes, bytes]] = {}
         self._n_poor = self._n_unfit = 0
 
     def pack_actions(self, content: bytes) -> bytes:
@@ -65,10 +62,11 @@ class Contents:
         """An encoded JSON object as it is stored; anything else as it is."""
         if len(content) < SHORTEST or content[:2] != b"j{":
             return content
-        head, pattern = self._shapes.get(column, _NO_SHAPE)
-        found = pattern.fullmatch(content, 1)
-        if found is not None:
-            return head + pack_numbers(found.groups())
+        if column in self._shapes:
+            head, shape = self._shapes[column]
+            digits = pack_numbers(content[1:], shape)
+            if digits is not None:
+                return head + digits
         self._n_unfit += 1
         if self._n_unfit & (self._n_unfit - 1) == 0 and self._take_shape(content, column):
             return self.pack_text(content, column)
@@ -91,7 +89,7 @@ class Contents:
         number = (self._numbers().get(shape) or self._add(shape)) if shape else None
         if number is None:
             return False
-        self._shapes[column] = b"k" + whole(number), pattern_of(shape)
+        self._shapes[column] = b"k" + whole(number), shape
         return True
 
     def unpack(self, stored: bytes) -> bytes:

@@ -47,6 +47,8 @@ _TABLES = (
     "CREATE TABLE graphcb_writer (epoch TEXT NOT NULL)",
     """CREATE TABLE graphcb_subjects (
         subject TEXT NOT NULL, token TEXT NOT NULL, position {whole} NOT NULL)""",
+    """CREATE TABLE graphcb_askers (
+        position {whole} PRIMARY KEY, who {whole} NOT NULL, checksum {whole} NOT NULL)""",
     "CREATE INDEX graphcb_subjects_by_subject ON graphcb_subjects (subject)",
     "CREATE INDEX graphcb_subjects_by_position ON graphcb_subjects (position)",
     "CREATE INDEX graphcb_subjects_by_token ON graphcb_subjects (token)",
@@ -171,6 +173,14 @@ class GraphRow(NamedTuple):
     checksum: int = 0
 
 
+class AskerRow(NamedTuple):
+    """From this event on, decisions were asked for by the client with this number; see `askers`."""
+
+    position: int
+    who: int
+    checksum: int = 0
+
+
 class SnapshotRow(NamedTuple):
     """The agent after event number `position`, published for deciders."""
 
@@ -190,6 +200,7 @@ StoredRow = (
     | CheckpointRow
     | GraphRow
     | ContentRow
+    | AskerRow
     | SnapshotRow
 )
 TABLE_OF: dict[type[Any], str] = {
@@ -201,6 +212,7 @@ TABLE_OF: dict[type[Any], str] = {
     VersionRow: "graphcb_versions",
     CheckpointRow: "graphcb_checkpoints",
     GraphRow: "graphcb_graphs",
+    AskerRow: "graphcb_askers",
     SnapshotRow: "graphcb_snapshots",
 }
 _SELECT = {

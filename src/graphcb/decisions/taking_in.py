@@ -71,18 +71,20 @@ def _what_is_new(
 ) -> NewFeedback | None:
     """What a feedback adds to the log; None if that is nothing."""
     location, graph = together.storage.location, together.graph(decision.graph)
-    part = row._replace(decision=decision.position, source=None)
-    indices, losses = read_part(part, graph, location)
-    known = merge(parts, graph, location)
-    new = [i for i, k in enumerate(indices.tolist()) if k not in known or known[k].is_default]
-    if parts and not new:
-        return None
+    indices, losses = read_part(row, graph, location)
+    known = None
+    if parts:
+        before = merge(parts, graph, location)
+        new = [i for i, k in enumerate(indices.tolist()) if k not in before or before[k].is_default]
+        if not new:
+            return None
+        indices, losses, known = indices[new], losses[new], final(before)
     return NewFeedback(
         decision,
         parts,
-        indices=indices[new] if parts else indices,
-        losses=losses[new] if parts else losses,
+        indices=indices,
+        losses=losses,
         receipt=Acknowledgement(name_of(together.log_name, decision), True, "counted"),
-        known=final(known) if parts else None,
+        known=known,
         received_at=row.received_at,
     )

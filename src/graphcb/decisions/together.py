@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.decisions.changing import change, roll_back
 from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
@@ -20,7 +21,7 @@ from graphcb.decisions.encoding import (
     plain_context,
     read_once,
 )
-from graphcb.decisions.filling import AskedBy, find_due
+from graphcb.decisions.filling import find_due
 from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
 from graphcb.decisions.frames import Frame, new_frame
 from graphcb.decisions.inbox import lock_tokens
@@ -44,18 +45,52 @@ from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds import Agent, Played, hook
+from graphcb.rounds.identifiers import Identifiers
 
 WAITING = "waiting"  # the source of a default
 Call = Literal["decide", "feedback", "upkeep"]
 
 
 class NewRound(NamedTuple):
-    """What is decided on: the arguments of `Policy.decide`."""
+    """What is decided on: the arguments of `Policy.decide`; context and actions may be `Encoded`.
+
+    Encoded actions are a list of names, or names with features that are plain.
+    """
 
     context: Any
     graph: FeedbackGraph | None = None
     actions: Any = None
     subject: str | int | None = None
+
+    @property
+    def n_own(self) -> int:
+        """How many actions come with it; 0 if they are those of the problem."""
+        actions = self.actions.value if isinstance(self.actions, Encoded) else self.actions
+        return 0 if actions is None else len(actions)
+
+
+class Made(NamedTuple):
+    """A decision as it was made: its name, its row, and the actions of its round."""
+
+    decision_id: str
+    row: DecisionRow
+    identifiers: Identifiers
+    probabilities: NDArray[np.float64]
+
+    def as_decision(self) -> Decision:
+        """As `Policy.decide` returns it."""
+        row, names = self.row, self.identifiers.values
+        probabilities = tuple(self.probabilities.tolist())
+        return Decision(
+            self.decision_id,
+            names[row.action],
+            row.action,
+            probabilities[row.action],
+            names,
+            probabilities,
+            row.gamma,
+            row.model_version,
+        )
 
 
 class Place(Protocol):
@@ -70,20 +105,24 @@ class Place(Protocol):
         """Refuse a call for which this is not the place, or not the time."""
         ...
 
-    def uniform(self, token: str) -> float:
-        """The number by which the decision with this token is drawn."""
-        ...
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """The row of a decision as it is written."""
-        ...
-
     def lock(self, names: Sequence[str]) -> None:
         """Keep others from answering these decisions until the commit."""
         ...
 
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Write rows; the commit follows."""
+        ...
+
+
+class DecidingPlace(Place, Protocol):
+    """A place where decisions are written, too."""
+
+    def uniform(self, token: str) -> float:
+        """The number by which the decision with this token is drawn."""
+        ...
+
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """The row of a decision as it is written."""
         ...
 
 
@@ -115,7 +154,10 @@ class InLog:
 
     def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
         """The next event."""
-        self._pending.state = drawn.after
+        pending = self._pending
+        pending.state = drawn.after
+        if pending.asker != pending.last_asker:
+            pending.begin_run(row.position, pending.asker)
         return row
 
     def lock(self, names: Sequence[str]) -> None:
@@ -123,9 +165,10 @@ class InLog:
 
     def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
         """Write rows; the commit follows."""
-        for rows in (decisions, feedbacks):
+        for rows in (decisions, feedbacks, self._pending.runs):
             if rows:
                 insert(self._pending.storage, rows)
+        self._pending.runs.clear()
 
 
 class Together:
@@ -133,7 +176,8 @@ class Together:
 
     A call that is refused, by a ValueError, a TypeError or a LookupError, leaves the transaction
     as it was, and others may follow, unless `is_spoilt` says that the agent may have changed:
-    then nothing is committed.
+    then nothing is committed. Other places than the log are the same for decisions and feedback, or
+    refuse decisions.
     """
 
     def __init__(
@@ -141,14 +185,17 @@ class Together:
         pending: Pending,
         place: Place | None = None,
         *,
+        decides: DecidingPlace | None = None,
         classes: tuple[type, ...] = (),
         check_replay: bool = True,
     ) -> None:
         self.pending, self.storage = pending, pending.storage
         self.is_spoilt = False
         self.n_withheld = 0  # defaults, as no feedback came at all
-        self.unheard = Counter[str]()  # the same, as none ever came for who asked
-        self._place: Place = InLog(pending) if place is None else place
+        self.unheard = Counter[int]()  # the same, as none ever came for who asked
+        in_log = InLog(pending)
+        self._place: Place = in_log if place is None else place
+        self._decides: DecidingPlace = in_log if decides is None else decides
         self._classes, self._check = classes, check_replay
         self._decisions: list[DecisionRow] = []
         self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
@@ -197,6 +244,16 @@ class Together:
         subject: str | int | None = None,
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
+        return self.make(context, graph, actions, subject).as_decision()
+
+    def make(
+        self,
+        context: Any,
+        graph: FeedbackGraph | None = None,
+        actions: Any = None,
+        subject: str | int | None = None,
+    ) -> Made:
+        """`decide`, for those who put the answer into another form."""
         self._place.check("decide")
         pending = self.pending
         problem, frame = pending.versions.last.problem, self._frame(graph, actions)
@@ -205,12 +262,11 @@ class Together:
         if subject is None and problem is not None:
             subject = problem.subject_of(context.value)
         about = None if subject is None else hash_of(subject, pending.start)
-        offered = self._decoded(frame.actions)
         pending.asked = True
         made_at, token = time.time(), new_token()
-        uniform = self._place.uniform(token)
+        uniform = self._decides.uniform(token)
         try:
-            drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, offered)
+            drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, frame.given)
         except BaseException as problem:
             self._note(problem)
             raise
@@ -222,41 +278,39 @@ class Together:
             context.content,
             frame.actions,
             played.action,
-            played.probabilities.astype(FLOAT).tobytes(),
+            np.asarray(played.probabilities, FLOAT).tobytes(),
             drawn.gamma,
             after.n_feedbacks,
             token,
         )
-        row = self._place.decided(drawn, row)
+        row = self._decides.decided(drawn, row)
         self._decisions.append(row)
         if about is not None:
             self._subjects[token] = about, token, row.position
-        probabilities, names = tuple(played.probabilities.tolist()), frame.identifiers.values
-        return Decision(
-            name_of(pending.start.name, row),
-            names[played.action],
-            played.action,
-            probabilities[played.action],
-            names,
-            probabilities,
-            drawn.gamma,
-            after.n_feedbacks,
-        )
+        name = name_of(pending.start.name, row)
+        return Made(name, row, frame.identifiers, played.probabilities)
 
     def _frame(self, graph: FeedbackGraph | None, actions: Any) -> Frame:
         """The graph and actions of a round; those of a problem's own rounds are kept."""
         graphs, version = self.pending.graphs, self.pending.versions.last
-        if graph is not None or actions is not None:
-            return new_frame(graphs, version.problem, graph, actions)
-        if graphs.whole is None or graphs.whole[0] != version.number:
-            graphs.whole = version.number, new_frame(graphs, version.problem, None, None)
-        frame: Frame = graphs.whole[1]
+        is_own = graph is not None or actions is not None or bool(self._classes)
+        if not is_own and graphs.whole is not None and graphs.whole[0] == version.number:
+            kept: Frame = graphs.whole[1]
+            return kept
+        frame = new_frame(graphs, version.problem, graph, actions)
+        if is_own:
+            return frame._replace(given=decode(frame.actions)) if self._classes else frame
+        graphs.whole = version.number, frame
         return frame
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
+        return [made.as_decision() for made in self.make_rounds(rounds)]
+
+    def make_rounds(self, rounds: Iterable[NewRound]) -> list[Made]:
+        """`decide_rounds`, for those who put the answers into another form."""
         with self.all_or_none():
-            return [self.decide(*one) for one in rounds]
+            return [self.make(*one) for one in rounds]
 
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
@@ -306,13 +360,13 @@ class Together:
                 self.add(new)
         return [new.receipt for new in checked]
 
-    def fill_in(self, now: float, asked_by: AskedBy = lambda position: "") -> tuple[int, bool]:
+    def fill_in(self, now: float) -> tuple[int, bool]:
         """Give some decisions the default of their problem, as `Policy.fill_in` does.
 
         Returns how many got it, and whether no other has to be looked at.
         """
         self._begin_upkeep()
-        due = find_due(self.pending, now, asked_by)
+        due = find_due(self.pending, now)
         for row, value in due.rows:
             name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))

@@ -11,11 +11,10 @@ from graphcb.decisions.changing import check_shared
 from graphcb.decisions.forgetting import Unlearned
 from graphcb.decisions.inbox import (
     create_inbox,
-    find_decisions,
-    look_at_decisions,
-    move_decisions,
+    find_in_log,
     publish,
     server_time,
+    take_decisions,
     take_feedbacks,
 )
 from graphcb.decisions.incoming import Found
@@ -23,7 +22,7 @@ from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.records import Forgotten, check_count, read_parts
 from graphcb.decisions.storage import Durability, is_url, without_password
-from graphcb.decisions.tables import FeedbackRow
+from graphcb.decisions.tables import FeedbackRow, insert
 from graphcb.decisions.taking_in import AT_ONCE, learn_new
 from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
@@ -112,10 +111,13 @@ class Trainer:
             create_inbox(storage)
             pending.has_deciders = True
         now = server_time(storage)
-        decisions = look_at_decisions(storage, AT_ONCE)
+        decisions = take_decisions(storage, AT_ONCE)
         if decisions:
             rows = together.pass_by([one.row for one in decisions])
-            move_decisions(storage, decisions, rows)
+            insert(storage, rows)
+            for one, row in zip(decisions, rows, strict=True):
+                if one.row.position != pending.last_asker:  # who asked for it
+                    pending.begin_run(row.position, one.row.position)
         feedbacks = take_feedbacks(storage, AT_ONCE)
         n_learned = _learn_all(together, [one.row for one in feedbacks])
         together.store()
@@ -244,18 +246,19 @@ class Publishing:
 
 
 def _learn_all(together: Together, rows: Sequence[FeedbackRow]) -> int:
-    """Learn what is new in these feedbacks; a decision that was removed has none."""
-    storage, counts = together.storage, together.pending.counts
-    decisions = find_decisions(storage, [str(row.source) for row in rows]) if rows else {}
-    positions = [decision.position for decision in decisions.values()]
-    parts = read_parts(storage, positions)
-    for position in positions:
-        if position > together.pending.start.cut:
-            check_count(storage, position, counts, parts.setdefault(position, []))
-    found = {
-        token: Found(row, parts[row.position])
-        for token, row in decisions.items()
-        if row.position > together.pending.start.cut
-    }
+    """Learn what is new in these feedbacks; a decision that was removed has none.
+
+    Only those of decisions that have some already are read, as the others' are counted as none.
+    """
+    storage, counts, cut = together.storage, together.pending.counts, together.pending.start.cut
+    decisions = find_in_log(storage, [str(row.source) for row in rows]) if rows else {}
+    parts = read_parts(
+        storage, [row.position for row in decisions.values() if counts.of(row.position)]
+    )
+    found: dict[str, Found] = {}
+    for token, row in decisions.items():
+        if row.position > cut:
+            found[token] = Found(row, parts.setdefault(row.position, []))
+            check_count(storage, row.position, counts, parts[row.position])
     known = [row for row in rows if str(row.source) in found]
     return sum([learn_new(together, row, found[str(row.source)]) for row in known])

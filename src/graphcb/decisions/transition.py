@@ -7,7 +7,6 @@ import copy
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ from graphcb.rounds import (
 from graphcb.rounds.identifiers import pick
 
 
-@dataclass(frozen=True)
-class PolicyState:
+class PolicyState(NamedTuple):
     """The agent after event number `position` of a log; `version` counts from 1."""
 
     agent: Agent
@@ -96,10 +94,10 @@ def pass_by(state: PolicyState, decisions: Iterable[Passed]) -> PolicyState:
             if passed is not None and passed(played):
                 tell_if_nothing_comes(agent, played)
             else:
-                now = replace(state, agent=agent)
+                now = state._replace(agent=agent)
                 round_ = played.context, played.graph, played.actions
                 agent = draw(now, 0.0, seconds, *round_, logged=played).after.agent
-    return replace(state, agent=agent, position=position)
+    return state._replace(agent=agent, position=position)
 
 
 def learn(

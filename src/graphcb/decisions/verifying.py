@@ -16,6 +16,7 @@ from graphcb.decisions.storage import LogError
 from graphcb.decisions.stored_graphs import parse
 from graphcb.decisions.tables import (
     TABLE_OF,
+    AskerRow,
     CheckpointRow,
     ContentRow,
     FeedbackRow,
@@ -121,6 +122,7 @@ def _damaged_rows(log: DecisionLog) -> Iterator[str]:
         GraphRow,
         ContentRow,
         VersionRow,
+        AskerRow,
     ]
     for kind in kinds:
         fields: tuple[str, ...] = vars(kind)["_fields"]

@@ -30,6 +30,7 @@ from graphcb.decisions.storage import (
 from graphcb.decisions.stored_graphs import StoredGraphs
 from graphcb.decisions.tables import (
     FORMAT,
+    AskerRow,
     CheckpointRow,
     LogStart,
     create_tables,
@@ -53,7 +54,8 @@ class Pending:
     decisions up to `waited` have feedback, or get no default. If the log `has_deciders`, nobody
     else decides. If it `is_beside`, another process is the writer, which takes in what is written
     here. There may be something to take in if it `has_mail`; `set_aside` are the numbers of what
-    the agent refused. Once it `is_over`, nothing more would be written.
+    the agent refused. `asker` asks for the decisions that follow, `last_asker` asked for the last
+    one, `runs` say from which events on who did. Once it `is_over`, nothing more would be written.
     """
 
     storage: Storage
@@ -71,7 +73,17 @@ class Pending:
     is_beside: bool = False
     has_mail: bool = False
     set_aside: set[int] = field(default_factory=set)
+    asker: int = 0
+    last_asker: int = 0
+    runs: list[AskerRow] = field(default_factory=list)
     is_over: bool = False
+
+    def begin_run(self, position: int, asker: int) -> None:
+        """From this event on, somebody else asks; decisions that began a run may be given up."""
+        if self.runs and self.runs[-1].position == position:
+            self.runs.pop()
+        self.runs.append(AskerRow(position, asker))
+        self.last_asker = asker
 
 
 class Took(NamedTuple):
@@ -122,6 +134,7 @@ class LogWriter:
         self.versions = Versions(())
         self._waited, self._has_deciders, self._has_mail = 0, False, False
         self._set_aside: set[int] = set()
+        self._last_asker = 0
         self._found = self._mine = ""
         self._checkpointed = self._committed = 0
         self.last_checkpoint: Took | None = None
@@ -163,6 +176,7 @@ class LogWriter:
             self._waited,
             has_deciders=self._has_deciders,
             set_aside=self._set_aside,
+            last_asker=self._last_asker,
         )
         self._state, before = None, sys.exception()
         try:
@@ -180,7 +194,7 @@ class LogWriter:
         if pending.start is not self._start:
             pending.counts.drop(pending.start.cut)
         self._start, self._has_deciders = pending.start, pending.has_deciders
-        self._has_mail = pending.has_mail
+        self._has_mail, self._last_asker = pending.has_mail, pending.last_asker
         for decision in pending.answered:
             pending.counts.add(decision)
         since = pending.state.position - self._checkpointed
@@ -217,6 +231,7 @@ class LogWriter:
             self.versions, self._waited = Versions.read(self.storage, self._start), 0
             self._check_given(self._start)
             self._has_deciders = has_inbox(self.storage)
+            self._last_asker = records.last_asker(self.storage)
             standing = records.as_standing(self.storage.execute(records.STANDING), self.shown)
             self._found = standing.epoch
             state, self._counts = rebuild(

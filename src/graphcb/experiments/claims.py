@@ -1,4 +1,8 @@
-"""Claims about a panel: each kind is a function that measures it and says whether it holds."""
+"""Claims about a panel: each kind is a function that measures it and says whether it holds.
+
+With several seeds each also says what it would have noticed: how far the truth has to be from the
+claim for 80 % of experiments with as many seeds to find that it does not hold.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import fdtri, ndtri, stdtrit
 
 from graphcb.checks import as_one_of
 from graphcb.experiments.curves import Summary
+
+LIKELY = 0.8  # of the experiments notice what a claim says that it would have noticed
 
 
 class Verdict(NamedTuple):
@@ -47,27 +53,36 @@ def _flat(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """The final losses differ by no more than `within`."""
     means = [s.mean for s in lines]
     spread = max(means) - min(means)
-    return Verdict(claim.text, f"spread {spread:.4f}", spread <= claim.within)
+    least, most = (lines[int(place)] for place in (np.argmin(means), np.argmax(means)))
+    more = claim.within + difference(most.finals - least.finals).beyond
+    return Verdict(
+        claim.text, f"spread {spread:.4f}{_noticed(f'{more:.4f}', more)}", spread <= claim.within
+    )
 
 
 def _increasing(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """Each line ends above the one before."""
+    found = [difference(after.finals - before.finals) for before, after in pairwise(lines)]
     steps = [after.mean - before.mean for before, after in pairwise(lines)]
     shown = ", ".join(f"{step:+.4f}" for step in steps)
-    return Verdict(claim.text, f"steps {shown}", all(step > 0.0 for step in steps))
+    down = max(one.beyond for one in found)
+    measured = f"steps {shown}{_noticed(f'{-down:.4f}', down)}"
+    return Verdict(claim.text, measured, all(step > 0.0 for step in steps))
 
 
 class Difference(NamedTuple):
     """A mean over seeds, as of how far the first of two lines ends above the second.
 
-    `lower` and `upper` are a 95 % interval by Student's t; a true difference of `noticed` would be
-    outside of it in 80 % of experiments with as many seeds.
+    `lower` and `upper` are a 95 % interval by Student's t. In 80 % of experiments with as many
+    seeds, a true difference of `noticed` would be outside of it, and one that is `beyond` above a
+    bound would be measured above that.
     """
 
     mean: float
     lower: float
     upper: float
     noticed: float
+    beyond: float
 
 
 def _difference(lines: Sequence[Summary]) -> tuple[str, Difference]:
@@ -79,21 +94,25 @@ def _difference(lines: Sequence[Summary]) -> tuple[str, Difference]:
         return f"{first.mean:.4f} against {second.mean:.4f}, one seed", found
     measured = (
         f"{first.mean:.4f} against {second.mean:.4f}: {found.mean:+.4f} "
-        f"({found.lower:+.4f} to {found.upper:+.4f}), {each.size} seeds; "
-        f"{found.noticed:.4f} would be noticed in 80 %"
+        f"({found.lower:+.4f} to {found.upper:+.4f}), {each.size} seeds"
     )
-    return measured, found
+    return measured + _noticed(f"{found.noticed:.4f}", found.noticed), found
 
 
 def difference(each: NDArray[np.float64]) -> Difference:
     """The mean of one number for each seed, with its interval; a single seed tells nothing."""
     mean = float(each.mean())
     if each.size == 1:
-        return Difference(mean, -np.inf, np.inf, np.inf)
+        return Difference(mean, -np.inf, np.inf, np.inf, np.inf)
     error = float(each.std(ddof=1)) / each.size**0.5
-    sure, likely = (float(stdtrit(each.size - 1, share)) for share in (0.975, 0.8))
-    wide = sure * error
-    return Difference(mean, mean - wide, mean + wide, wide + likely * error)
+    sure, likely = (float(stdtrit(each.size - 1, share)) for share in (0.975, LIKELY))
+    wide, beyond = sure * error, likely * error
+    return Difference(mean, mean - wide, mean + wide, wide + beyond, beyond)
+
+
+def _noticed(text: str, number: float) -> str:
+    """That this would be noticed; nothing where the number is infinite, as with one seed."""
+    return f"; {text} would be noticed in 80 %" if np.isfinite(number) else ""
 
 
 def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -115,32 +134,52 @@ def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 
 
 def _consistently_below(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The first line is lower at every recorded round, and at the end with every seed."""
+    """The first line is lower at every recorded round, and at the end with every seed.
+
+    What would be noticed is for the seeds alone, as if their differences were normal.
+    """
     first, second = lines
     rounds, seeds = first.mean_curve < second.mean_curve, first.finals < second.finals
-    measured = (
-        f"at {rounds.sum()} of {rounds.size} rounds, with {seeds.sum()} of {seeds.size} seeds"
-    )
+    n, lead = seeds.size, np.inf
+    if n > 1:
+        # As many seeds are all below with probability 0.2.
+        each = (1.0 - LIKELY) ** (1.0 / n)
+        lead = float((second.finals - first.finals).std(ddof=1) * ndtri(each))
+    measured = f"at {rounds.sum()} of {rounds.size} rounds, with {seeds.sum()} of {n} seeds"
+    measured += _noticed(f"below by {lead:.4f} or less", lead)
     return Verdict(claim.text, measured, bool(rounds.all() and seeds.all()))
 
 
 def _gap_removed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """The second line closes more than a share of the gap between the third and the first."""
     best, middle, worst = lines
-    share = (worst.mean - middle.mean) / (worst.mean - best.mean)
-    return Verdict(claim.text, f"{share:.0%} of the gap", share > claim.more_than)
+    gap = worst.mean - best.mean
+    share = (worst.mean - middle.mean) / gap
+    each = worst.finals - middle.finals - claim.more_than * (worst.finals - best.finals)
+    less = claim.more_than - difference(each).beyond / gap
+    measured = f"{share:.0%} of the gap{_noticed(f'{less:.0%} or less', less)}"
+    return Verdict(claim.text, measured, share > claim.more_than)
 
 
 def _lower_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """The first line has the lower mean loss over the first `rounds`."""
     first, second = (float(s.mean_curve[_last(s, claim.rounds)]) for s in lines)
-    return Verdict(claim.text, f"{first:.4f} against {second:.4f}", first < second)
+    one, other = (s.runs[:, _last(s, claim.rounds)] for s in lines)
+    above = difference(one - other).beyond
+    measured = f"{first:.4f} against {second:.4f}{_noticed(f'{above:.4f} above', above)}"
+    return Verdict(claim.text, measured, first < second)
 
 
 def _steadier_early(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The mean loss over the first `rounds` varies less between seeds for the first line."""
+    """The mean loss over the first `rounds` varies less between seeds for the first line.
+
+    What would be noticed is as if losses were normal, and independent between the lines.
+    """
     first, second = (float(s.deviation_curve[_last(s, claim.rounds)]) for s in lines)
+    one, other = (s.n_seeds - 1 for s in lines)
+    times = float(fdtri(one, other, 1.0 - LIKELY)) ** -0.5 if one and other else np.inf
     measured = f"deviation {first:.4f} against {second:.4f}"
+    measured += _noticed(f"{times:.1f} times the other", times)
     return Verdict(claim.text, measured, first < second)
 
 
@@ -177,7 +216,7 @@ def _steeper(claim: Claim, lines: Sequence[Summary]) -> Verdict:
 def _power(found: Sequence[Difference]) -> str:
     """How far off the least certain of these slopes would have to be to be noticed, in words."""
     most = max(one.noticed for one in found)
-    return f"; {most:.2f} too much would be noticed in 80 %" if np.isfinite(most) else ""
+    return _noticed(f"{most:.2f} too much", most)
 
 
 def _allowed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -186,6 +225,8 @@ def _allowed(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     excess = [other.mean - first.mean for other in others]
     pairs = list(zip(excess, claim.allowed, strict=True))
     shown = ", ".join(f"{more:.4f} of {allowed:g}" for more, allowed in pairs)
+    most = max(difference(other.finals - first.finals).beyond for other in others)
+    shown += _noticed(f"{most:.4f} more than that", most)
     return Verdict(claim.text, shown, all(more <= allowed for more, allowed in pairs))
 
 

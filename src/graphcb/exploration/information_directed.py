@@ -51,6 +51,7 @@ WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
 ROUNDS = 20.0  # over which regret and information are summed
 LOOKS = 200.0  # over which the number of parameters is averaged
 TIE = 1e-9  # of the span
+_PARTS = ("losses", "deviations", "gains", "counts")
 
 
 class Memory(NamedTuple):
@@ -92,38 +93,33 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    forecast = (
-        as_numbers("losses", losses),
-        as_numbers("deviations", deviations),
-        as_numbers("gains", gains),
-        as_numbers("counts", counts),
-    )
-    shape = (graph.n_actions,)
-    for name, part in zip(("losses", "deviations", "gains", "counts"), forecast, strict=True):
-        if part.shape != shape:
+    given: list[Any] = []
+    for name, part in zip(_PARTS, (losses, deviations, gains, counts), strict=True):
+        given.append(as_numbers(name, part))
+        if given[-1].shape != (graph.n_actions,):
             raise ValueError(
-                f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
+                f"`{name}` must have shape {(graph.n_actions,)} to match the graph, "
+                f"got {given[-1].shape}"
             )
     before = Memory() if memory is None else memory
     owed = np.zeros(graph.n_actions) if owed is None else owed
     matrix, edges, rate, alone = graph.remember("written out", _written_out)
-    given: list[Any] = [*forecast, float(span), float(low), float(bound), round_number, rate]
+    given += (float(span), float(low), float(bound), round_number, rate)
     if matrix is not None:
-        p, regrets, known, shared, thompson, *after = _in_one(
-            *[*given, owed, matrix, edges, alone, *before]
-        )
+        given += (owed, matrix, edges, alone, *before)
+        p, regrets, known, shared, thompson, *after = _in_one(*given)
     else:
         p, regrets, known, shared, thompson, *after = _in_steps(
             [*given, owed], graph.structure, alone, before
         )
     if not after[0] >= 0.0:
-        f, deviations, gains, counts = forecast
+        f, deviations, gains, counts = given[:4]
         raise ValueError(
             "a forecast must be finite, and its deviations, gains, counts and span not negative; "
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
     if box is not None:
-        p = obeying(*_within(p, forecast[0], regrets, known, *box))
+        p = obeying(*_within(p, given[0], regrets, known, *box))
         seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
         after = [*_remember(p, regrets, known, seen, shared, round_number, *before[2:])]
     return p, Memory(*after), thompson

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from graphcb.experiments.curves import Summary
+from graphcb.experiments.lines import CONSTANT
 from graphcb.figures.lines import (
     COLOURS,
     OTHERS,
     STYLES,
     End,
+    Floats,
     draw_band,
     name_ends,
     source_digest,
@@ -23,6 +24,7 @@ from graphcb.figures.lines import (
 from graphcb.files import atomic_write
 
 DPI = 160
+FROM_ZERO = 0.7  # of the largest value: an axis starts at 0 if the smallest is below
 N_COLOURS, PASSES = 256, 3  # of a png; without passes, lines of like colours become one
 
 
@@ -39,32 +41,43 @@ def draw_panels(panels: Sequence[tuple[str, Sequence[Summary]]]) -> Figure:
 def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
     """Mean progressive validation loss by round, with a band of one standard deviation.
 
-    An agent has one colour, and its lines differ in style.
+    An agent has one colour, a line of the panel one style. Where an axis from 0 would flatten all,
+    losses stand beside those of the best constant action, with the same seeds.
     """
-    drawn: dict[str, int] = {}
+    constants = [s for s in summaries if s.agent == CONSTANT]
+    # A constant far above those who learn would flatten them; its name has its number.
+    learners = [s for s in summaries if s.agent != CONSTANT] or summaries
+    late = summaries[0].rounds >= summaries[0].rounds[-1] // 20
+    settled = [s.mean_curve[late] for s in learners]
+    is_beside = len(constants) == 1 and not _from_zero(settled)
+    lines = list(dict.fromkeys(s.line for s in summaries))
     ends = []
     for summary in summaries:
-        place = drawn.setdefault(summary.agent, 0) % len(STYLES)
-        drawn[summary.agent] += 1
+        mean, deviation = summary.mean_curve, summary.deviation_curve
+        if is_beside:
+            apart = summary.runs - constants[0].runs
+            mean = apart.mean(axis=0)
+            deviation = apart.std(axis=0, ddof=1) if len(apart) > 1 else np.zeros_like(mean)
         colour = COLOURS.get(summary.agent, OTHERS[-1])
-        draw_band(axes, summary.rounds, summary.mean_curve, summary.deviation_curve, colour)
+        draw_band(axes, summary.rounds, mean, deviation, colour)
         name = f"{summary.agent}, {summary.line}: {summary.mean:.4f}"
-        style = STYLES[place]
-        axes.plot(summary.rounds, summary.mean_curve, color=colour, linestyle=style, label=name)
-        ends.append(End(name, colour, summary.mean_curve))
+        style = STYLES[lines.index(summary.line) % len(STYLES)]
+        axes.plot(summary.rounds, mean, color=colour, linestyle=style, label=name)
+        ends.append(End(name, colour, mean))
+    if is_beside:
+        settled = [end.curve[late] for end in ends]
     axes.set_xlabel("round")
-    axes.set_ylabel("progressive validation loss")
-    seeds = summaries[0].n_seeds
-    # A constant far above those who learn would flatten them; its name has its number.
-    learners = [s for s in summaries if s.agent != "best constant action"] or summaries
-    settled = [s.mean_curve[s.rounds >= s.rounds[-1] // 20] for s in learners]
-    _finish(axes, f"{title}\nfinal loss; {seeds} seeds, band: one standard deviation", settled)
+    what = "loss less that of the best constant action" if is_beside else "loss"
+    axes.set_ylabel(f"progressive validation {what}", size=9 if is_beside else None)
+    last, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
+    bands = f"{seeds} seeds, band: one standard deviation"
+    _finish(axes, f"{title}\nfinal loss after {last:,} rounds; {bands}", settled, last)
     name_ends(axes, ends)
 
 
 def draw_progress(
     rounds: Sequence[int],
-    curves: Mapping[str, NDArray[np.float64]],
+    curves: Mapping[str, Floats],
     title: str,
     *,
     what: str = "loss",
@@ -90,28 +103,34 @@ def draw_progress(
     axes.set_xlabel("example")
     axes.set_ylabel(f"mean {what} so far")
     bands = f"; {most} runs, band: one standard deviation" if most > 1 else ""
-    _finish(axes, f"{title}\nfinal mean {what}{bands}", settled)
+    _finish(axes, f"{title}\nfinal mean {what}{bands}", settled, rounds[-1])
     name_ends(axes, ends, size=9.0)
     return figure
 
 
-def _finish(axes: Axes, title: str, settled: Sequence[NDArray[np.float64]]) -> None:
+def _finish(axes: Axes, title: str, settled: Sequence[Floats], last: int) -> None:
     """Limits and title; `settled` are the curves without their first rounds.
 
     The first rounds are far from everything that follows and would flatten it. The axis starts
-    at 0 where this hides nothing.
+    at 0 where this hides nothing, and has it where a curve is not above it.
     """
     lowest = min(float(curve.min()) for curve in settled)
     highest = max(float(curve.max()) for curve in settled)
     margin = 0.1 * (highest - lowest) or 0.1
-    starts_at_zero = 0.0 <= lowest < 0.5 * highest
+    starts_at_zero = _from_zero(settled)
     axes.set_ylim(0.0 if starts_at_zero else lowest - margin, highest + margin)
     if not starts_at_zero and lowest > 0.0:
         axes.set_ylabel(f"{axes.get_ylabel()} (not from 0)")
-    axes.set_xlim(0, None)
-    axes.margins(x=0)
-    axes.set_title(title, size=10)
+    axes.set_xlim(0, last)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title(title, size=10, loc="left")  # above the names, too
     axes.grid(alpha=0.3)
+
+
+def _from_zero(settled: Sequence[Floats]) -> bool:
+    """Whether these curves can be told apart on an axis that starts at 0."""
+    lowest = min(float(curve.min()) for curve in settled)
+    return 0.0 <= lowest < FROM_ZERO * max(float(curve.max()) for curve in settled)
 
 
 def save(figure: Figure, path: Path, *, scripts: Iterable[Path] = ()) -> None:

@@ -36,7 +36,8 @@ def draw_estimates(
             axes.plot([truth], [place], "x", color="#a50f15")
     axes.set_yticks(list(places), [name for name, _ in estimates])
     axes.set_ylim(0.4, len(estimates) + 0.6)
-    axes.set_xlabel(f"mean {unit}")
+    said = "intervals: thick for one look at this log, thin for any number of looks"
+    axes.set_xlabel(f"mean {unit}\n{said}")
     axes.grid(axis="x", alpha=0.3)
     axes.set_title(title, size=10)
     return figure

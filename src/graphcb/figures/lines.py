@@ -28,7 +28,7 @@ COLOURS = {
     "SquareCB.UG, a guess": "#8C6D31",
 }
 OTHERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", "--", ":")
+STYLES = ("-", "--", ":", "-.")
 BAND = 0.15  # opacity
 GAP = 0.075  # between two names, as a share of the height
 SAME = 0.004  # curves that are closer than this share of the height are drawn as one
@@ -88,10 +88,13 @@ def name_ends(axes: Axes, ends: Sequence[End], size: float = 8.0) -> None:
 def spread(places: Floats, heights: Floats) -> Floats:
     """Increasing places, moved as little as needed so that what is there does not overlap.
 
-    The least squares answer: neighbours that touch move together.
+    The least squares answer: neighbours that touch move together, and all stay between 0 and 1 if
+    there is room.
     """
     # With the heights taken off, the places must not decrease: isotonic regression.
     shift = np.cumsum(heights) - 0.5 * heights
+    room = 1.0 - float(heights.sum())
+    low, high = (0.0, room) if room > 0.0 else (0.5 * room, 0.5 * room)
     blocks: list[tuple[float, int]] = []
     for value in places - shift:
         mean, count = float(value), 1
@@ -99,7 +102,9 @@ def spread(places: Floats, heights: Floats) -> Floats:
             other, more = blocks.pop()
             mean, count = (mean * count + other * more) / (count + more), count + more
         blocks.append((mean, count))
-    return np.repeat([mean for mean, _ in blocks], [count for _, count in blocks]) + shift
+    found = np.repeat([mean for mean, _ in blocks], [count for _, count in blocks])
+    inside: Floats = np.clip(found, low, high) + shift
+    return inside
 
 
 def _coinciding(axes: Axes, ends: Sequence[End]) -> list[list[End]]:
@@ -128,11 +133,16 @@ def _height(axes: Axes, values: Floats) -> Floats:
 def source_digest(scripts: Iterable[Path] = ()) -> str:
     """A name for the code that draws: it changes if a picture would have to be drawn again.
 
-    Of the files of this room that draw curves, and of `scripts`, without comments and docstrings.
+    Of the files of this room that draw curves and intervals, and of `scripts`: Python without
+    comments and docstrings, other files as they are.
     """
     room = Path(__file__).parent
     hashed = hashlib.sha256()
-    for path in [*(room / f"{name}.py" for name in ("curves", "lines", "regret")), *scripts]:
+    drawing = ("curves", "estimates", "lines", "regret")
+    for path in [*(room / f"{name}.py" for name in drawing), *scripts]:
+        if path.suffix != ".py":
+            hashed.update(path.read_bytes())
+            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             body = getattr(node, "body", None)

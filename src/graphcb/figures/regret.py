@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphcb.experiments.curves import Summary
+from graphcb.experiments.lines import CONSTANT
 from graphcb.figures.lines import COLOURS, OTHERS, End, draw_band, name_ends
 
 GUIDES = {"1/2": 1.0 / 2.0, "2/3": 2.0 / 3.0}
@@ -21,13 +22,10 @@ def draw_growth(title: str, summaries: Sequence[Summary]) -> Figure:
     1/2 and 2/3.
     """
     parts = list(dict.fromkeys(s.line for s in summaries))
-    n_columns = min(3, len(parts))
-    n_rows = -(-len(parts) // n_columns)
-    figure = Figure(figsize=(5.0 * n_columns, 3.8 * n_rows), layout="constrained")
-    seeds = summaries[0].n_seeds
-    figure.suptitle(f"{title} (slope; {seeds} seeds, band: one standard deviation)")
-    for number, part in enumerate(parts, start=1):
-        axes = figure.add_subplot(n_rows, n_columns, number)
+    n_rounds, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
+    said = f"{title}\nslopes from round T / 32 to T = {n_rounds:,}"
+    figure, places = _parts(f"{said}; {seeds} seeds, band: one standard deviation", len(parts))
+    for axes, part in zip(places, parts, strict=True):
         _draw_growth(axes, part, [s for s in summaries if s.line == part])
     return figure
 
@@ -76,16 +74,15 @@ def draw_misspecification(
     """
     points: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     for summary in summaries:
-        if summary.agent != "best constant action":
+        if summary.agent != CONSTANT:
             graph, x = scales[summary.line]
             total = int(summary.rounds[-1])
             point = x, float(summary.regret_curve[-1]), total * summary.deviation
             points.setdefault(graph, {}).setdefault(summary.agent, []).append(point)
-    figure = Figure(figsize=(5.0 * len(points), 4.0), layout="constrained")
     n_rounds, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
-    figure.suptitle(f"{title} ({seeds} seeds, band: one standard deviation)")
-    for number, (graph, agents) in enumerate(points.items(), start=1):
-        axes = figure.add_subplot(1, len(points), number)
+    said = f"{title}\n{seeds} seeds, band: one standard deviation"
+    figure, places = _parts(said, len(points))
+    for axes, (graph, agents) in zip(places, points.items(), strict=True):
         ends = []
         for (agent, found), mark in zip(agents.items(), cycle(MARKS), strict=False):
             colour = COLOURS.get(agent, OTHERS[-1])
@@ -104,3 +101,12 @@ def draw_misspecification(
         axes.grid(alpha=0.3)
         name_ends(axes, ends)
     return figure
+
+
+def _parts(title: str, number: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many parts, two side by side."""
+    n_columns = min(2, number)
+    n_rows = -(-number // n_columns)
+    figure = Figure(figsize=(5.0 * n_columns, 0.4 + 3.8 * n_rows), layout="constrained")
+    figure.suptitle(title, size=10)
+    return figure, [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(number)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphcb.checks import as_count, as_numbers, first_too_large, too_large
 from graphcb.compilation import compiled
-from graphcb.contexts.encoded import EncodedRow
+from graphcb.contexts.encoded import EncodedRow, EncodedRows
 from graphcb.contexts.scaling import NumberScales, count_row, scale_row
 from graphcb.loaded import Array, Count, Learned, Made, Number
 from graphcb.oracles.features import LARGEST_INDEX, SparseFeatures, find_key
@@ -89,8 +89,14 @@ class ActionRows:
         """The rows, checked."""
         if self.width is not None:
             return _read_dense(actions, self.width)
+        encoded = None
+        if len(actions) and {EncodedRow}.issuperset(map(type, actions)):
+            encoded = EncodedRows.of(actions)
+            found = encoded.pairs()
+            if found is not None and _are_usual(found[1], found[2]):
+                return Rows(*found, self._products_of_encoded(actions, encoded))
         rows = _read_sparse(actions)
-        return rows._replace(products=self._products_of_encoded(actions))
+        return rows._replace(products=self._products_of_encoded(actions, encoded))
 
     def scale(self, rows: Rows) -> Rows:
         """The rows by place, the constant first in each, as if each were counted."""
@@ -111,14 +117,17 @@ class ActionRows:
             products,
         )  # fmt: skip
 
-    def _products_of_encoded(self, actions: Any) -> Floats:
+    def _products_of_encoded(self, actions: Any, encoded: EncodedRows | None) -> Floats:
         """Products (n_rows, n_products) of the numbers that encoded rows have first."""
         products = np.zeros((len(actions), self.n_products))
         if self.n_products:
             numbers = np.zeros((len(actions), self.n_numbers))
-            for row, found in zip(actions, numbers, strict=True):
-                if isinstance(row, EncodedRow):
-                    fill_numbers(row, found)
+            if encoded is not None:
+                _fill_numbers(encoded.starts, encoded.values, encoded.n_numbers, numbers)
+            else:
+                for row, found in zip(actions, numbers, strict=True):
+                    if isinstance(row, EncodedRow):
+                        fill_numbers(row, found)
             _fill_each(numbers, PRODUCT, products)
         return products
 
@@ -341,6 +350,20 @@ def fill_products(values: Floats, weight: float, products: Floats) -> None:
         for j in range(i, i + 1 if products.size == d else d):
             products[k] = share * values[i] * values[j]
             k += 1
+
+
+@compiled
+def _are_usual(indices: Columns, values: Floats) -> bool:
+    """Whether all indices exist, and no value is too large."""
+    return first_outside(indices, LARGEST_INDEX) < 0 and first_too_large(values) < 0
+
+
+@compiled
+def _fill_numbers(starts: Columns, values: Floats, n_numbers: Columns, numbers: Floats) -> None:
+    """`fill_numbers` for several rows."""
+    for r in range(n_numbers.size):
+        for i in range(min(n_numbers[r], numbers.shape[1])):
+            numbers[r, i] = values[starts[r] + i]
 
 
 @compiled

@@ -5,7 +5,7 @@ A context is a sparse row, actions are columns, and losses are as many numbers a
 
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,9 +125,9 @@ def read_columns(actions: Any, n_actions: int) -> Columns:
     """The columns of these actions, not yet checked against `n_actions`."""
     if actions is None:
         return every_index(n_actions)
+    if _is_plain(actions, INT64):
+        return cast(Columns, actions)
     columns = np.asarray(actions)
-    if columns.dtype == INT64 and columns.ndim == 1 and columns.flags.c_contiguous:
-        return columns
     if columns.ndim != 1:
         raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")
     if columns.dtype.kind not in "iu":

@@ -19,6 +19,7 @@ from graphcb.describing import describe
 from graphcb.graphs import FeedbackGraph
 from graphcb.loaded import Instance, Learned, Made, Unchanged
 from graphcb.oracles import ActionFeatureOracle, DefaultOracle, Oracle
+from graphcb.oracles.rows import every_index
 from graphcb.problems.guarded import (
     around,
     costs_in,
@@ -132,7 +133,7 @@ class Learner:
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> NDArray[np.float64]:
         """Probabilities of this round's actions; the problem gives what is left out."""
-        agent, row, whole, inner, _, given = self.enter(context, graph, actions)
+        agent, row, whole, inner, _, given, _ = self.enter(context, graph, actions)
         return act_on(agent, row, whole, inner, **given)
 
     def enter(self, context: Any, graph: FeedbackGraph | None, actions: Any) -> Entered:
@@ -145,7 +146,8 @@ class Learner:
             graph, given = self.problem.with_known(graph, names), {**given, "known": known}
         inner = self.inner(actions, names, self.described(context, actions, names))
         called = None if self.problem.has_fixed_actions else names
-        return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
+        row, numbers = self.encoder.encoded(context)
+        return Entered(self.agent, row, graph, inner, called, given, numbers)
 
     @property
     def informed(self) -> bool:
@@ -212,9 +214,9 @@ class Learner:
         """The hook of the agent inside, if it has one."""
         return hook(self.agent, "at_time")
 
-    def on_context(self, context: Any) -> None:
+    def on_context(self, context: Any, numbers: Floats | None = None) -> None:
         """The hook `on_context`: the features of every decision are watched."""
-        self.watched = self.watched.after(context)
+        self.watched = self.watched.after(context, numbers)
 
     def passed(self, played: Played) -> bool:
         """Go on after a round that another copy has decided; False if the agent inside must act."""
@@ -362,11 +364,11 @@ class Learner:
     def inner(self, actions: Any, names: tuple[str, ...], described: list[Any]) -> Any:
         """The actions in the terms of the agent inside: columns, or rows of features."""
         if self.action_encoder is not None:
-            return [self.action_encoder.encode(action) for action in described]
+            return self.action_encoder.encode_each(described)
         if actions is None:
             return None
         if names is self.problem.actions:
-            return np.arange(len(names), dtype=np.intp)
+            return every_index(len(names))
         return np.array([self.problem.index(name) for name in names], dtype=np.intp)
 
     def _played(self, context: Any, played: Any, among: Any) -> Played:

@@ -272,7 +272,7 @@ class Problem(Knows):
             raise ValueError("`graph` must be given: in this problem it comes with each round")
         if not isinstance(self.actions, tuple):
             return self.reveals.graph(actions)
-        if tuple(actions) == self.actions:
+        if actions is self.actions or tuple(actions) == self.actions:
             return self.graph
         return self.graph.subgraph([self.index(action) for action in actions])
 
@@ -288,7 +288,9 @@ class Problem(Knows):
     def names_of(self, actions: Any) -> tuple[str, ...]:
         """The names of a round's actions: names, places of fixed ones, or None for all of these."""
         if isinstance(self.actions, tuple):
-            if actions is None or (type(actions) is list and actions == self._listed):
+            if actions is None or actions is self.listed:
+                return self.actions
+            if type(actions) is list and actions == self.listed:
                 return self.actions
             if isinstance(actions, str) or is_frame(actions):
                 as_names("actions", actions)  # refuses it
@@ -308,7 +310,8 @@ class Problem(Knows):
         return self._places[as_one_of("action", action, self.actions)] if place is None else place
 
     @cached_property
-    def _listed(self) -> list[str]:
+    def listed(self) -> list[str]:
+        """The names of fixed actions, as a log has them; never written to."""
         return list(self.actions)
 
     @cached_property

@@ -27,8 +27,10 @@ class Identifiers:
     """
 
     def __init__(self, actions: Any, n_actions: int) -> None:
-        values = range(n_actions) if actions is None else map(as_identifier, actions)
-        self.values: tuple[Identifier, ...] = tuple(values)
+        values: tuple[Identifier, ...] = tuple(range(n_actions) if actions is None else actions)
+        if not {str}.issuperset(map(type, values)):
+            values = tuple(map(as_identifier, values))
+        self.values = values
         if len(self.values) != n_actions:
             raise ValueError(
                 f"`actions` must have one identifier per action of the graph, {n_actions}, "

@@ -55,6 +55,7 @@ class Entered(NamedTuple):
     """A round in the terms of the agent that plays it.
 
     `names` as in `Played`; `given` are further arguments of `act`: `names`, `costs` and `known`.
+    `numbers` are those of a context that was read and has nothing else, for `on_context`.
     """
 
     agent: Any
@@ -63,6 +64,7 @@ class Entered(NamedTuple):
     actions: Any
     names: Any = None
     given: Mapping[str, Any] = {}
+    numbers: Floats | None = None
 
 
 def play_round(
@@ -86,14 +88,15 @@ def play_round(
     played = Played(context, graph, actions, probabilities, action)
     on_draw = hook(entered.agent, "on_draw")
     if on_draw is not None:
-        _, row, whole, inner, names, given = entered
+        _, row, whole, inner, names, given, _ = entered
         _, of, _, p, index, _, earlier, by_default = logged or played
         drawn = Played(row, of, inner, p, index, names, earlier, by_default)
         known = given.get("known")
         on_draw(drawn if known is None else knowing_round(drawn, known, whole))
     on_context = hook(agent, "on_context")
     if on_context is not None:
-        on_context(context)
+        more = () if entered.numbers is None else (entered.numbers,)
+        on_context(context, *more)
     return played
 
 
@@ -135,7 +138,10 @@ def learn_revealed(
 def tell_if_nothing_comes(agent: Any, played: Played) -> None:
     """Tell an agent that wants to hear it that a round reveals nothing, once it is logged."""
     on_no_feedback = hook(agent, "on_no_feedback")
-    if on_no_feedback is not None and not played.graph.structure.row(played.action).any():
+    if on_no_feedback is None:
+        return
+    revealed = played.graph.structure.row(played.action)
+    if revealed[played.action] == 0.0 and not revealed.any():
         on_no_feedback(played.context)
 
 
@@ -162,7 +168,7 @@ def _enter(agent: Any, context: Any, graph: FeedbackGraph, actions: Any) -> Ente
 
 
 def _act(entered: Entered, seconds: float | None) -> Floats:
-    agent, context, graph, actions, _, given = entered
+    agent, context, graph, actions, _, given, _ = entered
     if seconds is not None:
         at_time = hook(agent, "at_time")
         if at_time is not None:

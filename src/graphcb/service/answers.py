@@ -1,19 +1,26 @@
 """The answers to clients: structs that are sent as JSON."""
 
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from graphcb.decisions import Acknowledgement, Change, Decision, Versions
+from graphcb.decisions import Acknowledgement, Change, Versions
 from graphcb.decisions.encoding import FLOAT, decode, numbers, read_identifiers
 from graphcb.decisions.explaining import Explanation
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.tables import name_of
-from graphcb.decisions.together import Together
+from graphcb.decisions.together import Made, Together
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.alarms import in_words
+from graphcb.rounds.identifiers import Identifiers
+
+MANY = 100  # actions, from which on what is not played need not be written again
 
 
 class DecisionAnswer(msgspec.Struct):
@@ -190,17 +197,43 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorDetail
 
 
-def of_decision(decision: Decision) -> DecisionAnswer:
-    """A decision of a policy with a problem, whose actions are names."""
-    names: Any = decision.actions
+def of_decision(made: Made, *, of_all: bool = False) -> DecisionAnswer:
+    """A decision of a policy with a problem, whose actions are names.
+
+    `of_all` says that its actions are those of the problem, as in other rounds.
+    """
+    row, names = made.row, made.identifiers.values
     return DecisionAnswer(
-        decision_id=decision.decision_id,
-        action=str(decision.action),
-        probability=decision.probability,
-        probabilities=dict(zip(names, decision.probabilities, strict=True)),
-        gamma=decision.gamma,
-        model_version=decision.model_version,
+        made.decision_id,
+        str(names[row.action]),
+        float(made.probabilities[row.action]),
+        _by_name(made.identifiers, made.probabilities, of_all),
+        row.gamma,
+        row.model_version,
     )
+
+
+def _by_name(identifiers: Identifiers, probabilities: NDArray[np.float64], of_all: bool) -> Any:
+    """Probabilities by name; where most are 0, as JSON in which only the others are new."""
+    names, n = identifiers.values, probabilities.size
+    played = probabilities.nonzero()[0].tolist() if of_all and n >= MANY else []
+    if not played or 8 * len(played) > n:
+        return dict(zip(names, probabilities.tolist(), strict=True))
+    text, places = _zeros(identifiers)
+    pieces: list[bytes] = []
+    begin = 0
+    for action in played:
+        pieces += text[begin : places[action]], msgspec.json.encode(float(probabilities[action]))
+        begin = places[action] + len(b"0.0")
+    return msgspec.Raw(b"".join((*pieces, text[begin:])))
+
+
+@lru_cache(maxsize=16)
+def _zeros(identifiers: Identifiers) -> tuple[bytes, list[int]]:
+    """An object of zeros by name as JSON, and where each of them begins."""
+    pieces = [msgspec.json.encode(str(name)) + b":0.0" for name in identifiers.values]
+    ends = accumulate(1 + len(piece) for piece in pieces)
+    return b"{" + b",".join(pieces) + b"}", [end - len(b"0.0") for end in ends]
 
 
 def of_receipt(receipt: Acknowledgement) -> FeedbackAnswer:

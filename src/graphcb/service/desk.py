@@ -9,21 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
+from graphcb.decisions.askers import number_of
 from graphcb.decisions.together import Together
 from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.guarded import played_by
-from graphcb.service.askers import Askers
 from graphcb.service.clock import WallClock
 from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 
 Result = TypeVar("Result")
 Role = Literal["alone", "decider", "trainer"]
-# How long to wait for further jobs, as a share of the last transaction's time. Clients that just
-# got their answers are mostly back by then; a longer wait delays requests that come one by one.
-WAIT_SHARE = 0.5
-LONGEST_WAIT = 0.005  # seconds
+LONGEST_WAIT = 0.005  # seconds for which further jobs are waited for
+TICK = 0.001  # seconds; timers of event loops round to this, so that nobody waits for less
 SLOW = 0.02  # seconds; after a transaction that took longer, the next one is done by the thread
 WARM_UP = 32  # transactions that the thread does first, as machine code may have to be loaded
 
@@ -40,10 +38,14 @@ class Waiting(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The answer or the exception of each job of a batch, and how many seconds it took."""
+    """The answer or the exception of each job of a batch.
+
+    And how many seconds it took, in all and beside the jobs themselves.
+    """
 
     answers: list[Any]
     seconds: float
+    beside: float
 
 
 class Desk:
@@ -72,7 +74,7 @@ class Desk:
         self._match_rate: float | None = None
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
         self.clock = WallClock()
-        self.askers = Askers(policy.n_events)
+        self.askers: dict[str, int] = {}  # by their names, the numbers that the log has for them
         self.n_failures = 0  # of the log
         self.n_defaults = self.n_withheld = 0  # given, and withheld in outages of feedback
         self.last_prune: Took | None = None
@@ -84,7 +86,8 @@ class Desk:
         self._jobs: deque[Waiting] = deque()
         self._n_waiting = 0
         self._peak = 0  # of `_n_waiting`, since the last transaction began
-        self._seconds = 0.0  # of the last transaction
+        self._seconds = self._beside = 0.0  # of the last transaction, and beside its jobs
+        self._in_jobs = 0.0  # seconds, of the transaction in progress
         self._is_server = "://" in policy.location
         self._busy = self._stopping = False
         self._timer: asyncio.TimerHandle | None = None
@@ -193,8 +196,8 @@ class Desk:
     ) -> "asyncio.Future[Result]":
         """The answer to a job. A decision that it `reads` is read together with those of others.
 
-        What it `claims` no job of another process has at the same time. `client` is noted as the
-        one who asked for its decisions.
+        What it `claims` no job of another process has at the same time. The log notes a hash of
+        `client` as the one who asked for its decisions.
         """
         if self._loop is None or self._stopping:
             raise Refused(503, "the service is not running; try again", RETRY)
@@ -211,7 +214,8 @@ class Desk:
         """Begin a transaction: at once if as many jobs wait as before, otherwise in a moment.
 
         Clients that just got an answer may ask again, and a transaction costs the same for one
-        job as for many. There is no delay for a client that is alone.
+        job as for many: that cost is how long the wait may be, as a longer one would save less
+        than it takes. There is no delay for a client that is alone, and none on a fast disk.
         """
         if self._busy or self._loop is None:
             return
@@ -219,8 +223,12 @@ class Desk:
             self._busy = True
             self._loop.call_soon(self._begin)
         elif self._timer is None:
-            pause = min(WAIT_SHARE * self._seconds, LONGEST_WAIT)
-            self._timer = self._loop.call_later(pause, self._stop_waiting)
+            pause = min(self._beside, LONGEST_WAIT)
+            if pause < TICK:
+                self._busy = True
+                self._loop.call_soon(self._begin)
+            else:
+                self._timer = self._loop.call_later(pause, self._stop_waiting)
 
     def _stop_waiting(self) -> None:
         self._timer = None
@@ -246,11 +254,14 @@ class Desk:
 
     def _do(self, batch: Sequence[Waiting]) -> Done:
         began = time.monotonic()
+        self._in_jobs = 0.0
         answers = self._answers(batch)
-        return Done(answers, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        return Done(answers, seconds, seconds - self._in_jobs)
 
     def _finish(self, batch: Sequence[Waiting], done: Done) -> None:
-        self._seconds, self._busy, self._began = done.seconds, False, math.inf
+        self._seconds, self._beside = done.seconds, done.beside
+        self._busy, self._began = False, math.inf
         self._n_waiting -= len(batch)
         for waiting, answer in zip(batch, done.answers, strict=True):
             if waiting.answer.done():  # its client has gone
@@ -279,7 +290,6 @@ class Desk:
 
     def _commit(self, batch: Sequence[Waiting]) -> list[Any]:
         answers: list[Any] = []
-        asked: list[tuple[str, int]] = []
         with self.policy.together() as together:
             claims = {waiting.claims for waiting in batch if waiting.claims}
             if claims:
@@ -287,20 +297,20 @@ class Desk:
             reads = [waiting.reads for waiting in batch if waiting.reads]
             if len(reads) > 1:
                 together.look_up(reads)
+            began = time.monotonic()
             for waiting in batch:
+                if waiting.client not in self.askers:
+                    self.askers[waiting.client] = number_of(waiting.client, together.pending.start)
+                together.pending.asker = self.askers[waiting.client]
                 try:
                     answers.append(waiting.job(together))
-                    if waiting.client:
-                        asked.append((waiting.client, together.position))
                 except Exception as problem:
                     if together.is_spoilt or not is_refusal(problem):
                         raise
                     answers.append(problem)
+            self._in_jobs += time.monotonic() - began
         self.position, self.model_version = together.position, together.model_version
         self.versions = together.versions
-        if together.is_in_log:  # a trainer numbers the decisions of others
-            for client, position in asked:
-                self.askers.note(client, position)
         self.committed_at = time.monotonic()
         self.clock.look()
         self.n_commits += 1

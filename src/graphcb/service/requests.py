@@ -7,7 +7,7 @@ import numpy as np
 
 from graphcb.checks import listed
 from graphcb.contexts.values import flat
-from graphcb.decisions.encoding import Encoded
+from graphcb.decisions.encoding import Encoded, is_plain
 from graphcb.decisions.together import NewRound
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
@@ -112,7 +112,7 @@ def as_batch(request: DecisionsRequest, problem: Problem, limits: RequestLimits)
     check_size("decisions", len(rounds), limits.batch)
     batch = [as_round(one, problem, limits) for one in rounds]
     n_fixed = len(problem.actions) if problem.has_fixed_actions else 0
-    n_actions = sum(n_fixed if one.actions is None else len(one.actions) for one in batch)
+    n_actions = sum(n_fixed if one.actions is None else one.n_own for one in batch)
     check_size("actions of all decisions together", n_actions, limits.in_all)
     squares = sum(one.graph.n_actions**2 for one in batch if one.graph is not None)
     check_size("squared actions of all graphs together", squares, limits.graph**2)
@@ -126,14 +126,26 @@ def as_round(request: DecisionRequest, problem: Problem, limits: RequestLimits) 
         check_size("actions", len(actions), limits.actions)
         if isinstance(actions, dict):
             for name, features in actions.items():
-                what = f"features of action {name!r}"
-                check_size(what, count_features(features), limits.features)
+                size = count_features(features)
+                if size > limits.features:
+                    check_size(f"features of action {name!r}", size, limits.features)
     graph = None
     if request.reveals is not None:
         n_actions = len(problem.names_of(actions))
         check_size("actions of a round with its own graph", n_actions, limits.graph)
         graph = as_graph(request.reveals, problem.names_of(actions))
-    return NewRound(as_context(bytes(request.context), limits), graph, actions, request.subject)
+    context = as_context(bytes(request.context), limits)
+    return NewRound(context, graph, _encoded(actions), request.subject)
+
+
+def _encoded(actions: list[str] | dict[str, Any] | None) -> Any:
+    """Actions with their bytes, as a log has them, if their features are plain."""
+    if not isinstance(actions, dict) or not all(map(is_plain, actions.values())):
+        return actions
+    try:
+        return Encoded(b"j" + msgspec.json.encode(actions), actions)
+    except OverflowError:  # of a whole number beyond 64 bits
+        return actions
 
 
 def as_context(content: bytes, limits: RequestLimits) -> Any:
@@ -171,6 +183,8 @@ def as_graph(reveals: Any, actions: tuple[str, ...]) -> FeedbackGraph:
 def count_features(context: Any) -> int:
     """The number of features in a context or of an action."""
     if isinstance(context, dict):
+        if is_plain(context):
+            return len(context)
         found = flat(context, whole_vectors=True).values()
         return sum(getattr(value, "size", 1) for value in found)
     return len(context) if isinstance(context, list) else 1

@@ -30,15 +30,15 @@ async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswe
         note_rounds(call, [one])
         is_long = one.graph is not None and one.graph.n_actions > LONG_GRAPH
         made = await desk.ask(
-            lambda together: together.decide(*one), is_long=is_long, client=call.client
+            lambda together: together.make(*one), is_long=is_long, client=call.client
         )
-        return answers.of_decision(made)
+        return answers.of_decision(made, of_all=one.actions is None)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
     note_rounds(call, rounds)
     n_squares = sum(one.graph.n_actions**2 for one in rounds if one.graph is not None)
     is_long = len(rounds) > LONG_BATCH or n_squares > LONG_GRAPH**2
     batch = await desk.ask(
-        lambda together: together.decide_rounds(rounds), is_long=is_long, client=call.client
+        lambda together: together.make_rounds(rounds), is_long=is_long, client=call.client
     )
     return answers.DecisionsAnswer([answers.of_decision(one) for one in batch])
 

@@ -14,8 +14,10 @@ from graphcb.service.errors import LOGGER
 from graphcb.service.personalizer_rewards import adds_up, learn_sums
 
 PRUNE_EVERY = 3600.0  # seconds
-PRUNE_PAUSE = 4.0  # between two slices, in multiples of what the first took
-PRUNE_PAUSES = (0.1, 0.25)  # seconds, at least and at most; one may have waited for others
+# Between two slices, in multiples of what the first took: one request in a hundred meets one. It is
+# at least and at most so many seconds, as a slice may have waited for others.
+PRUNE_CALMLY = (100.0, 0.1, 1.0)
+PRUNE_HURRIEDLY = (4.0, 0.1, 0.25)  # after half the time until the next removal
 PAUSE = 0.05  # seconds from one look for new events to the next
 AFTER_AN_ERROR = 0.2
 
@@ -82,7 +84,7 @@ async def learn_all_sums(desk: Desk) -> None:
 
 async def prune(desk: Desk, before: float) -> None:
     """Remove old decisions in short transactions, between which requests are answered."""
-    pruning, is_done = Pruning(before), False
+    pruning, is_done, hurries_at = Pruning(before), False, time.monotonic() + PRUNE_EVERY / 2
 
     def go_on(together: Together) -> bool:
         return together.prune_some(pruning)
@@ -90,8 +92,9 @@ async def prune(desk: Desk, before: float) -> None:
     while not is_done:
         began = time.monotonic()
         is_done = await desk.ask(go_on, is_long=True)
-        least, most = PRUNE_PAUSES
-        await asyncio.sleep(min(max(least, PRUNE_PAUSE * (time.monotonic() - began)), most))
+        now = time.monotonic()
+        times, least, most = PRUNE_CALMLY if now < hurries_at else PRUNE_HURRIEDLY
+        await asyncio.sleep(min(max(least, times * (now - began)), most))
 
 
 def _has_default(versions: Versions) -> bool:
@@ -112,13 +115,15 @@ class _Filling:
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._is_outage = desk, False
-        self._said: set[str] = set()
+        self._said: set[int] = set()
 
     def __call__(self, together: Together) -> bool:
-        n_filled, is_done = together.fill_in(time.time(), self._desk.askers.of)
+        n_filled, is_done = together.fill_in(time.time())
         self._desk.n_defaults += n_filled
         self._desk.n_withheld += together.n_withheld + together.unheard.total()
-        for name in sorted(together.unheard.keys() - self._said):
+        names = {who: name for name, who in self._desk.askers.items()}
+        for who in sorted(together.unheard.keys() - self._said):
+            name = names.get(who, f"number {who} in graphcb_askers")
             LOGGER.warning("decisions of the key %r never get feedback, nor a default now", name)
         self._said |= together.unheard.keys()
         if together.n_withheld and not self._is_outage:

@@ -36,9 +36,7 @@ def work_of(rounds: Sequence[NewRound]) -> float:
     """How much rounds cost: 1 each, up to 4 more for many actions, and for a graph of its own."""
     cost = 0.0
     for one in rounds:
-        cost += 1.0
-        if one.actions is not None:
-            cost += len(one.actions) / 250
+        cost += 1.0 + one.n_own / 250
         if one.graph is not None:
             cost += (one.graph.n_actions / 20) ** 2
     return cost
