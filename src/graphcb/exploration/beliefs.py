@@ -17,7 +17,7 @@ REACH = 4.0  # deviations of the log odds within which an action may be the best
 FAR = 6.0  # deviations below which a probability is 0, to 1e-9
 CELLS = 32  # in which the posterior of the smallest loss is summed,
 NOTHING = 1e-12  # up to where less than this is left
-ENOUGH = 1.0 / 3.0  # of Thompson sampling's looks, where they are to come by themselves
+ENOUGH = 0.5  # of Thompson sampling's looks, where they are to come by themselves
 
 
 class Beliefs(NamedTuple):
