@@ -36,22 +36,28 @@ def test_what_is_certain_gets_no_look():
     np.testing.assert_array_equal(looks, np.zeros(2))
 
 
-def divided_among(owed, hidden):
-    """Of 16 parameters, where 15 looks all told half of what can be known: 8 of them."""
+def divided_among(owed, hidden, tells=0.5):
+    """Of 16 parameters, after 15 looks; another one tells this share of what can be known."""
     divided = np.array([16.0])
-    gains, counts = np.array([math.log(2.0)]), np.array([15.0])
+    gains, counts = np.array([-math.log(1.0 - tells)]), np.array([15.0])
     count_on_fewer(divided, 16.0, gains, counts, np.array([owed]), hidden)
     return divided[0]
 
 
 def test_looks_are_counted_on_as_far_as_they_came():
-    assert divided_among(0.0, 1.0) == divided_among(2.0 * ENOUGH, 1.0) == 16.0
-    assert divided_among(4.0 * ENOUGH, 1.0) == pytest.approx(4.0)
-    assert divided_among(40.0 * ENOUGH, 1.0) == 1.0
+    assert divided_among(0.0, 1.0) == divided_among(1.0, 1.0) == 16.0
+    assert divided_among(2.0, 1.0) == pytest.approx(4.0)
+    assert divided_among(20.0, 1.0) == 1.0
+
+
+def test_a_context_that_looks_elsewhere_left_out_is_owed_more():
+    few = divided_among(2.0, 1.0, tells=0.01)
+    assert few == divided_among(2.0, 1.0, tells=ENOUGH) == pytest.approx(4.0)
+    assert divided_among(2.0, 1.0, tells=1.5 * ENOUGH) == pytest.approx(4.0 / 1.5**2)
 
 
 def test_of_many_actions_fewer_are_worth_their_price():
-    assert divided_among(4.0 * ENOUGH, 4.0) == pytest.approx(16.0 / 2.0**0.5)
+    assert divided_among(2.0, 4.0) == pytest.approx(16.0 / 2.0**0.5)
 
 
 def test_who_is_owed_looks_gets_them_where_others_do_not_help():

@@ -119,14 +119,15 @@ def count_on_fewer(
 ) -> None:
     """Share looks among fewer where they do not come by themselves, as from other contexts.
 
-    Thompson sampling would have taken `owed` looks at an action by now for each that there was, and
-    another look in this context may tell more than looks do at the usual `parameters`. Where topics
-    share nothing, say, looks may be too few, or all elsewhere. With s times less than `ENOUGH`,
-    d / s^2 parameters count where one loss is hidden, and d / s^(2 / h) where h are: most of many
-    actions are not worth their price.
+    Thompson sampling would have taken `owed` looks at an action by now for each that there was.
+    Where topics share nothing, say, looks may be too few, or all elsewhere: then another one here
+    tells more than looks do at the usual `parameters`. Beyond 1, or `ENOUGH` by what one tells
+    here, s times that, d / s^2 parameters count where one loss is hidden, and d / s^(2 / h) where h
+    are: most of many actions are not worth their price.
     """
     for a in range(divided.size):
-        starved = owed[a] * shared_here(gains[a], counts[a]) / (ENOUGH * parameters)
+        here = shared_here(gains[a], counts[a]) / (ENOUGH * parameters)
+        starved = owed[a] * max(here, 1.0)
         if starved > 1.0:
             divided[a] = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
 
