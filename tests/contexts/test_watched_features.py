@@ -104,19 +104,3 @@ def test_files_that_lie_are_refused(tmp_path):
     refused(lambda one: one.kept.__setitem__((0, 1), -1.0), "`kept` must have counts of at least")
     refused(lambda one: setattr(one, "names", (3,)), "`names` must be at most 64 texts, got 1")
     refused(lambda one: setattr(one, "declared", ("y",)), "watches other features than its problem")
-
-
-def test_numbers_that_were_read_already_are_what_it_would_read():
-    rng = np.random.default_rng(0)
-    reading = given = WatchedFeatures()
-    for _ in range(100):
-        context = {"a": float(rng.normal()), "b": float(rng.integers(3))}
-        reading = reading.after(context)
-        given = given.after(context, np.array(list(context.values())))
-    assert given.names == reading.names == ("a", "b")
-    assert given.kept.tobytes() == reading.kept.tobytes()
-    assert given.known.tobytes() == reading.known.tobytes()
-    other = {"b": 1.0, "a": 2.0}  # in another order
-    assert given.after(other, np.array([1.0, 2.0])).kept.tobytes() == (
-        reading.after(other).kept.tobytes()
-    )

@@ -54,7 +54,7 @@ CONTEXT = {"amount": 30.0, "country": "DE"}
 
 @pytest.fixture
 def encoded(monkeypatch):
-    counts, one, each = Counter(), Encoder.encoded, Encoder.encode_each
+    counts, one, each = Counter(), Encoder.encode, Encoder.encode_each
 
     def encode_one(self, context):
         counts["contexts"] += 1
@@ -66,7 +66,7 @@ def encoded(monkeypatch):
         counts["contexts"] = so_far + len(contexts)
         return rows
 
-    monkeypatch.setattr(Encoder, "encoded", encode_one)
+    monkeypatch.setattr(Encoder, "encode", encode_one)
     monkeypatch.setattr(Encoder, "encode_each", encode_each)
     return counts
 

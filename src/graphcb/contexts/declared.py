@@ -32,11 +32,6 @@ class DeclaredRow(NamedTuple):
     numbers: Floats
     words: list[Any] | None
 
-    @property
-    def usual(self) -> Floats | None:
-        """The numbers if there is nothing else."""
-        return self.numbers if self.words is None else None
-
 
 class DeclaredFeatures:
     """What is known of declared features: the scale of the numbers, and what was missing.

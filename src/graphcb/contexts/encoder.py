@@ -92,14 +92,7 @@ class Encoder:
 
     def encode(self, context: Any) -> Any:
         """The row of a context, an `EncodedRow`; the encoder does not change."""
-        return self.encoded(context)[0]
-
-    def encoded(self, context: Any) -> tuple[Any, Floats | None]:
-        """The row, and the numbers of a context that has all known ones in order, and no more."""
-        if passes(context):
-            return context, None
-        read = self.known.read(context)
-        return self.known.encode(read), read.usual
+        return context if passes(context) else self.known.encode(self.known.read(context))
 
     def encode_each(self, contexts: Sequence[Any]) -> list[Any]:
         """`encode` for several contexts, which takes less time if all have the same features."""

@@ -52,11 +52,6 @@ class NotedRow(NamedTuple):
     n_given: int
     n_new: int
 
-    @property
-    def usual(self) -> Floats | None:
-        """The numbers if it has all of them and nothing else."""
-        return None if self.row else self.numbers
-
 
 class NotedFeatures:
     """What is known of the features so far: their kinds, their scale, and what was missing.

@@ -70,14 +70,11 @@ class WatchedFeatures:
         """The features whose values looked different."""
         return alarms("feature", self.names, self.known, WATCHED)
 
-    def after(self, context: Any, numbers: Floats | None = None) -> "WatchedFeatures":
-        """What is known after one more context; this one stays, as copies of agents share it.
-
-        `numbers` are those of the context if it has nothing else, and they were read already.
-        """
+    def after(self, context: Any) -> "WatchedFeatures":
+        """What is known after one more context; this one stays, as copies of agents share it."""
         following = object.__new__(WatchedFeatures)
         following.declared, following.n_rounds = self.declared, self.n_rounds + 1
-        following.names, values, is_word = self._read(context, numbers)
+        following.names, values, is_word = self._read(context)
         n_new = len(following.names) - len(self.names)
         following.known, following.kept = self.known.copy(), self.kept.copy()
         if n_new:
@@ -96,12 +93,11 @@ class WatchedFeatures:
             raise ValueError("`kept` must have counts of at least 0")
         check_known(self.known)
 
-    def _read(self, context: Any, numbers: Floats | None) -> tuple[tuple[str, ...], Floats, Floats]:
+    def _read(self, context: Any) -> tuple[tuple[str, ...], Floats, Floats]:
         """Names with new ones, a value for each, NaN where it is missing, and 1 for words."""
-        names = self.names
-        if type(context) is dict:
-            is_usual = tuple(context) == names
-            numbers = (all_floats(context) if numbers is None else numbers) if is_usual else None
+        names, numbers = self.names, None
+        if type(context) is dict and tuple(context) == names:
+            numbers = all_floats(context)
         elif type(context) is np.ndarray and context.ndim == 1 and self.declared is None:
             names, numbers = _numbered(context.size), context[:WATCHED].astype(np.float64)
         if numbers is not None:

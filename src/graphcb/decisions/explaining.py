@@ -159,7 +159,7 @@ class _Moment(NamedTuple):
         given: Any = {}
         context, actions = logged.context, logged.actions
         if isinstance(agent, Learner):
-            _, context, _, actions, _, given, _ = agent.enter(context, logged.graph, actions)
+            _, context, _, actions, _, given = agent.enter(context, logged.graph, actions)
         at_time = hook(self.inside, "at_time")
         if at_time is not None:
             at_time(logged.made_at)

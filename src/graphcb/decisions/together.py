@@ -69,7 +69,7 @@ class NewRound(NamedTuple):
         return 0 if actions is None else len(actions)
 
 
-class Made(NamedTuple):
+class Decided(NamedTuple):
     """A decision as it was made: its name, its row, and the actions of its round."""
 
     decision_id: str
@@ -252,7 +252,7 @@ class Together:
         graph: FeedbackGraph | None = None,
         actions: Any = None,
         subject: str | int | None = None,
-    ) -> Made:
+    ) -> Decided:
         """`decide`, for those who put the answer into another form."""
         self._place.check("decide")
         pending = self.pending
@@ -288,7 +288,7 @@ class Together:
         if about is not None:
             self._subjects[token] = about, token, row.position
         name = name_of(pending.start.name, row)
-        return Made(name, row, frame.identifiers, played.probabilities)
+        return Decided(name, row, frame.identifiers, played.probabilities)
 
     def _frame(self, graph: FeedbackGraph | None, actions: Any) -> Frame:
         """The graph and actions of a round; those of a problem's own rounds are kept."""
@@ -307,7 +307,7 @@ class Together:
         """One decision per round; if one round is refused, none is decided."""
         return [made.as_decision() for made in self.make_rounds(rounds)]
 
-    def make_rounds(self, rounds: Iterable[NewRound]) -> list[Made]:
+    def make_rounds(self, rounds: Iterable[NewRound]) -> list[Decided]:
         """`decide_rounds`, for those who put the answers into another form."""
         with self.all_or_none():
             return [self.make(*one) for one in rounds]

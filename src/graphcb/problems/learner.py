@@ -133,7 +133,7 @@ class Learner:
         self, context: Any, graph: FeedbackGraph | None = None, actions: Any = None
     ) -> NDArray[np.float64]:
         """Probabilities of this round's actions; the problem gives what is left out."""
-        agent, row, whole, inner, _, given, _ = self.enter(context, graph, actions)
+        agent, row, whole, inner, _, given = self.enter(context, graph, actions)
         return act_on(agent, row, whole, inner, **given)
 
     def enter(self, context: Any, graph: FeedbackGraph | None, actions: Any) -> Entered:
@@ -146,8 +146,7 @@ class Learner:
             graph, given = self.problem.with_known(graph, names), {**given, "known": known}
         inner = self.inner(actions, names, self.described(context, actions, names))
         called = None if self.problem.has_fixed_actions else names
-        row, numbers = self.encoder.encoded(context)
-        return Entered(self.agent, row, graph, inner, called, given, numbers)
+        return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
 
     @property
     def informed(self) -> bool:
@@ -214,9 +213,9 @@ class Learner:
         """The hook of the agent inside, if it has one."""
         return hook(self.agent, "at_time")
 
-    def on_context(self, context: Any, numbers: Floats | None = None) -> None:
+    def on_context(self, context: Any) -> None:
         """The hook `on_context`: the features of every decision are watched."""
-        self.watched = self.watched.after(context, numbers)
+        self.watched = self.watched.after(context)
 
     def passed(self, played: Played) -> bool:
         """Go on after a round that another copy has decided; False if the agent inside must act."""

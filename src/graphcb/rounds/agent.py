@@ -31,7 +31,7 @@ class Agent(Protocol):
     - `on_draw(played)`, once after the draw: what was played. Like `act`, it changes only the
       agent's own attributes.
     - `on_context(context)`, once after the draw: the context as it came, for the agent that was
-      asked and not for one inside it. Its numbers follow if `enter` gave them.
+      asked and not for one inside it.
     - `on_no_feedback(context)`, once after the draw, of a policy with a log: what was played
       reveals nothing, so that there will be nothing to learn.
     - `on_feedback(played, indices, losses)`, just before each `learn`: the round that the feedback

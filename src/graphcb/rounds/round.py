@@ -55,7 +55,6 @@ class Entered(NamedTuple):
     """A round in the terms of the agent that plays it.
 
     `names` as in `Played`; `given` are further arguments of `act`: `names`, `costs` and `known`.
-    `numbers` are those of a context that was read and has nothing else, for `on_context`.
     """
 
     agent: Any
@@ -64,7 +63,6 @@ class Entered(NamedTuple):
     actions: Any
     names: Any = None
     given: Mapping[str, Any] = {}
-    numbers: Floats | None = None
 
 
 def play_round(
@@ -88,15 +86,14 @@ def play_round(
     played = Played(context, graph, actions, probabilities, action)
     on_draw = hook(entered.agent, "on_draw")
     if on_draw is not None:
-        _, row, whole, inner, names, given, _ = entered
+        _, row, whole, inner, names, given = entered
         _, of, _, p, index, _, earlier, by_default = logged or played
         drawn = Played(row, of, inner, p, index, names, earlier, by_default)
         known = given.get("known")
         on_draw(drawn if known is None else knowing_round(drawn, known, whole))
     on_context = hook(agent, "on_context")
     if on_context is not None:
-        more = () if entered.numbers is None else (entered.numbers,)
-        on_context(context, *more)
+        on_context(context)
     return played
 
 
@@ -168,7 +165,7 @@ def _enter(agent: Any, context: Any, graph: FeedbackGraph, actions: Any) -> Ente
 
 
 def _act(entered: Entered, seconds: float | None) -> Floats:
-    agent, context, graph, actions, _, given, _ = entered
+    agent, context, graph, actions, _, given = entered
     if seconds is not None:
         at_time = hook(agent, "at_time")
         if at_time is not None:

@@ -14,7 +14,7 @@ from graphcb.decisions.explaining import Explanation
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.tables import name_of
-from graphcb.decisions.together import Made, Together
+from graphcb.decisions.together import Decided, Together
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.alarms import in_words
@@ -197,7 +197,7 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorDetail
 
 
-def of_decision(made: Made, *, of_all: bool = False) -> DecisionAnswer:
+def of_decision(made: Decided, *, of_all: bool = False) -> DecisionAnswer:
     """A decision of a policy with a problem, whose actions are names.
 
     `of_all` says that its actions are those of the problem, as in other rounds.
