@@ -131,4 +131,4 @@ def test_pictures(tmp_path):
         summary = graphcb.evaluation.summarize(log)
         judged = graphcb.evaluation.evaluate(log, graphcb.evaluation.constant(1))
     assert len(summary.plot(title="a").axes) == 3
-    assert judged.plot(unit="loss").axes[0].get_xlabel() == "mean loss"
+    assert judged.plot(unit="loss").axes[0].get_xlabel().startswith("mean loss\nintervals: ")
