@@ -42,6 +42,7 @@ from graphcb.commands.options import Commands
 from graphcb.commands.packages import missing
 from graphcb.compilation import cache, watch
 from graphcb.contexts.watched_features import WatchedFeatures
+from graphcb.decisions.packing import pack_numbers, pack_probabilities
 from graphcb.environments import KnownLosses, OffLinear, RandomSelfAware, SyntheticInventory
 from graphcb.estimates.moments import Moments
 from graphcb.experiments import run
@@ -170,6 +171,11 @@ def _learn_and_play() -> None:
             oracle.update(encoder.encode({"x": 10.0**number}), actions, losses)
             encoder.learn({"x": 10.0**number})
     encoder.encode_columns(np.ones((2, 1)), [])
+    noted = Encoder()
+    noted.learn({"x": 1.0})
+    noted.encode_each([{"x": 1.0}, {"x": 2.0}])
+    pack_probabilities(np.array([0.5, 0.5]).tobytes(), 0)
+    pack_numbers(b'{"x": 1.0}', b'{"x": \x00}')
     listing = Encoder()
     listing.learn({"x": np.ones(16)})
     listing.encode({"x": np.ones(16)})
