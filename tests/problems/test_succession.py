@@ -40,6 +40,19 @@ def test_predictions_of_actions_that_stay_are_the_same_bit_for_bit(features):
     assert to_bytes(again) == to_bytes(following)
 
 
+def test_looks_stay_with_their_actions():
+    learner = Learner(Problem(["a", "b"]))
+    learner.act({"age": 30.0})
+    learner.learn({"age": 30.0}, ["a"], [0.5])
+    for place, name in enumerate(("waiting", "wanted", "taken")):
+        setattr(learner.agent, name, np.array([1.0, 2.0]) + 10.0 * place)
+    following, _ = succeed(learner, Problem(["b", "c", "a"]))
+    for place, name in enumerate(("waiting", "wanted", "taken")):
+        more = 10.0 * place
+        assert getattr(following.agent, name).tolist() == [2.0 + more, 0.0, 1.0 + more]
+    assert learner.agent.wanted.tolist() == [11.0, 12.0]
+
+
 def test_a_new_limit_graph_or_baseline_keeps_the_model():
     learner = trained(Problem(["a", "b"], features=NUMBERS))
     for given in (

@@ -134,10 +134,14 @@ def _move(agent: Any, old: tuple[str, ...], new: tuple[str, ...]) -> list[str]:
             )
         oracle.grow(len(old) + len(added))
         oracle.take(places)
-    if getattr(agent, "waiting", None) is not None:
-        looks = np.zeros(len(old) + len(added))
-        looks[: agent.waiting.size] = agent.waiting
-        agent.waiting, agent.before_round = looks[places], None
+    for name in ("waiting", "wanted", "taken"):  # looks by column
+        looks = getattr(agent, name, None)
+        if looks is not None:
+            room = np.zeros(max(len(old) + len(added), looks.size))
+            room[: looks.size] = looks
+            setattr(agent, name, room[places])
+    if hasattr(agent, "before_round"):
+        agent.before_round = None
     retired = [name for name in old if name not in new]
     sentences = [f"what was learned of {_words([n for n in old if n in new])} is kept"]
     if added:
