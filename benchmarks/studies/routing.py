@@ -252,11 +252,11 @@ def table(found: Curves, questions: Questions, pair: Pair) -> Rows:
 
 
 COLOURS = {
-    "cascade": "#0072b2",
-    "cascade, with a budget": "#56b4e9",
-    "each call shows itself": "#009e73",
-    "only audits show anything": "#cc79a7",
-    "greedy, cascade": "#d55e00",
+    "cascade": "#009E73",  # as the same agents elsewhere
+    "cascade, with a budget": "#56B4E9",
+    "each call shows itself": "#0072B2",
+    "only audits show anything": "#D55E00",
+    "greedy, cascade": "#CC79A7",
     "in hindsight, all labels": "#444444",
     "a coin": "#999999",
 }

@@ -25,7 +25,7 @@ OUTPUT = {
     **FORCE,
 }
 CONFIDENCE = {
-    "--confidence SHARE=0.95": "how often the intervals are right (default: %(default)g)",
+    "--confidence SHARE=0.95": "the confidence level of the intervals (default: %(default)g)",
 }
 KINDS = {"normal": "normal", "bernstein": "Bernstein", "anytime": "anytime-valid"}
 
