@@ -13,7 +13,7 @@ export MKL_NUM_THREADS := 1
 # Tests start many processes: each would compile the package to bytecode again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What is given to a study, as in: make study-limits OPTIONS=--quick
+# What is given to a study or a benchmark, as in: make study-limits OPTIONS=--quick
 OPTIONS ?=
 
 .PHONY: help demo demo-service docs pictures test test-slow test-oldest test-extras check bench clean
@@ -101,7 +101,7 @@ bench: $(RIVALS) build/sabotage.so
 	$(BIN)/python benchmarks/report.py
 
 bench-%: $(RIVALS)
-	$(BIN)/python benchmarks/report.py $*
+	$(BIN)/python benchmarks/report.py $* $(if $(OPTIONS),--options='$(OPTIONS)')
 
 pictures: $(READY)
 	$(BIN)/python benchmarks/pictures.py

@@ -59,9 +59,9 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "a table of decisions",
         "LOG may be a table that any program wrote: .csv, .jsonl (also .gz) or .parquet, a folder "
-        "of them, or a pattern in quotes such as 'logs/*.parquet'. A policy may then also be the name "
-        "of a column that holds an action per row, of a column of lists of probabilities, or a "
-        "pattern of columns of probabilities such as 'p_*'.",
+        "of them, or a pattern in quotes such as 'logs/*.parquet'. A policy may then also be the "
+        "name of a column that holds an action per row, of a column of lists of probabilities, or "
+        "a pattern of columns of probabilities such as 'p_*'.",
     )
     add_options(group, OPTIONS)
 
