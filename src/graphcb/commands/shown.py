@@ -129,8 +129,8 @@ def gain_text(
     sign = 1.0 if unit == "reward" else -1.0
     sure = f"{100 * options.confidence:g} %"
     intervals = [
-        f"{said} {sure}: {interval_text(_turned(interval, sign))}"
-        for kind, said in KINDS.items()
+        f"{text} {sure}: {interval_text(_turned(interval, sign))}"
+        for kind, text in KINDS.items()
         if (interval := getattr(difference, kind)) is not None
     ]
     within = f" ({'; '.join(intervals)})" if intervals else ""
