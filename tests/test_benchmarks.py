@@ -242,7 +242,8 @@ def test_rivals_are_named_where_absent(monkeypatch):
 def test_the_readme_claims_what_was_measured():
     import seen
 
-    found = {row[0]: row for row in seen.rows(report.RESULTS.read_text(encoding="utf-8"))}
+    results = report.RESULTS.read_text(encoding="utf-8")
+    found = {row[0]: row for row in seen.rows(results)}
     readme = " ".join((BENCHMARKS.parent / "README.md").read_text(encoding="utf-8").split())
     numbers = " ".join((BENCHMARKS.parent / "docs/numbers.md").read_text(encoding="utf-8").split())
     for name, mark in (
@@ -254,5 +255,8 @@ def test_the_readme_claims_what_was_measured():
         assert said in readme
         assert said in numbers
         assert f"{found[name][1]} streams" in readme
+    (of_all,) = re.findall(r"^\| InformationDirected\(\).* \| 43 \| ([\d.]+) \|", results, re.M)
+    assert f"{float(of_all):.2f}\u2020 on 43 streams" in readme
+    assert f"{float(of_all):.2f}\u2020, worst" in numbers
     for name in ("streams that drift, chosen on \u2020", "streams that drift, the others"):
         assert str(found[name][3]).split(" ", 1)[1] in numbers
