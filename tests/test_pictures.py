@@ -23,7 +23,10 @@ DRAWN = {
     if name != "service-page"
 }
 # Drawn by older code: each leaves this list when `make pictures` draws it again.
-WAITING = set(DRAWN) - {"rules", "when-the-world-changes", "tutorials/text_routing"}
+WAITING = {
+    "panels", "weak-feedback", "misspecified", "limits", "limits-baseline", "unknown-graphs",
+    "auctions", "routing",
+}  # fmt: skip
 
 
 def test_every_picture_is_known():

@@ -6,7 +6,7 @@ it is paid back, or refused, which shows nothing and loses the interest of a goo
 cases action 0 reveals all losses and action 1 none.
 
 Greedy soon delivers and refuses everything, and learns nothing more. The learner that ignores the
-graph fails in the same way on loans, but on the real messages it reviews less and costs less.
+graph is level on the real loans, and on the real messages it reviews less and costs less.
 
     python docs/examples/spam_review.py [figure.png]
 
