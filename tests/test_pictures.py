@@ -46,3 +46,13 @@ def test_a_picture_was_drawn_by_this_code(name):
 def test_the_picture_of_the_service_is_of_the_page_as_it_is():
     with Image.open(pictures.IMAGES / "service-page.png") as image:
         assert image.text["Source"] == picture.page_digest()
+
+
+def test_what_draws_a_picture_exists():
+    named = [word for one in pictures.ALL.values() for word in (*one.command, *one.scripts)]
+    scripts = {word for word in named if word.endswith(".py")}
+    assert len(scripts) > 10
+    assert [script for script in scripts if not (ROOT / script).exists()] == []
+    program, command = pictures._of_the_page()
+    assert "shop.csv" in program[1]
+    assert "rules.png" in command
