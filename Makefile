@@ -13,10 +13,10 @@ export MKL_NUM_THREADS := 1
 # Tests start many processes: each would compile the package to bytecode again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What is given to a study, as in: make study-limits OPTIONS=--quick
+# What is given to a study or a benchmark, as in: make study-limits OPTIONS=--quick
 OPTIONS ?=
 
-.PHONY: help demo demo-service docs test test-slow test-oldest test-extras check bench clean
+.PHONY: help demo demo-service docs pictures test test-slow test-oldest test-extras check bench clean
 
 help:
 	@echo "make demo   a review of spam, where deciding pays; then the paper's inventory panel"
@@ -29,6 +29,7 @@ help:
 	@echo "make docs   the documentation site, into site/index.html"
 	@echo "make bench  all benchmarks, into benchmarks/RESULTS.md; make bench-NAME for one part"
 	@echo "make bench-faults  kills, interrupts, damage, full disks: is anything lost or confused?"
+	@echo "make pictures  all pictures of the documentation, for which GRAPHCB_DATA must name the data"
 	@echo "make study-NAME  bakeoff, limits, unknown-graphs, auctions, coverage, obd or routing, into results; OPTIONS=--quick needs no data"
 	@echo "make clean  remove .venv, results and caches"
 
@@ -100,7 +101,10 @@ bench: $(RIVALS) build/sabotage.so
 	$(BIN)/python benchmarks/report.py
 
 bench-%: $(RIVALS)
-	$(BIN)/python benchmarks/report.py $*
+	$(BIN)/python benchmarks/report.py $* $(if $(OPTIONS),--options='$(OPTIONS)')
+
+pictures: $(READY)
+	$(BIN)/python benchmarks/pictures.py
 
 study-bakeoff: $(RIVALS)
 study-%: $(READY)

@@ -141,6 +141,7 @@ def draw(run: Run, name: str, path: Path) -> None:
     for tick, (kind, _) in zip(below.get_yticklabels(), things, strict=True):
         tick.set(color=colours[kind], fontsize=8)
     below.set(xlabel="decisions", xlim=(0, losses.size))
+    below.xaxis.set_major_formatter("{x:,.0f}")
     below.set_title("looked different from and until; a tick: when this was known", size=9)
     save(figure, path, scripts=[Path(__file__)])
 

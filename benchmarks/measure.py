@@ -98,12 +98,20 @@ def new_axes(x_label: str, y_label: str, title: str) -> tuple[Any, Any]:
 
 
 def name_lines(axes: Any) -> None:
-    """The names of all lines beside their ends, in place of a legend."""
+    """The names of all lines beside their ends, in place of a legend.
+
+    A line that ends before the others is led on by dots.
+    """
     from graphcb.figures.lines import End, name_ends
 
     lines = axes.get_lines()
     every = [float(x) for line in lines for x in line.get_xdata()]
-    axes.set_xlim(min(every), max(every))
+    last = max(every)
+    axes.set_xlim(min(every), last)
+    for line in lines:
+        x, y = float(line.get_xdata()[-1]), float(line.get_ydata()[-1])
+        if x < last:
+            axes.hlines(y, x, last, colors=line.get_color(), linestyles=":", linewidth=0.8)
     name_ends(
         axes,
         [End(one.get_label(), one.get_color(), np.asarray(one.get_ydata())) for one in lines],

@@ -2,6 +2,7 @@
 
     python benchmarks/report.py            # every part
     python benchmarks/report.py solver     # one of them; the other sections stay
+    python benchmarks/report.py worlds --options="--others 2"    # which its section then says
 
 A part is a script that prints Markdown to standard output, and how far it is to standard error.
 Parts run one after the other, each in a process of its own with one thread. Where Linux counts the
@@ -14,6 +15,7 @@ import math
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -133,11 +135,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="tiny sizes; print, write nothing")
+    parser.add_argument("--options", default="", help="more arguments for the script of one part")
     given = parser.parse_args()
     unknown = sorted(set(given.parts) - set(names))
     if unknown:
         parser.error(f"no part is named {', '.join(unknown)}; there are {', '.join(names)}")
     chosen = [part for part in PARTS if part.name in (given.parts or names)]
+    if given.options and len(chosen) != 1:
+        parser.error("--options are for one part")
     old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
     if not given.quick:
         say(how_long(old, [part.name for part in chosen]))
@@ -145,7 +150,7 @@ def main() -> int:
     for number, part in enumerate(chosen, start=1):
         say(f"[{number}/{len(chosen)}] {part.name} ...")
         start, work = time.perf_counter(), work_of_others()
-        text = run(part, quick=given.quick)
+        text = run(part, quick=given.quick, options=given.options)
         seconds = time.perf_counter() - start
         others = (work_of_others() - work) / seconds
         say(f"[{number}/{len(chosen)}] {part.name}: {seconds:.0f} s")
@@ -153,7 +158,8 @@ def main() -> int:
             failed.append(part.name)
         elif not given.quick:
             old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
-            RESULTS.write_text(merge(old, part, text, seconds, others), encoding="utf-8")
+            found = merge(old, part, text, seconds, others, given.options)
+            RESULTS.write_text(found, encoding="utf-8")
     if failed:
         say(f"failed, their sections left as they were: {', '.join(failed)}")
     return 1 if failed else 0
@@ -163,9 +169,9 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def run(part: Part, *, quick: bool) -> str | None:
+def run(part: Part, *, quick: bool, options: str = "") -> str | None:
     """What the part printed, shown as it comes; None if it failed."""
-    more = list(part.quick if quick else part.arguments)
+    more = [*(part.quick if quick else part.arguments), *shlex.split(options)]
     if part.draws and not quick:
         more += ["--plots", str(HERE / "plots")]
     environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
@@ -191,13 +197,21 @@ def work_of_others() -> float:
     return (user + nice + system) / os.sysconf("SC_CLK_TCK") - sum(own[:4])
 
 
-def merge(old: str, part: Part, text: str, seconds: float, others: float = float("nan")) -> str:
+def merge(
+    old: str,
+    part: Part,
+    text: str,
+    seconds: float,
+    others: float = float("nan"),
+    options: str = "",
+) -> str:
     """The report with this part's section replaced and all others as they were.
 
     Other programs had as many cores as `others` meanwhile, if that is known.
     """
     sections = dict(re.findall(r"<!-- begin (\S+) -->\n(.*?)<!-- end \1 -->", old, re.DOTALL))
-    command = f"`make bench-{part.name}`, {seconds:.0f} s; version {made_by()}."
+    called = f"make bench-{part.name}" + (f' OPTIONS="{options}"' if options else "")
+    command = f"`{called}`, {seconds:.0f} s; version {made_by()}."
     if not math.isnan(others):
         command += (
             f" Other programs used {max(others, 0.0):.1f} of {os.cpu_count()} cores meanwhile."
@@ -210,7 +224,7 @@ def merge(old: str, part: Part, text: str, seconds: float, others: float = float
 
 def how_long(results: str, names: Sequence[str]) -> str:
     """What the parts took in their last runs."""
-    took = dict(re.findall(r"^`make bench-(\S+)`[,;] (\d+) s\b", results, re.MULTILINE))
+    took = dict(re.findall(r"^`make bench-([\w-]+).*?`[,;] (\d+) s\b", results, re.MULTILINE))
     minutes = sum(int(took.get(name, 0)) for name in names) / 60.0
     unknown = [name for name in names if name not in took]
     more = f", and {len(unknown)} that never ran: {', '.join(unknown)}" if unknown else ""

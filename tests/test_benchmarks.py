@@ -96,7 +96,8 @@ def test_the_work_of_a_part_is_not_that_of_others(monkeypatch):
 
 def test_how_long_parts_will_take_is_what_they_took():
     text = report.merge("", part_named("scale"), "a table\n", 100.0)
-    text = report.merge(text, part_named("solver"), "another\n", 50.0)
+    text = report.merge(text, part_named("solver"), "another\n", 50.0, options="--seeds 1")
+    assert '`make bench-solver OPTIONS="--seeds 1"`, 50 s; version' in text
     assert report.how_long(text, ["scale", "solver"]).startswith("this will take about 2 minutes")
     assert report.how_long(text, ["scale", "hops"]).endswith("and 1 that never ran: hops")
 
@@ -124,6 +125,13 @@ def test_unknown_part_is_named(monkeypatch, capsys):
     assert "no part is named nothing; there are peers" in capsys.readouterr().err
 
 
+def test_options_are_for_one_part(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["report.py", "scale", "solver", "--options", "--seeds 1"])
+    with pytest.raises(SystemExit):
+        report.main()
+    assert "--options are for one part" in capsys.readouterr().err
+
+
 def test_results_are_of_parts_that_exist_and_have_their_plots():
     text = report.RESULTS.read_text(encoding="utf-8")
     sections = re.findall(r"<!-- begin (\S+) -->", text)
@@ -133,23 +141,24 @@ def test_results_are_of_parts_that_exist_and_have_their_plots():
         assert (BENCHMARKS / plot).exists()
 
 
-# Measured before parts said their version: a part leaves this list when it is run again.
-WITHOUT_VERSION = {
+# Never run, or measured before parts said their version: a part leaves this list when it is run.
+WAITING = {
     "peers", "learning", "solver", "limits", "rounds", "doors", "slopes", "known",
-    "experiments", "scale", "streams", "encoder", "warm-start", "export", "decisions",
-    "service-memory", "service-start", "deciders", "deciders-kills", "covering",
-    "explore", "tables", "baseline", "foundation",
+    "experiments", "scale", "actions", "streams", "encoder", "warm-start", "export", "decisions",
+    "hops", "service-memory", "service-retention", "service-attacks", "service-start", "deciders",
+    "deciders-kills", "covering", "explore", "tables", "baseline", "foundation",
 }  # fmt: skip
 
 
-def test_results_are_of_one_version_and_say_so():
+def test_all_parts_are_of_one_version_and_say_so():
     text = report.RESULTS.read_text(encoding="utf-8")
     sections = re.findall(r"<!-- begin (\S+) -->\n## .*\n\n(.*)\n", text)
     said = {
         name: re.search(r"; version (\S+) of \d{4}-\d\d-\d\d\.", line) for name, line in sections
     }
-    assert {name for name, found in said.items() if not found} <= WITHOUT_VERSION
-    assert {found[1] for found in said.values() if found} == {report.__version__}
+    versions = {name: found[1] for name, found in said.items() if found}
+    assert {part.name for part in report.PARTS} - set(versions) == WAITING
+    assert set(versions.values()) == {report.__version__}
 
 
 @pytest.mark.parametrize(
@@ -233,7 +242,8 @@ def test_rivals_are_named_where_absent(monkeypatch):
 def test_the_readme_claims_what_was_measured():
     import seen
 
-    found = {row[0]: row for row in seen.rows(report.RESULTS.read_text(encoding="utf-8"))}
+    results = report.RESULTS.read_text(encoding="utf-8")
+    found = {row[0]: row for row in seen.rows(results)}
     readme = " ".join((BENCHMARKS.parent / "README.md").read_text(encoding="utf-8").split())
     numbers = " ".join((BENCHMARKS.parent / "docs/numbers.md").read_text(encoding="utf-8").split())
     for name, mark in (
@@ -245,5 +255,8 @@ def test_the_readme_claims_what_was_measured():
         assert said in readme
         assert said in numbers
         assert f"{found[name][1]} streams" in readme
+    (of_all,) = re.findall(r"^\| InformationDirected\(\).* \| 43 \| ([\d.]+) \|", results, re.M)
+    assert f"{float(of_all):.2f}\u2020 on 43 streams" in readme
+    assert f"{float(of_all):.2f}\u2020, worst" in numbers
     for name in ("streams that drift, chosen on \u2020", "streams that drift, the others"):
         assert str(found[name][3]).split(" ", 1)[1] in numbers

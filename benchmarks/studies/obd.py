@@ -153,6 +153,7 @@ def draw(found: Sequence[Judgement]) -> Figure:
         axes.set_yticks(range(len(own)), [one.estimator for one in own], size=8)
         axes.set_ylim(len(own) - 0.5, -0.5)
         axes.set_title(f"{policy}, judged on the other log", size=9)
+        axes.set_xlim(left=0.0)
         axes.set_xlabel("clicks per item shown")
         axes.grid(alpha=0.3, axis="x")
     handles = [

@@ -48,6 +48,22 @@ def test_the_digest_of_the_source_is_of_code_and_not_of_comments(tmp_path):
     assert source_digest() not in digests
 
 
+def test_an_agent_has_its_colour_in_every_picture_and_others_have_what_is_left():
+    named = ["mine", "greedy", "epsilon-greedy, 5 %", "always review", "another"]
+    mine, greedy, epsilon, constant, another = lines.colours_of(named)
+    assert greedy == lines.COLOURS["greedy"]
+    assert epsilon == lines.COLOURS["epsilon-greedy"]
+    assert constant == lines.COLOURS["best constant action"]
+    assert len({mine, greedy, epsilon, constant, another}) == 5
+    assert len(lines.colours_of([str(i) for i in range(9)])) == 9
+
+
+def test_an_axis_starts_at_0_unless_this_would_flatten_all():
+    assert lines.starts_at_zero(0.1, 0.4)
+    assert not lines.starts_at_zero(0.3, 0.4)
+    assert not lines.starts_at_zero(-0.1, 0.4)
+
+
 def test_colours_of_one_picture_are_told_apart():
     together = ["SquareCB.G", "SquareCB", "information-directed", "greedy", "epsilon-greedy"]
     assert len({lines.COLOURS[name] for name in together}) == len(together)

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from graphcb.figures.lines import OTHERS
+from graphcb.figures.lines import COLOURS, colours_of
 from studies.bakeoff.ratios import Ranking, Standing
 
 LEGEND_COLUMNS = 3
@@ -20,9 +20,9 @@ def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
     order = sorted(ours.ratios, key=lambda stream: ours.ratios[stream])
     names = list(dict.fromkeys(one.name for one in ranking.standings[1:]))
     colours: dict[str, str] = {}
-    for name in names:
-        alike = sum(_marker(other) == _marker(name) for other in colours)
-        colours[name] = OTHERS[alike % len(OTHERS)]
+    for marker in dict.fromkeys(MARKERS.values()):
+        alike = [name for name in names if _marker(name) == marker]
+        colours.update(zip(alike, colours_of(alike), strict=True))
     heights = 0.8 + 0.21 * len(order), 0.5 + 0.19 * (-(-len(names) // LEGEND_COLUMNS))
     figure = Figure(figsize=(15.0, sum(heights) + 0.5), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=heights)
@@ -34,7 +34,7 @@ def draw_bakeoff(ranking: Ranking, title: str) -> Figure:
         (right, "best of the grid on each stream", [one for one in others if not one.is_default]),
     )
     for column, (axes, choice, shown) in enumerate(panels):
-        _dots(axes, ours, order, "black", size=60)
+        _dots(axes, ours, order, COLOURS["information-directed"], size=60)
         for one in shown:
             _dots(axes, one, order, colours[one.name], size=22)
         _finish(axes, f"{title}: {choice}", order)

@@ -30,8 +30,13 @@ STYLES = {
     GREEDY: (COLOURS["greedy"], "v"),
     MIX: (COLOURS["best constant action"], ""),
 }
-ALONE_COLOUR = "#bdbdbd"
-EPSILON_COLOURS = OTHERS
+ALONE_COLOUR = COLOURS["information-directed"]
+EPSILON_COLOURS = (
+    "#08306B",
+    "#2171B5",
+    "#6BAED6",
+    "#9ECAE1",
+)  # one agent, lighter as it dares more
 CHOSEN = "* a stream on which the rules were chosen"
 
 
@@ -40,7 +45,7 @@ def draw_budgets(runs: LimitRuns) -> Figure:
     streams = list(runs.study.budgets.streams)
     figure, parts = _parts(len(streams), n_columns=3)
     bands = f"{runs.study.budgets.seeds} seeds, band: from the least to the largest"
-    figure.suptitle(f"{runs.study.title}: mean loss against budget; {bands}")
+    figure.suptitle(f"{runs.study.title}: mean loss against budget; {bands}", size=10)
     for axes, stream in zip(parts, streams, strict=True):
         _draw_budgets(axes, runs, stream)
         axes.set_title(_title(runs, stream, FREE), size=10)
@@ -94,7 +99,8 @@ def draw_ratios(runs: LimitRuns) -> Figure:
     streams = list(study.baselines.streams)
     figure, parts = _parts(len(streams), n_columns=3)
     figure.suptitle(
-        f"{study.title}: loss so far / baseline's loss so far; {study.baselines.seeds} seeds"
+        f"{study.title}: loss so far / baseline's loss so far; {study.baselines.seeds} seeds",
+        size=10,
     )
     for axes, stream in zip(parts, streams, strict=True):
         _draw_ratios(axes, runs, stream)

@@ -38,8 +38,8 @@ OPTIONS = {
     "'loss_*'; empty cells were not seen",
     "--graph GRAPH": "with --reveals: which values are shown, a family such as full-information "
     "(default: as the table shows)",
-    "--slot COLUMN": "estimate each slot apart, too",
-    "--id COLUMN": "no value of it may come twice",
+    "--slot COLUMN": "also estimate each slot separately",
+    "--id COLUMN": "an identifier, which no two rows may share",
     "--features COLUMNS": "what unknown probabilities depend on; also adds the doubly robust "
     "estimate (default: all other columns that can be learned from)",
     "--unseen refuse|bound": "what to do with a policy that plays what the table has never seen "
@@ -59,9 +59,9 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "a table of decisions",
         "LOG may be a table that any program wrote: .csv, .jsonl (also .gz) or .parquet, a folder "
-        "of them, or a pattern in quotes such as 'logs/*.parquet'. A policy is then also the name "
-        "of a column that holds an action per row, of a column of lists of probabilities, or a "
-        "pattern of columns of probabilities such as 'p_*'.",
+        "of them, or a pattern in quotes such as 'logs/*.parquet'. A policy may then also be the "
+        "name of a column that holds an action per row, of a column of lists of probabilities, or "
+        "a pattern of columns of probabilities such as 'p_*'.",
     )
     add_options(group, OPTIONS)
 

@@ -35,9 +35,7 @@ MOST_TO_SOLVE = 500  # actions
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "inspect", help="what kind of graph or problem is this, how hard is it; what a model knows"
-    )
+    parser = commands.add_parser("inspect", help="describe a graph, a problem or a model")
     parser.add_argument(
         "graphs",
         nargs="+",

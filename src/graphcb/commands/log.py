@@ -15,7 +15,7 @@ from graphcb.decisions.export import export_parquet
 from graphcb.decisions.export_folder import export_folder
 
 WHERE = {
-    "--parquet FILE": "all of them, into one file",
+    "--parquet FILE": "all decisions and feedbacks, into one file",
     "--folder FOLDER": "what is new since the last time, into a folder of files by day",
 }
 VERIFY = {**LOG, "--no-replay": "do not recompute the decisions, which takes long"}
@@ -30,7 +30,7 @@ EXPLAIN = {
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "log", help="sum up, export, import, verify, back up or change a decision log"
+        "log", help="summarise, export, import, verify, back up or change a decision log"
     )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write decisions and feedbacks as Parquet")

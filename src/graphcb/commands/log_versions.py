@@ -14,13 +14,13 @@ from graphcb.decisions import Change, DecisionLog, Policy, Version
 from graphcb.decisions.storage import without_password
 from graphcb.problems import Problem
 
-NOTE = {"--note TEXT": "why, for the list"}
+NOTE = {"--note TEXT": "the reason, for the list of versions"}
 VERSIONS = {**LOG, "--toml N": "print the problem of version N"}
 PROMOTE = {**LOG, "PROBLEM": "a problem file (TOML)", **NOTE}
-ROLLBACK = {**LOG, "N": "its number (log versions)", **NOTE}
+ROLLBACK = {**LOG, "N": "the number of the version, as log versions lists it", **NOTE}
 PRUNE = {
     **LOG,
-    "--days DAYS": "keep those of so many days (keep_days of the problem)",
+    "--days DAYS": "keep the decisions of the last DAYS days (default: keep_days of the problem)",
     "--all": "keep none; the model stays as it is",
 }
 

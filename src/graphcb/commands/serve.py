@@ -40,8 +40,8 @@ ROLES = {
 MORE = {
     "--most-stale SECONDS=60": "how far a decider's model may be behind before it refuses to "
     "decide (60)",
-    "--largest-graph N=200": "actions of a round that brings its own graph, at most (200)",
-    "--leave SECONDS=1": "on SIGTERM, continue so long while /readyz says no (1)",
+    "--largest-graph N=200": "the most actions of a round that brings its own graph (200)",
+    "--leave SECONDS=1": "on SIGTERM, keep answering for this long while /readyz answers 503 (1)",
     "--tls-cert FILE": "serve HTTPS with this certificate (PEM)",
     "--tls-key FILE": "the certificate's private key (PEM)",
     "--log-format text|json=text": "how the service's own messages are printed (text)",

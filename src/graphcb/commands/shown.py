@@ -25,7 +25,7 @@ OUTPUT = {
     **FORCE,
 }
 CONFIDENCE = {
-    "--confidence SHARE=0.95": "how often the intervals are right (default: %(default)g)",
+    "--confidence SHARE=0.95": "the confidence level of the intervals (default: %(default)g)",
 }
 KINDS = {"normal": "normal", "bernstein": "Bernstein", "anytime": "anytime-valid"}
 
@@ -129,8 +129,8 @@ def gain_text(
     sign = 1.0 if unit == "reward" else -1.0
     sure = f"{100 * options.confidence:g} %"
     intervals = [
-        f"{said} {sure}: {interval_text(_turned(interval, sign))}"
-        for kind, said in KINDS.items()
+        f"{text} {sure}: {interval_text(_turned(interval, sign))}"
+        for kind, text in KINDS.items()
         if (interval := getattr(difference, kind)) is not None
     ]
     within = f" ({'; '.join(intervals)})" if intervals else ""

@@ -17,14 +17,15 @@ from graphcb.figures.lines import (
     STYLES,
     End,
     Floats,
+    colours_of,
     draw_band,
     name_ends,
     source_digest,
+    starts_at_zero,
 )
 from graphcb.files import atomic_write
 
 DPI = 160
-FROM_ZERO = 0.7  # of the largest value: an axis starts at 0 if the smallest is below
 N_COLOURS, PASSES = 256, 3  # of a png; without passes, lines of like colours become one
 
 
@@ -67,8 +68,8 @@ def _draw(axes: Axes, title: str, summaries: Sequence[Summary]) -> None:
     if is_beside:
         settled = [end.curve[late] for end in ends]
     axes.set_xlabel("round")
-    what = "loss less that of the best constant action" if is_beside else "loss"
-    axes.set_ylabel(f"progressive validation {what}", size=9 if is_beside else None)
+    beside = "loss less that of the best constant action"
+    axes.set_ylabel(beside if is_beside else "progressive validation loss")
     last, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
     bands = f"{seeds} seeds, band: one standard deviation"
     _finish(axes, f"{title}\nfinal loss after {last:,} rounds; {bands}", settled, last)
@@ -90,11 +91,12 @@ def draw_progress(
     figure = Figure(figsize=(8.0, 4.4), layout="constrained")
     axes = figure.add_subplot()
     ends, settled, most = [], [], 1
-    for place, (name, given) in enumerate(curves.items()):
+    drawn = zip(curves.items(), colours_of(list(curves)), strict=True)
+    for place, ((name, given), colour) in enumerate(drawn):
         runs = np.atleast_2d(given)
         most = max(most, len(runs))
         mean = runs.mean(axis=0)
-        colour, style = OTHERS[place % len(OTHERS)], STYLES[place // len(OTHERS) % len(STYLES)]
+        style = STYLES[place // len(OTHERS) % len(STYLES)]
         draw_band(axes, rounds, mean, runs.std(axis=0), colour)
         label = f"{name}: {mean[-1]:.4f}"
         axes.plot(rounds, mean, color=colour, linestyle=style, label=label)
@@ -117,9 +119,9 @@ def _finish(axes: Axes, title: str, settled: Sequence[Floats], last: int) -> Non
     lowest = min(float(curve.min()) for curve in settled)
     highest = max(float(curve.max()) for curve in settled)
     margin = 0.1 * (highest - lowest) or 0.1
-    starts_at_zero = _from_zero(settled)
-    axes.set_ylim(0.0 if starts_at_zero else lowest - margin, highest + margin)
-    if not starts_at_zero and lowest > 0.0:
+    is_whole = starts_at_zero(lowest, highest)
+    axes.set_ylim(0.0 if is_whole else lowest - margin, highest + margin)
+    if not is_whole and lowest > 0.0:
         axes.set_ylabel(f"{axes.get_ylabel()} (not from 0)")
     axes.set_xlim(0, last)
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -129,8 +131,9 @@ def _finish(axes: Axes, title: str, settled: Sequence[Floats], last: int) -> Non
 
 def _from_zero(settled: Sequence[Floats]) -> bool:
     """Whether these curves can be told apart on an axis that starts at 0."""
-    lowest = min(float(curve.min()) for curve in settled)
-    return 0.0 <= lowest < FROM_ZERO * max(float(curve.max()) for curve in settled)
+    return starts_at_zero(
+        min(float(curve.min()) for curve in settled), max(float(curve.max()) for curve in settled)
+    )
 
 
 def save(figure: Figure, path: Path, *, scripts: Iterable[Path] = ()) -> None:

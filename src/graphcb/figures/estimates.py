@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from graphcb.estimates.estimate import Estimate
+from graphcb.figures.lines import starts_at_zero
 
 COLOUR, PALE = "#08519c", "#9ecae1"
 
@@ -36,8 +37,11 @@ def draw_estimates(
             axes.plot([truth], [place], "x", color="#a50f15")
     axes.set_yticks(list(places), [name for name, _ in estimates])
     axes.set_ylim(0.4, len(estimates) + 0.6)
-    said = "intervals: thick for one look at this log, thin for any number of looks"
-    axes.set_xlabel(f"mean {unit}\n{said}")
+    meaning = "intervals: thick for one look at this log, thin for any number of looks"
+    axes.set_xlabel(f"mean {unit}\n{meaning}")
+    drawn = axes.dataLim
+    if starts_at_zero(drawn.x0, drawn.x1):
+        axes.set_xlim(left=0.0)
     axes.grid(axis="x", alpha=0.3)
     axes.set_title(title, size=10)
     return figure

@@ -2,7 +2,9 @@
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +18,15 @@ COLOURS = {
     "SquareCB.G, told": "#0072B2",
     "SquareCB.G, TwoThirds": "#0072B2",
     "SquareCB.G, SquareRoot": "#56B4E9",
+    "SquareCB.G, Automatic": "#56B4E9",
     "SquareCB": "#D55E00",
     "information-directed": "#009E73",
     "information-directed, log loss": "#009E73",
     "greedy": "#CC79A7",
     "epsilon-greedy": "#E69F00",
+    "ignores the graph": "#D55E00",
     "best constant action": "#666666",
+    "always": "#666666",
     "uniform": "#999999",
     "SquareCB.UG, log loss": "#000000",
     "SquareCB.UG, squared loss": "#7A5195",
@@ -29,6 +34,7 @@ COLOURS = {
 }
 OTHERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", ":", "-.")
+FROM_ZERO = 0.7  # of the largest value: an axis starts at 0 if the smallest is below
 BAND = 0.15  # opacity
 GAP = 0.075  # between two names, as a share of the height
 SAME = 0.004  # curves that are closer than this share of the height are drawn as one
@@ -42,6 +48,15 @@ class End(NamedTuple):
     name: str
     colour: str
     curve: Floats
+
+
+def colours_of(names: Sequence[str]) -> list[str]:
+    """The colour of each agent that has one, as `greedy` or `epsilon-greedy, 5 %`; others get those
+    that are left.
+    """
+    known = [COLOURS.get(name) or COLOURS.get(re.split(r"[, ]", name)[0]) for name in names]
+    left = cycle([colour for colour in OTHERS if colour not in known] or OTHERS)
+    return [colour or next(left) for colour in known]
 
 
 def draw_band(axes: Axes, x: ArrayLike, middle: Floats, deviation: Floats, colour: str) -> None:
@@ -128,6 +143,11 @@ def _height(axes: Axes, values: Floats) -> Floats:
     low, high = scale(np.array(axes.get_ylim()))
     heights: Floats = (scale(np.asarray(values, dtype=np.float64)) - low) / (high - low)
     return heights
+
+
+def starts_at_zero(lowest: float, highest: float) -> bool:
+    """Whether values between these two can be told apart on an axis that starts at 0."""
+    return 0.0 <= lowest < FROM_ZERO * highest
 
 
 def source_digest(scripts: Iterable[Path] = ()) -> str:

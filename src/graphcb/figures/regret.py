@@ -23,8 +23,8 @@ def draw_growth(title: str, summaries: Sequence[Summary]) -> Figure:
     """
     parts = list(dict.fromkeys(s.line for s in summaries))
     n_rounds, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
-    said = f"{title}\nslopes from round T / 32 to T = {n_rounds:,}"
-    figure, places = _parts(f"{said}; {seeds} seeds, band: one standard deviation", len(parts))
+    heading = f"{title}\nslopes from round T / 32 to T = {n_rounds:,}"
+    figure, places = _parts(f"{heading}; {seeds} seeds, band: one standard deviation", len(parts))
     for axes, part in zip(places, parts, strict=True):
         _draw_growth(axes, part, [s for s in summaries if s.line == part])
     return figure
@@ -80,8 +80,8 @@ def draw_misspecification(
             point = x, float(summary.regret_curve[-1]), total * summary.deviation
             points.setdefault(graph, {}).setdefault(summary.agent, []).append(point)
     n_rounds, seeds = int(summaries[0].rounds[-1]), summaries[0].n_seeds
-    said = f"{title}\n{seeds} seeds, band: one standard deviation"
-    figure, places = _parts(said, len(points))
+    heading = f"{title}\n{seeds} seeds, band: one standard deviation"
+    figure, places = _parts(heading, len(points))
     for axes, (graph, agents) in zip(places, points.items(), strict=True):
         ends = []
         for (agent, found), mark in zip(agents.items(), cycle(MARKS), strict=False):

@@ -93,13 +93,13 @@ def _asking(learner: Learner, context: Any, names: tuple[str, ...]) -> Callable[
     bounds = problem.range or ((0.0, 1.0) if learner.needs_range is not None else None)
 
     def ask(row: Any, inner: Any, places: Any = slice(None)) -> Answer:
-        said = None if known is None else known[places]
+        exact = None if known is None else known[places]
 
         def values_of(losses: Floats) -> Floats:
             if bounds is not None:
                 losses = np.clip(losses, 0.0, 1.0)
             values = problem.as_values(losses)
-            return values if said is None else np.where(np.isnan(said), values, said)
+            return values if exact is None else np.where(np.isnan(exact), values, exact)
 
         if not hasattr(oracle, "forecast"):
             return values_of(np.asarray(oracle.predict(row, inner))), None, None, None

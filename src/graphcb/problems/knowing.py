@@ -46,5 +46,5 @@ class Knowing:
     ) -> None:
         also = np.setdiff1d(np.flatnonzero(~np.isnan(self.losses)), indices)
         whole = self.problem.with_known(played.graph, self.names)
-        told = np.append(indices, also), np.append(losses, self.losses[also])
-        inner(knowing_round(played, self.losses, whole), *told)
+        revealed = np.append(indices, also), np.append(losses, self.losses[also])
+        inner(knowing_round(played, self.losses, whole), *revealed)

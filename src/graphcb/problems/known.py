@@ -32,13 +32,13 @@ class Knows(InUnits):
         """
         if self.known is None:
             return None
-        given = [self.known.get(name) for name in names]
-        if all(value is None for value in given):
+        entries = [self.known.get(name) for name in names]
+        if all(entry is None for entry in entries):
             return None
-        values = np.array([value if isinstance(value, float) else np.nan for value in given])
-        for place, value in enumerate(given):
-            if isinstance(value, str):
-                values[place] = self._read(value, names[place], context)
+        values = np.array([entry if isinstance(entry, float) else np.nan for entry in entries])
+        for place, entry in enumerate(entries):
+            if isinstance(entry, str):
+                values[place] = self._read(entry, names[place], context)
         return values
 
     def with_known(self, graph: FeedbackGraph, names: Sequence[str]) -> FeedbackGraph:

@@ -122,21 +122,21 @@ def parse_round(line: str, number: int, outcome: str) -> RoundRow:
 
 
 def _values(row: Mapping[str, Any], actions: dict[str, Any], outcome: str) -> Any:
-    given = row.get(outcome)
+    cell = row.get(outcome)
     if outcome == "label":
-        if given not in actions:
-            raise ValueError(f"`label` must be one of {listed(actions)}; got {given!r}")
-        return np.array([float(name != given) for name in actions])
-    if isinstance(given, list) and len(given) == len(actions):
-        given = dict(zip(actions, given, strict=True))
-    if not isinstance(given, dict) or given.keys() != actions.keys():
+        if cell not in actions:
+            raise ValueError(f"`label` must be one of {listed(actions)}; got {cell!r}")
+        return np.array([float(name != cell) for name in actions])
+    if isinstance(cell, list) and len(cell) == len(actions):
+        cell = dict(zip(actions, cell, strict=True))
+    if not isinstance(cell, dict) or cell.keys() != actions.keys():
         raise ValueError(f"`{outcome}` must have a number for each of {listed(actions)}")
     for name in actions:
-        value = given[name]
+        value = cell[name]
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float)
             or not math.isfinite(value)
         ):
             raise ValueError(f"`{outcome}` of {name!r} must be a finite number, got {value!r}")
-    return np.array([given[name] for name in actions], dtype=np.float64)
+    return np.array([cell[name] for name in actions], dtype=np.float64)
