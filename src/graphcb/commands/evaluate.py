@@ -11,7 +11,7 @@ from graphcb.commands.evaluate_table import (
     looks_like_a_table,
     refuse_table_options,
 )
-from graphcb.commands.options import Commands, add_options, loss_range
+from graphcb.commands.options import Commands, add_command, add_options, loss_range
 from graphcb.commands.outputs import log_files
 from graphcb.commands.shown import (
     CONFIDENCE,
@@ -57,11 +57,8 @@ USUAL = ("with the graph", "doubly robust", "plain")  # shown if nothing is said
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="estimate a policy's loss or reward from a log or a table before deploying it",
-    )
-    add_options(parser, LOG)
+    text = "estimate a policy's loss or reward from a log or a table before deploying it"
+    parser = add_command(commands, "evaluate", text, _evaluate, LOG)
     parser.add_argument(
         "--policy",
         required=True,
@@ -76,7 +73,6 @@ def add_to(commands: Commands) -> None:
     )
     add_options(parser, OPTIONS)
     add_table_options(parser)
-    parser.set_defaults(command=_evaluate)
 
 
 def _evaluate(options: argparse.Namespace) -> None:
