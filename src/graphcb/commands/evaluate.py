@@ -52,6 +52,8 @@ OPTIONS = {
     "interval",
     **OUTPUT,
 }
+SHOWN = ("n_decisions", "n_used", "n_without_feedback", "n_incomplete", "n_young", "unseen_share",
+         "bounds", "best")  # fmt: skip
 USUAL = ("with the graph", "doubly robust", "plain")  # shown if nothing is said
 
 
@@ -280,18 +282,11 @@ def _as_json(
 ) -> dict[str, Any]:
     about = {
         policy: {
-            "n_decisions": one.n_decisions,
-            "n_used": one.n_used,
-            "n_without_feedback": one.n_without_feedback,
-            "n_incomplete": one.n_incomplete,
-            "n_young": one.n_young,
-            "unseen_share": one.unseen_share,
-            "bounds": one.bounds,
+            **{name: getattr(one, name) for name in SHOWN},
             "guess": one.guess if options.guess else None,
             "effective_size": one.spread.effective_size,
             "largest_weight": one.spread.largest,
             "top_share": one.spread.top_share,
-            "best": one.best,
             "difference": None
             if one.difference is None
             else as_json([ShownEstimate(policy, "difference", one.difference)])[0],
