@@ -21,12 +21,12 @@ from graphcb.commands.shown import (
     check_options,
     chosen,
     gain_text,
-    interval_text,
     print_json,
     show_table,
     write_outputs,
 )
 from graphcb.decisions import DecisionLog, Versions
+from graphcb.estimates.intervals import interval_text
 from graphcb.evaluation import (
     Evaluation,
     Target,

@@ -8,9 +8,10 @@ from typing import Any
 
 from graphcb.commands.options import LOG, add_command
 from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
-from graphcb.commands.shown import CONFIDENCE, interval_text
+from graphcb.commands.shown import CONFIDENCE
 from graphcb.commands.tables import print_table
 from graphcb.decisions import DecisionLog
+from graphcb.estimates.intervals import interval_text
 from graphcb.evaluation.summary import LogSummary, summarize
 
 SHOWN = 20  # actions
