@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from graphcb.checks import first_twice
 from graphcb.files import FileError
 from graphcb.tables.source import BYTES_OF_SAMPLE, Kind, Piece, one_line
 
@@ -47,9 +48,9 @@ def first_types(kind: Kind, path: str) -> dict[str, Any]:
             raise ValueError(f"{path}: must have rows, got an empty file")
         with _explained(path, []):
             schema = _parse_lines(lines, {}).schema
-    twice = [name for name in schema.names if schema.names.count(name) > 1]
-    if twice:
-        raise ValueError(f"{path}: must have each column once, got {twice[0]!r} again")
+    twice = first_twice(schema.names)
+    if twice is not None:
+        raise ValueError(f"{path}: must have each column once, got {twice!r} again")
     return dict(zip(schema.names, schema.types, strict=True))
 
 
