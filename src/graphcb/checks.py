@@ -1,13 +1,15 @@
 """Checks at the public edge: each returns the clean value or raises an error with the remedy."""
 
 import operator
-from collections.abc import Collection, Iterable
-from typing import Any, NoReturn
+from collections.abc import Collection, Hashable, Iterable
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphcb.compilation import compiled
+
+Value = TypeVar("Value", bound=Hashable)
 
 SUM_TOLERANCE = 1e-6
 FLOAT64 = np.dtype(np.float64)
@@ -38,6 +40,16 @@ def listed(values: Iterable[object], *, at_most: int = 10) -> str:
     texts = list(map(str, values))
     more = f" and {len(texts) - at_most:,} more" if len(texts) > at_most else ""
     return ", ".join(texts[:at_most]) + more or "none"
+
+
+def first_twice(values: Iterable[Value]) -> Value | None:
+    """The first value that has come before, or None."""
+    seen: set[Value] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def as_one_of(name: str, value: Any, known: Collection[str]) -> str:

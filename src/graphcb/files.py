@@ -75,7 +75,7 @@ def _open_part(target: Path) -> tuple[int, Path | None]:
     if hasattr(os, "O_TMPFILE") and Path("/proc/self/fd").exists():
         with suppress(OSError):  # not every file system can: then it gets a name
             number = os.open(target.parent, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
-            _lock(number)
+            lock(number)
             return number, None
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
     for part in _part_names(target):
@@ -83,7 +83,7 @@ def _open_part(target: Path) -> tuple[int, Path | None]:
             number = os.open(part, flags, 0o666)
         except FileExistsError:
             continue
-        _lock(number)
+        lock(number)
         if part.exists() and os.path.samestat(part.stat(), os.fstat(number)):
             return number, part
         os.close(number)  # another process took it for an old one, before it was locked
@@ -126,11 +126,16 @@ def _remove_if_left_behind(part: Path) -> None:
             os.close(number)
 
 
-def _lock(number: int) -> None:
-    """Mark a temporary file as being written; the lock ends with the process."""
+def lock(number: int) -> bool:
+    """Mark a file as being written until this process closes it; False if another one does."""
     if fcntl is not None:
-        with suppress(OSError):  # a file system without locks
+        try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            pass
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import signature
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -139,14 +140,7 @@ class ByName:
             raise ValueError(f"`{name}` must be a dict by names, got {_shown(table)}")
         for key, value in table.items():
             one = f"{name}[{key!r}]"
-            self.values(_Holder(one, value), one)
-
-
-class _Holder:
-    """One value under a name of its own."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        setattr(self, name, value)
+            self.values(SimpleNamespace(**{one: value}), one)
 
 
 def is_rebuilt(kind: type) -> bool:

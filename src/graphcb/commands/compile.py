@@ -38,7 +38,7 @@ from graphcb import (
 )
 from graphcb.commands import predict as predict_command
 from graphcb.commands import run as run_command
-from graphcb.commands.options import Commands
+from graphcb.commands.options import Commands, add_command
 from graphcb.commands.packages import missing
 from graphcb.compilation import cache, watch
 from graphcb.contexts.watched_features import WatchedFeatures
@@ -55,13 +55,15 @@ from graphcb.tables import evaluate_table
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    add_command(
+        commands,
         "compile",
-        help="compile all kernels ahead of time",
+        "compile all kernels ahead of time",
+        _compile,
+        {},
         description="Compile all kernels to machine code and keep it on disk, so that no later "
         "process has to. For container images: run it after the installation.",
     )
-    parser.set_defaults(command=_compile)
 
 
 def _compile(_: argparse.Namespace) -> None:

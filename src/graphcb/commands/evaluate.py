@@ -11,7 +11,7 @@ from graphcb.commands.evaluate_table import (
     looks_like_a_table,
     refuse_table_options,
 )
-from graphcb.commands.options import Commands, add_options, loss_range
+from graphcb.commands.options import Commands, add_command, add_options, loss_range
 from graphcb.commands.outputs import log_files
 from graphcb.commands.shown import (
     CONFIDENCE,
@@ -21,12 +21,12 @@ from graphcb.commands.shown import (
     check_options,
     chosen,
     gain_text,
-    interval_text,
     print_json,
     show_table,
     write_outputs,
 )
 from graphcb.decisions import DecisionLog, Versions
+from graphcb.estimates.intervals import interval_text
 from graphcb.evaluation import (
     Evaluation,
     Target,
@@ -52,16 +52,15 @@ OPTIONS = {
     "interval",
     **OUTPUT,
 }
+SHOWN = ("n_decisions", "n_used", "n_without_feedback", "n_incomplete", "n_young", "unseen_share",
+         "bounds", "best")  # fmt: skip
 USUAL = ("with the graph", "doubly robust", "plain")  # shown if nothing is said
 
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="estimate a policy's loss or reward from a log or a table before deploying it",
-    )
-    add_options(parser, LOG)
+    text = "estimate a policy's loss or reward from a log or a table before deploying it"
+    parser = add_command(commands, "evaluate", text, _evaluate, LOG)
     parser.add_argument(
         "--policy",
         required=True,
@@ -76,7 +75,6 @@ def add_to(commands: Commands) -> None:
     )
     add_options(parser, OPTIONS)
     add_table_options(parser)
-    parser.set_defaults(command=_evaluate)
 
 
 def _evaluate(options: argparse.Namespace) -> None:
@@ -284,18 +282,11 @@ def _as_json(
 ) -> dict[str, Any]:
     about = {
         policy: {
-            "n_decisions": one.n_decisions,
-            "n_used": one.n_used,
-            "n_without_feedback": one.n_without_feedback,
-            "n_incomplete": one.n_incomplete,
-            "n_young": one.n_young,
-            "unseen_share": one.unseen_share,
-            "bounds": one.bounds,
+            **{name: getattr(one, name) for name in SHOWN},
             "guess": one.guess if options.guess else None,
             "effective_size": one.spread.effective_size,
             "largest_weight": one.spread.largest,
             "top_share": one.spread.top_share,
-            "best": one.best,
             "difference": None
             if one.difference is None
             else as_json([ShownEstimate(policy, "difference", one.difference)])[0],

@@ -25,7 +25,7 @@ from graphcb.tables import JudgedPolicy, TableEvaluation, evaluate_table
 from graphcb.tables.source import SUFFIXES, open_table
 
 COLUMNS = ("action", "reward", "loss", "probability", "actions", "action_set", "reveals", "graph",
-           "slot", "id", "features", "unseen", "independent", "resume")  # fmt: skip
+           "slot", "features", "independent", "resume")  # fmt: skip
 OPTIONS = {
     "--action COLUMN": "what was played",
     "--reward COLUMN": "what it brought; empty if not known",
@@ -77,7 +77,7 @@ def looks_like_a_table(text: str) -> bool:
 
 def refuse_table_options(options: argparse.Namespace) -> None:
     """Refuse what only tables have, for a decision log."""
-    for name in COLUMNS:
+    for name in (*COLUMNS, "id", "unseen"):
         if getattr(options, name) not in (None, False):
             option = name.replace("_", "-")
             raise ValueError(f"`--{option}` must not be given for a decision log: it is for tables")
@@ -97,27 +97,16 @@ def evaluate_a_table(options: argparse.Namespace) -> None:
     with _progress(options) as progress:
         found = evaluate_table(
             options.log,
-            action=options.action,
             policy=options.policy,
-            reward=options.reward,
-            loss=options.loss,
-            probability=options.probability,
-            actions=options.actions,
-            action_set=options.action_set,
-            reveals=options.reveals,
-            graph=options.graph,
-            slot=options.slot,
             identifier=options.id,
-            features=options.features,
             value_range=options.loss_range,
             confidence=options.confidence,
             unseen=options.unseen or "refuse",
             doubly_robust=options.all and options.reveals is None,
-            independent=options.independent,
             n_jobs=_jobs(options),
             engine=options.engine,
-            resume=options.resume,
             progress=progress,
+            **{name: getattr(options, name) for name in COLUMNS},
         )
     _show(found, options)
 

@@ -2,104 +2,55 @@
 
 import argparse
 
-EXAMPLES = {
-    "graphcb": ("graphcb run data.csv --label topic", "graphcb problem new --data data.csv"),
-    "graphcb problem": (
-        "graphcb problem new",
-        "graphcb problem new fraud.toml --data payments.csv",
-    ),
-    "graphcb problem new": (
-        "graphcb problem new",
-        "graphcb problem new fraud.toml --data payments.csv",
-    ),
-    "graphcb inspect": (
-        "graphcb inspect cops-and-robbers:5",
-        "graphcb inspect model.npz",
-    ),
-    "graphcb reproduce": (
-        "graphcb reproduce inventory-fixed --quick",
-        "graphcb reproduce all --jobs 4 --out results",
-    ),
-    "graphcb run": (
-        "graphcb run data.csv --label topic",
-        "graphcb run stock.parquet --rewards 'level*' --graph inventory --save model.npz",
-    ),
-    "graphcb predict": (
-        "graphcb predict model.npz new.csv",
-        "graphcb predict model.npz new.csv --draw --out decisions.csv",
-    ),
-    "graphcb replay": (
-        "graphcb replay decisions.db",
-        "graphcb replay decisions.db --save model.npz",
-    ),
-    "graphcb log": ("graphcb log summary decisions.db", "graphcb log backup decisions.db copy.db"),
-    "graphcb log export": (
-        "graphcb log export decisions.db --parquet decisions.parquet",
-        "graphcb log export decisions.db --folder decisions",
-    ),
-    "graphcb log verify": (
-        "graphcb log verify decisions.db",
-        "graphcb log verify decisions.db --no-replay",
-    ),
-    "graphcb log backup": (
-        "graphcb log backup decisions.db copy.db",
-        "graphcb log backup decisions.db /backups/monday.db",
-    ),
-    "graphcb log import": (
-        "graphcb log import clicks.dsjson decisions.db",
-        "graphcb log import clicks.csv decisions.db --action shown --probability p --reward click",
-    ),
-    "graphcb log versions": (
-        "graphcb log versions decisions.db",
-        "graphcb log versions postgresql://user@host/database",
-    ),
-    "graphcb log promote": (
-        "graphcb log promote decisions.db problem.toml",
-        "graphcb log promote decisions.db problem.toml --note 'calls are possible now'",
-    ),
-    "graphcb log rollback": (
-        "graphcb log rollback decisions.db 1",
-        "graphcb log rollback decisions.db 1 --note 'too many calls'",
-    ),
-    "graphcb log prune": (
-        "graphcb log prune decisions.db --days 90",
-        "graphcb log prune decisions.db",
-    ),
-    "graphcb log forget": (
-        "graphcb log forget decisions.db --subject 4711",
-        "graphcb log forget decisions.db monday.db --subject 4711 --unlearn",
-    ),
-    "graphcb log explain": (
-        "graphcb log explain decisions.db 5f3a90c1-7-d2c4018e66a1f3b7",
-        "graphcb log explain decisions.db 5f3a90c1-7-d2c4018e66a1f3b7 --json",
-    ),
-    "graphcb log summary": (
-        "graphcb log summary decisions.db",
-        "graphcb log summary decisions.db --json",
-    ),
-    "graphcb evaluate": (
-        "graphcb evaluate decisions.db --policy logged --policy constant:review",
-        "graphcb evaluate clicks.csv --policy uniform --action shown --loss cost --probability p",
-    ),
-    "graphcb serve": ("graphcb serve --demo", "graphcb serve problem.toml --log decisions.db"),
-    "graphcb serve-keys": (
-        "graphcb serve-keys add keys.json shop",
-        "graphcb serve-keys list keys.json",
-    ),
-    "graphcb serve-keys add": (
-        "graphcb serve-keys add keys.json shop",
-        "graphcb serve-keys add keys.json operator --scopes read,admin",
-    ),
-    "graphcb serve-keys list": (
-        "graphcb serve-keys list keys.json",
-        "graphcb serve-keys list /etc/graphcb/keys.json",
-    ),
-    "graphcb serve-keys remove": (
-        "graphcb serve-keys remove keys.json shop",
-        "graphcb serve-keys remove /etc/graphcb/keys.json operator",
-    ),
-    "graphcb compile": ("graphcb compile", "NUMBA_CACHE_DIR=/opt/graphcb graphcb compile"),
-}
+# A page shows the first two of its command and the commands in it.
+EXAMPLES = """\
+graphcb run data.csv --label topic
+graphcb problem new
+graphcb problem new fraud.toml --data payments.csv
+graphcb inspect cops-and-robbers:5
+graphcb inspect model.npz
+graphcb reproduce inventory-fixed --quick
+graphcb reproduce all --jobs 4 --out results
+graphcb run stock.parquet --rewards 'level*' --graph inventory --save model.npz
+graphcb predict model.npz new.csv
+graphcb predict model.npz new.csv --draw --out decisions.csv
+graphcb replay decisions.db
+graphcb replay decisions.db --save model.npz
+graphcb log summary decisions.db
+graphcb log backup decisions.db copy.db
+graphcb log backup decisions.db /backups/monday.db
+graphcb log export decisions.db --parquet decisions.parquet
+graphcb log export decisions.db --folder decisions
+graphcb log verify decisions.db
+graphcb log verify decisions.db --no-replay
+graphcb log import clicks.dsjson decisions.db
+graphcb log import clicks.csv decisions.db --action shown --probability p --reward click
+graphcb log versions decisions.db
+graphcb log versions postgresql://user@host/database
+graphcb log promote decisions.db problem.toml
+graphcb log promote decisions.db problem.toml --note 'calls are possible now'
+graphcb log rollback decisions.db 1
+graphcb log rollback decisions.db 1 --note 'too many calls'
+graphcb log prune decisions.db --days 90
+graphcb log prune decisions.db
+graphcb log forget decisions.db --subject 4711
+graphcb log forget decisions.db monday.db --subject 4711 --unlearn
+graphcb log explain decisions.db 5f3a90c1-7-d2c4018e66a1f3b7
+graphcb log explain decisions.db 5f3a90c1-7-d2c4018e66a1f3b7 --json
+graphcb log summary decisions.db --json
+graphcb evaluate decisions.db --policy logged --policy constant:review
+graphcb evaluate clicks.csv --policy uniform --action shown --loss cost --probability p
+graphcb serve --demo
+graphcb serve problem.toml --log decisions.db
+graphcb serve-keys add keys.json shop
+graphcb serve-keys list keys.json
+graphcb serve-keys add keys.json operator --scopes read,admin
+graphcb serve-keys list /etc/graphcb/keys.json
+graphcb serve-keys remove keys.json shop
+graphcb serve-keys remove /etc/graphcb/keys.json operator
+graphcb compile
+NUMBA_CACHE_DIR=/opt/graphcb graphcb compile
+""".splitlines()
 
 
 class HelpWithExamples(argparse.HelpFormatter):
@@ -109,12 +60,16 @@ class HelpWithExamples(argparse.HelpFormatter):
         return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
 
 
+def examples_of(page: str) -> list[str]:
+    """The examples on the help page of a command."""
+    return [line for line in EXAMPLES if f"{page} " in f"{line} "][:2]
+
+
 def add_examples(parser: argparse.ArgumentParser) -> None:
     """Add the examples to the help of a parser and of all commands in it."""
-    if parser.prog in EXAMPLES:
-        parser.formatter_class = HelpWithExamples
-        shown = "\n".join(f"  {line}" for line in EXAMPLES[parser.prog])
-        parser.epilog = f"examples:\n{shown}"
+    parser.formatter_class = HelpWithExamples
+    shown = "\n".join(f"  {line}" for line in examples_of(parser.prog))
+    parser.epilog = f"examples:\n{shown}"
     for _, inner in commands_in(parser):
         add_examples(inner)
 

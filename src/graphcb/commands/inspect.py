@@ -10,7 +10,7 @@ from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.guardrail_facts import cost_of_rules
 from graphcb.commands.model_facts import model_facts
-from graphcb.commands.options import Commands, add_options
+from graphcb.commands.options import Commands, add_command
 from graphcb.commands.outputs import FORCE, Output, check_outputs, is_model
 from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
@@ -23,6 +23,8 @@ from graphcb.graphs.registry import recognise
 from graphcb.problems import Problem
 
 OPTIONS = {
+    "GRAPH ...": "a family and its size (inventory:20, or inventory 20), a file with a graph, a "
+    "problem (.toml), or a model (.npz)",
     "--out --plot FILE": "where the picture goes, .png, .svg or .pdf (default: graph.png, where "
     "graphs can be drawn; graph-1.png, graph-2.png, ... for several)",
     "--no-picture": "print only",
@@ -35,16 +37,8 @@ MOST_TO_SOLVE = 500  # actions
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("inspect", help="describe a graph, a problem or a model")
-    parser.add_argument(
-        "graphs",
-        nargs="+",
-        metavar="GRAPH",
-        help="a family and its size (inventory:20, or inventory 20), a file with a graph, a "
-        "problem (.toml), or a model (.npz)",
-    )
-    add_options(parser, OPTIONS)
-    parser.set_defaults(command=_inspect)
+    text = "describe a graph, a problem or a model"
+    add_command(commands, "inspect", text, _inspect, OPTIONS)
 
 
 def _inspect(options: argparse.Namespace) -> None:

@@ -35,6 +35,7 @@ from graphcb.streams.rounds import brings_actions, outcome_of, range_of
 
 # Oracle by name: the class, and its learning rate (for losses and contexts of size 1).
 ORACLES: dict[str, tuple[Any, float | None]] = {
+    "default": (DefaultOracle, None),
     "logistic": (LogisticOGD, 4.0),
     "linear": (LinearOGD, 0.1),
     "adagrad": (LinearAdaGrad, 0.1),
@@ -222,20 +223,17 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, C
             "got actions that come with each round"
         )
     check_runs(problem, options.problem)
-    for budget in problem.budgets:
-        if budget.features:
-            raise ValueError(
-                f"{options.problem}: costs of budget {budget.name!r} must be numbers to be run on "
-                "the columns of a file, got features; JSON lines whose rows bring their own "
-                "actions may have them, and so may a graphcb.Policy"
-            )
-    for action, value in (problem.known or {}).items():
-        if isinstance(value, str):
-            raise ValueError(
-                f"{options.problem}: what is known of {action!r} must be a number to be run on the "
-                "columns of a file, got a feature; JSON lines whose rows bring their own actions "
-                "may have them, and so may a graphcb.Policy"
-            )
+    vary = [f"costs of budget {b.name!r} must be numbers" for b in problem.budgets if b.features]
+    vary += [
+        f"what is known of {action!r} must be a number"
+        for action, value in (problem.known or {}).items()
+        if isinstance(value, str)
+    ]
+    if vary:
+        raise ValueError(
+            f"{options.problem}: {vary[0]} to be run on the columns of a file, got a feature; JSON "
+            "lines whose rows bring their own actions may have them, and so may a graphcb.Policy"
+        )
     if problem.reveals.each_round and options.edges is None:
         raise ValueError("`--edges` must name a column: in this problem each row has its own graph")
     if options.edges is not None and not problem.reveals.each_round:
@@ -267,26 +265,21 @@ def _by_problem(source: Source, options: argparse.Namespace) -> tuple[Learner, C
 
 def _oracle(options: argparse.Namespace, reading: ColumnReading) -> Oracle:
     usual = "default" if options.learning_rate is None else "logistic"
-    name = as_one_of("--oracle", options.oracle or usual, ("default", *ORACLES))
-    if name == "default":
-        if options.learning_rate is not None:
-            raise ValueError(
-                "`--learning-rate` must not be given with --oracle default: it has none"
-            )
-        return DefaultOracle(len(reading.targets.actions))
+    name = as_one_of("--oracle", options.oracle or usual, ORACLES)
     kind, rate = ORACLES[name]
-    settings = {}
-    if rate is not None:
-        settings["learning_rate"] = rate if options.learning_rate is None else options.learning_rate
-    else:
-        if options.learning_rate is not None:
-            raise ValueError("`--learning-rate` must not be given with --oracle ridge: it has none")
-        if reading.encoder is None or not reading.encoder.is_dense:
-            raise ValueError(
-                "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
-                "square of the number of features; use logistic, or leave out words with --features"
-            )
-    oracle: Oracle = kind(len(reading.targets.actions), reading.n_features, **settings)
+    if rate is None and options.learning_rate is not None:
+        raise ValueError(f"`--learning-rate` must not be given with --oracle {name}: it has none")
+    if name == "ridge" and (reading.encoder is None or not reading.encoder.is_dense):
+        raise ValueError(
+            "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
+            "square of the number of features; use logistic, or leave out words with --features"
+        )
+    n_actions = len(reading.targets.actions)
+    if name == "default":
+        return DefaultOracle(n_actions)
+    rate = rate if options.learning_rate is None else options.learning_rate
+    settings = {} if rate is None else {"learning_rate": rate}
+    oracle: Oracle = kind(n_actions, reading.n_features, **settings)
     return oracle
 
 

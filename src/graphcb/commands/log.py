@@ -6,7 +6,7 @@ import json
 from graphcb.commands.log_import import add_import
 from graphcb.commands.log_summary import add_summary
 from graphcb.commands.log_versions import add_versions
-from graphcb.commands.options import LOG, Commands, add_options
+from graphcb.commands.options import LOG, Commands, add_command, add_options
 from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
 from graphcb.commands.packages import need
 from graphcb.decisions import DecisionLog, back_up, verify
@@ -33,20 +33,15 @@ def add_to(commands: Commands) -> None:
         "log", help="summarise, export, import, verify, back up or change a decision log"
     )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    export = actions.add_parser("export", help="write decisions and feedbacks as Parquet")
-    add_options(export, LOG)
+    text = "write decisions and feedbacks as Parquet"
+    export = add_command(actions, "export", text, _export, LOG)
     add_options(export.add_mutually_exclusive_group(required=True), WHERE)
     add_options(export, FORCE)
-    export.set_defaults(command=_export)
-    for name, text, command, options in (
-        ("verify", "check every row for damage and recompute every decision", _verify, VERIFY),
-        ("backup", "copy a log while its policy continues", _backup, BACKUP),
-        ("explain", "why a decision was made: predictions, features, limits and prices", _explain,
-         EXPLAIN),
-    ):  # fmt: skip
-        action = actions.add_parser(name, help=text)
-        add_options(action, options)
-        action.set_defaults(command=command)
+    text = "check every row for damage and recompute every decision"
+    add_command(actions, "verify", text, _verify, VERIFY)
+    add_command(actions, "backup", "copy a log while its policy continues", _backup, BACKUP)
+    text = "why a decision was made: predictions, features, limits and prices"
+    add_command(actions, "explain", text, _explain, EXPLAIN)
     add_import(actions)
     add_versions(actions)
     add_summary(actions)

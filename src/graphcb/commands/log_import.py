@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcb.checks import as_count, listed
-from graphcb.commands.options import add_options, loss_range
+from graphcb.commands.options import add_command, add_options, loss_range
 from graphcb.imports import DecisionColumns, import_log
 from graphcb.problems import Problem
 
@@ -37,12 +37,11 @@ COLUMNS = ("probability", "reward", "loss", "features", "time", "id", "delimiter
 
 def add_import(actions: Any) -> None:
     """Add the subcommand to those of `graphcb log`."""
-    parser = actions.add_parser(
-        "import",
-        help="turn a table of decisions, or a log of Vowpal Wabbit (cb, cb_adf) or in DSJSON, into "
-        "a decision log",
+    text = (
+        "turn a table of decisions, or a log of Vowpal Wabbit (cb, cb_adf) or in DSJSON, into "
+        "a decision log"
     )
-    add_options(parser, OPTIONS)
+    parser = add_command(actions, "import", text, _import, OPTIONS)
     parser.add_argument(
         "--continue",
         dest="problem",
@@ -51,7 +50,6 @@ def add_import(actions: Any) -> None:
         help="a problem file (TOML): a policy for it learns from the file and decides from there",
     )
     add_options(parser.add_argument_group("columns of a table"), TABLE)
-    parser.set_defaults(command=_import)
 
 
 def _import(options: argparse.Namespace) -> None:

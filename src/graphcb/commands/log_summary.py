@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from graphcb.commands.options import LOG, add_options
+from graphcb.commands.options import LOG, add_command
 from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
-from graphcb.commands.shown import CONFIDENCE, interval_text
+from graphcb.commands.shown import CONFIDENCE
 from graphcb.commands.tables import print_table
 from graphcb.decisions import DecisionLog
+from graphcb.estimates.intervals import interval_text
 from graphcb.evaluation.summary import LogSummary, summarize
 
 SHOWN = 20  # actions
@@ -26,11 +27,8 @@ OPTIONS = {
 
 def add_summary(actions: Any) -> None:
     """Add the subcommand to those of `graphcb log`."""
-    parser = actions.add_parser(
-        "summary", help="decisions, feedback and its delay, the loss over time, the actions"
-    )
-    add_options(parser, OPTIONS)
-    parser.set_defaults(command=_summary)
+    text = "decisions, feedback and its delay, the loss over time, the actions"
+    add_command(actions, "summary", text, _summary, OPTIONS)
 
 
 def _summary(options: argparse.Namespace) -> None:

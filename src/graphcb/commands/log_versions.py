@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from graphcb.commands.options import LOG, add_options
+from graphcb.commands.options import LOG, add_command
 from graphcb.commands.packages import need
 from graphcb.commands.tables import print_table
 from graphcb.decisions import Change, DecisionLog, Policy, Version
@@ -23,32 +23,26 @@ PRUNE = {
     "--days DAYS": "keep the decisions of the last DAYS days (default: keep_days of the problem)",
     "--all": "keep none; the model stays as it is",
 }
+FORGET = {
+    "LOG ...": f"{LOG['LOG']}; and backups of it",
+    "--unlearn": "rebuild the model as if they had not been there",
+    "--folder FOLDER ...": "an export of the log (log export --folder), which is brought up to "
+    "date",
+}
 
 
 def add_versions(actions: Any) -> None:
     """Add the subcommands to those of `graphcb log`."""
-    for name, text, command, options in (
-        ("versions", "list the versions of a log's problem", _versions, VERSIONS),
-        ("promote", "decide with another problem from now on", _promote, PROMOTE),
-        ("rollback", "decide as an earlier version did at its end", _rollback, ROLLBACK),
-        ("prune", "remove old decisions with their feedback", _prune, PRUNE),
-    ):
-        action = actions.add_parser(name, help=text)
-        add_options(action, options)
-        action.set_defaults(command=command)
-    forget = actions.add_parser("forget", help="remove all decisions about one person")
-    forget.add_argument("logs", nargs="+", metavar="LOG", help=f"{LOG['LOG']}; and backups of it")
+    text = "list the versions of a log's problem"
+    add_command(actions, "versions", text, _versions, VERSIONS)
+    text = "decide with another problem from now on"
+    add_command(actions, "promote", text, _promote, PROMOTE)
+    text = "decide as an earlier version did at its end"
+    add_command(actions, "rollback", text, _rollback, ROLLBACK)
+    add_command(actions, "prune", "remove old decisions with their feedback", _prune, PRUNE)
+    text = "remove all decisions about one person"
+    forget = add_command(actions, "forget", text, _forget, FORGET)
     forget.add_argument("--subject", required=True, metavar="WHO", help="as in Policy.decide")
-    add_options(forget, {"--unlearn": "rebuild the model as if they had not been there"})
-    forget.add_argument(
-        "--folder",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="an export of the log (log export --folder), which is brought up to date",
-    )
-    forget.set_defaults(command=_forget)
 
 
 def _versions(options: argparse.Namespace) -> None:

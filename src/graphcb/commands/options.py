@@ -4,6 +4,8 @@ OPTIONS = {
     "--seed N=0": "seed of the draws (default: %(default)s)",  # a whole number, 0 if left out
     "--on-error stop|skip": "what to do with a bad row",  # one of these words
     "--json": "print JSON instead of tables",  # yes or no
+    "--folder FOLDER ...": "which may be given several times",  # a list
+    "[FILE=a.csv]": "an argument that may be left out",
 }
 """
 
@@ -48,8 +50,27 @@ def loss_range(default: str) -> dict[str, str]:
     return {f"{' '.join(RANGES)} LOW,HIGH": f"{text} (default: {default})"}
 
 
+def add_command(
+    commands: Any,
+    name: str,
+    text: str,
+    command: Callable[[argparse.Namespace], int | None],
+    options: Mapping[str, str],
+    *,
+    description: str | None = None,
+) -> argparse.ArgumentParser:
+    """Add a command with its options; `text` is its line in the help, `command` what it calls."""
+    parser: argparse.ArgumentParser
+    parser = commands.add_parser(name, help=text, description=description)
+    add_options(parser, options)
+    parser.set_defaults(command=command)
+    return parser
+
+
 def add_options(parser: argparse._ActionsContainer, options: Mapping[str, str]) -> None:
     """Add options, and arguments such as "LOG"; those that are left out are None.
+
+    An argument that is a list has the plural of its name.
 
     >>> parser = argparse.ArgumentParser()
     >>> add_options(parser, {"LOG": "a file", "--days DAYS": "to keep", "--seed N=0": "of draws"})
@@ -57,9 +78,13 @@ def add_options(parser: argparse._ActionsContainer, options: Mapping[str, str]) 
     Namespace(log='a.db', days=1.5, seed=0)
     """
     for spec, text in options.items():
-        *names, last = spec.split()
-        value, _, default = last.partition("=")
+        *names, last = spec.removesuffix(" ...").split()
+        value, _, default = last.strip("[]").partition("=")
         settings: dict[str, Any] = {"help": text}
+        if spec.endswith(" ..."):
+            settings |= {"action": "append", "default": []} if names else {"nargs": "+"}
+        elif last.startswith("["):
+            settings["nargs"] = "?"
         if last.startswith("--"):
             names, settings["action"] = [*names, last], "store_true"
         elif "|" in value:
@@ -67,9 +92,10 @@ def add_options(parser: argparse._ActionsContainer, options: Mapping[str, str]) 
         else:
             kind = _TYPES.get(value, str)
             settings |= {"metavar": value, "type": kind}
-            if names:
-                settings["default"] = kind(default) if default else None
-        parser.add_argument(*(names or [value.lower()]), **settings)
+            if default:
+                settings["default"] = kind(default)
+        plural = "s" if settings.get("nargs") == "+" else ""
+        parser.add_argument(*(names or [value.lower() + plural]), **settings)
 
 
 def join_ranges(arguments: Sequence[str]) -> list[str]:

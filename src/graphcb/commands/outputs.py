@@ -128,22 +128,10 @@ def is_model(path: Path) -> bool:
         return False
 
 
-def _is_predictions(path: Path) -> bool:
-    return _first_line(path).startswith(PREDICTIONS)
-
-
 def _is_table(path: Path) -> bool:
     """A table of `graphcb reproduce`."""
     names = _first_line(path).split(",")
     return names[-2:] in (["round", "mean_loss"], ["mean_loss", "ratio"])
-
-
-def _is_estimates(path: Path) -> bool:
-    return _first_line(path).startswith(ESTIMATES)
-
-
-def _is_store(path: Path) -> bool:
-    return _first_line(path).startswith('{"run": ')
 
 
 def _is_report(path: Path) -> bool:
@@ -176,11 +164,11 @@ def _first_line(path: Path) -> str:
 
 _CHECKS: dict[str, Callable[[Path], bool]] = {
     "model": is_model,
-    "table of predictions": _is_predictions,
+    "table of predictions": lambda path: _first_line(path).startswith(PREDICTIONS),
     "table of results": _is_table,
-    "store of runs": _is_store,
+    "store of runs": lambda path: _first_line(path).startswith('{"run": '),
     "report": _is_report,
-    "table of estimates": _is_estimates,
+    "table of estimates": lambda path: _first_line(path).startswith(ESTIMATES),
     "picture": _is_picture,
     "export of a log": _is_export,
 }

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from graphcb.checks import first_twice
 from graphcb.commands.finishing import finish_shown
 from graphcb.commands.outputs import Output, check_outputs
 from graphcb.datasets import DataNotFoundError
@@ -66,9 +67,9 @@ def check_folder(
         for name, endings in files
         for ending, kind in endings.items()
     ]
-    twice = [output.option for i, output in enumerate(outputs) if output in outputs[:i]]
-    if twice:
-        raise ValueError(f"each figure must have its own name, got two that write {twice[0]}")
+    twice = first_twice(output.option for output in outputs)
+    if twice is not None:
+        raise ValueError(f"each figure must have its own name, got two that write {twice}")
     if folder.is_dir():
         settings = {name: name for name in options.figures if name.endswith(".toml")}
         check_outputs(outputs, settings, force=options.force)

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.commands.learner import read_model
-from graphcb.commands.options import Commands, add_options
+from graphcb.commands.options import Commands, add_command
 from graphcb.commands.outputs import FORCE, PREDICTIONS, asked, check_outputs, stop_printing
 from graphcb.commands.run_options import FILE, source_of
 from graphcb.experiments.model import ColumnReading, Model
@@ -40,15 +40,16 @@ OPTIONS = {
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    add_command(
+        commands,
         "predict",
-        help="the action for each row of a file without labels",
+        "the action for each row of a file without labels",
+        _predict,
+        OPTIONS,
         description="Read rows with the columns that a model was trained on, and write a CSV file "
         "with the line, the action that the model prefers, its probability, and the loss or reward "
         "that is expected of each action. The model learns nothing from them.",
     )
-    add_options(parser, OPTIONS)
-    parser.set_defaults(command=_predict)
 
 
 def _predict(options: argparse.Namespace) -> None:

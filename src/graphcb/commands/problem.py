@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphcb.checks import as_one_of
-from graphcb.commands.options import Commands
+from graphcb.commands.options import Commands, add_command
 from graphcb.contexts.looking import look_at
 from graphcb.files import atomic_write
 from graphcb.problems import Problem
@@ -19,6 +19,10 @@ from graphcb.streams.tables import TABLES, read_batches
 
 Answer = TypeVar("Answer")
 
+OPTIONS = {
+    "[FILE=problem.toml]": "the file to write, which must not exist yet (default: %(default)s)",
+    "--data DATA": "a CSV, Parquet or JSON lines file whose columns are the features",
+}
 EXPLORE = 0.01
 LINE = f"explore = {EXPLORE}\n"
 COMMENTED = f"""\
@@ -36,21 +40,7 @@ def add_to(commands: Commands) -> None:
         "problem", help="write down a problem: actions, feedback, features"
     )
     steps = parser.add_subparsers(required=True, metavar="new")
-    new = steps.add_parser("new", help="answer five questions, and get a TOML file")
-    new.add_argument(
-        "file",
-        nargs="?",
-        type=Path,
-        default=Path("problem.toml"),
-        metavar="FILE",
-        help="the file to write, which must not exist yet (default: %(default)s)",
-    )
-    new.add_argument(
-        "--data",
-        metavar="DATA",
-        help="a CSV, Parquet or JSON lines file whose columns are the features",
-    )
-    new.set_defaults(command=_new)
+    add_command(steps, "new", "answer five questions, and get a TOML file", _new, OPTIONS)
 
 
 def _new(options: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import time
 
-from graphcb.commands.options import LOG, Commands, add_options
+from graphcb.commands.options import LOG, Commands, add_command
 from graphcb.commands.outputs import FORCE, asked, check_outputs, log_files
 from graphcb.decisions import DecisionLog, replay
 from graphcb.decisions.records import read_checkpoints
@@ -14,11 +14,9 @@ from graphcb.saving import from_bytes, save
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "replay", help="rebuild the model of a decision log and check every decision"
-    )
-    add_options(parser, {**LOG, "--save MODEL": "write the model to a file", **FORCE})
-    parser.set_defaults(command=_replay)
+    text = "rebuild the model of a decision log and check every decision"
+    options = {**LOG, "--save MODEL": "write the model to a file", **FORCE}
+    add_command(commands, "replay", text, _replay, options)
 
 
 def _replay(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ import os
 from dataclasses import replace
 
 from graphcb.checks import as_count
-from graphcb.commands.options import Commands, add_options
+from graphcb.commands.options import Commands, add_command, add_options
 from graphcb.commands.outputs import FORCE
 from graphcb.commands.packages import need
 from graphcb.commands.panels import reproduce_panels
@@ -15,6 +15,11 @@ from graphcb.experiments.experiment import Experiment
 ENGINE = {
     "--engine ENGINE=joblib": "joblib: local processes; ray: the cluster named by RAY_ADDRESS, or "
     "local workers (default: %(default)s)",
+}
+FIGURES = {
+    "FIGURE ...": "rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive (of the paper), "
+    "weak-feedback, misspecified (of its theory), all (these six), bakery, spam, or your own "
+    "settings file (.toml)",
 }
 OPTIONS = {
     "--quick": "few settings and seeds, on data that needs no download",
@@ -29,25 +34,17 @@ OPTIONS = {
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "reproduce",
-        help="reproduce a figure of the paper",
-        description=(
-            "Runs an experiment over its grid and seeds, prints what the paper claims and what "
-            "was measured, and writes DIR/FIGURE.csv, .png and .pdf. Finished runs are kept in "
-            "DIR/FIGURE.jsonl: start an interrupted command again, and it continues."
-        ),
-    )
-    parser.add_argument(
-        "figures",
-        nargs="+",
-        metavar="FIGURE",
-        help="rcv1-graphs, rcv1-random, inventory-fixed, inventory-adaptive (of the paper), "
-        "weak-feedback, misspecified (of its theory), all (these six), bakery, spam, or your own "
-        "settings file (.toml)",
+        "reproduce a figure of the paper",
+        _reproduce,
+        FIGURES,
+        description="Runs an experiment over its grid and seeds, prints what the paper claims and "
+        "what was measured, and writes DIR/FIGURE.csv, .png and .pdf. Finished runs are kept in "
+        "DIR/FIGURE.jsonl: start an interrupted command again, and it continues.",
     )
     add_run_options(parser)
-    parser.set_defaults(command=_reproduce)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphcb.checks import as_count
 from graphcb.commands.learner import build_agent, build_model, load_model, seed_of
-from graphcb.commands.options import Commands, add_options
+from graphcb.commands.options import Commands, add_command
 from graphcb.commands.outputs import PREDICTIONS, asked, check_outputs
 from graphcb.commands.progress import Progress
 from graphcb.commands.regret_bound import check_regression_regret
@@ -32,15 +32,16 @@ OUTPUTS = {"save": "model", "predictions": "table of predictions", "plot": "pict
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "run",
-        help="progressive validation on your own data",
+        "progressive validation on your own data",
+        _run,
+        DATA,
         description="Replay a file of examples as decisions. In each row an action is drawn, the "
         "losses it reveals are learned, and its own loss is counted.",
     )
-    add_options(parser, DATA)
     add_run_options(parser)
-    parser.set_defaults(command=_run)
 
 
 def _run(options: argparse.Namespace) -> None:

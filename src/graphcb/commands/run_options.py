@@ -38,7 +38,7 @@ LEARNER = {
     "--graph GRAPH": "a family (bandit, cops-and-robbers, ...) or a file (default: bandit)",
     "--agent AGENT": f"{', '.join(AGENTS)} (default: information-directed, or squarecbg if its "
     "options are given or the oracle does not say how sure it is)",
-    "--oracle ORACLE": f"default, {', '.join(ORACLES)} (default: default)",
+    "--oracle ORACLE": f"{', '.join(ORACLES)} (default: default)",
     "--learning-rate RATE": "of the oracle; without --oracle, of the logistic one",
     "--gamma GAMMA": "explore by SquareCB.G with this gamma; larger explores less (default: "
     "information-directed, without a gamma; SquareCB.G with an automatic one if the oracle does "

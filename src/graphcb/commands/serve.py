@@ -15,12 +15,13 @@ from graphcb.commands.opening import (
     say_what_is_lost,
     wait_for,
 )
-from graphcb.commands.options import Commands, add_options
+from graphcb.commands.options import Commands, add_command, add_options
 from graphcb.commands.packages import need
 from graphcb.decisions.storage import without_password
 from graphcb.problems import Problem
 
 OPTIONS = {
+    "[PROBLEM]": "a problem file (TOML), or a folder of them",
     "--demo": "serve an example problem with simulated clients, to watch in a browser",
     "--log LOG": "a file, or postgresql://user@host/database (PROBLEM.db); for a folder of "
     "problems, the folder of their logs, or the database in which each has a schema",
@@ -50,15 +51,10 @@ MORE = {
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    serve = commands.add_parser(
-        "serve", help="serve decisions over HTTP, with every decision in a log"
-    )
-    serve.add_argument("problem", type=Path, metavar="PROBLEM", nargs="?",
-                       help="a problem file (TOML), or a folder of them")  # fmt: skip
-    add_options(serve, OPTIONS)
+    text = "serve decisions over HTTP, with every decision in a log"
+    serve = add_command(commands, "serve", text, _serve, OPTIONS)
     add_options(serve.add_mutually_exclusive_group(), ROLES)
     add_options(serve, MORE)
-    serve.set_defaults(command=_serve)
 
 
 def _serve(options: argparse.Namespace) -> None:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from graphcb.commands.options import Commands, add_options
+from graphcb.commands.options import Commands, add_command
 from graphcb.commands.packages import need
 
 KEYS = {"FILE": "the file of keys"}
@@ -21,14 +21,10 @@ def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser("serve-keys", help="add, list or remove keys of the service")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    for name, text, command, options in (
-        ("add", "make a key and print it once", _add_key, ADD),
-        ("list", "list the clients that have keys", _list_keys, KEYS),
-        ("remove", "remove a key; a running service notices within a second", _remove_key, REMOVE),
-    ):
-        action = actions.add_parser(name, help=text)
-        add_options(action, options)
-        action.set_defaults(command=command)
+    add_command(actions, "add", "make a key and print it once", _add_key, ADD)
+    add_command(actions, "list", "list the clients that have keys", _list_keys, KEYS)
+    text = "remove a key; a running service notices within a second"
+    add_command(actions, "remove", text, _remove_key, REMOVE)
 
 
 def _add_key(options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from graphcb.commands.outputs import FORCE, asked, check_outputs
 from graphcb.commands.tables import print_table
+from graphcb.estimates.intervals import interval_text
 from graphcb.evaluation import Estimate, Interval
 from graphcb.files import atomic_write
 
@@ -151,11 +152,6 @@ def as_json(lines: Sequence[ShownEstimate]) -> list[dict[str, Any]]:
 def print_json(content: Mapping[str, Any]) -> None:
     """Print it in one line; infinite and undefined numbers, which JSON does not have, are null."""
     print(json.dumps(_finite(content)))
-
-
-def interval_text(interval: Interval | None) -> str:
-    """From its lower to its upper end."""
-    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
 
 
 def _cells(line: ShownEstimate) -> list[Any]:

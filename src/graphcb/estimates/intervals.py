@@ -18,6 +18,11 @@ class Interval(NamedTuple):
     upper: float
 
 
+def interval_text(interval: Interval | None) -> str:
+    """From its lower to its upper end."""
+    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
+
+
 def confidence_sequence(
     below: Floats, above: Floats, *, confidence: float = 0.95, floor: float = 0.0
 ) -> tuple[Floats, Floats]:

@@ -7,10 +7,9 @@ these can be compared. They are exact: parts of a log, summed anywhere and merge
 give the same bits.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.estimates.exact import (
@@ -112,28 +111,6 @@ class Moments:
         pair = self._pair(min(one, other), max(one, other))
         both = float(self.of(one).w.sum() + self.of(other).w.sum())
         return both - 2.0 * float(rounded(self._pairs[pair, 4]))
-
-    def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it, for a file or another process; equal sums give equal arrays."""
-        self._room_for(MOST_ADDITIONS)
-        return {
-            "n": np.array(self.n),
-            "largest": self.largest,
-            "counts": self._counts,
-            "digits": self._digits,
-            "pairs": self._pairs,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> "Moments":
-        """What `as_arrays` gave."""
-        moments = cls(arrays["largest"].size)
-        moments.n = int(arrays["n"])
-        moments.largest = arrays["largest"].copy()
-        moments._counts = arrays["counts"].copy()
-        moments._digits = arrays["digits"].copy()
-        moments._pairs = arrays["pairs"].copy()
-        return moments
 
     def _pair(self, one: int, other: int) -> int:
         return one * self.n_targets - one * (one + 1) // 2 + other - one - 1

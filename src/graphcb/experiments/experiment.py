@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from graphcb.checks import as_one_of, listed
+from graphcb.checks import as_one_of, first_twice, listed
 from graphcb.environments import OffLinear
 from graphcb.experiments import problems
 from graphcb.experiments.claims import Claim
@@ -210,9 +210,9 @@ def _parse_lines(table: dict[str, Any]) -> list[Line]:
 
 def _check(experiment: Experiment, file: str) -> None:
     labels = [line.label for line in experiment.lines]
-    twice = {label for label in labels if labels.count(label) > 1}
-    if twice:
-        raise ValueError(f"{file}: each line must have its own name, got {min(twice)!r} twice")
+    twice = first_twice(labels)
+    if twice is not None:
+        raise ValueError(f"{file}: each line must have its own name, got {twice!r} twice")
     for line in experiment.lines:
         if not all(line.values(experiment.grid)):
             raise ValueError(f"{file}: the grid must have values for each setting of {line.label}")

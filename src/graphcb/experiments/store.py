@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from graphcb.experiments.curves import Curve, Seconds, Setting
+from graphcb.files import lock
 
 
 class Store:
@@ -44,7 +45,11 @@ class Store:
         """Open the file to add runs; one writer at a time."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
-            _lock(file, self.path)
+            if not lock(file.fileno()):
+                raise ValueError(
+                    f"{self.path} is being written by another process; wait for it, or use "
+                    "another --out"
+                )
             _drop_torn_line(file)
             yield Writer(file, self)
 
@@ -85,19 +90,6 @@ class Writer:
         self._file.write(json.dumps(row).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    try:
-        import fcntl
-    except ModuleNotFoundError:  # no such locks on Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ValueError(
-            f"{path} is being written by another process; wait for it, or use another --out"
-        ) from None
 
 
 def _drop_torn_line(file: IO[bytes]) -> None:

@@ -40,20 +40,13 @@ def guarded(agent: Any, problem: Problem) -> Any:
     """The agent with the limits, budgets and baseline of the problem; itself if it has them."""
     inner = _with_explore(_with_rules(innermost(agent), problem), problem)
     if problem.known is not None and not _takes_known(inner):
-        raise TypeError(
-            "`agent` must take `known` in `act`, as the problem says what is known without "
-            f"feedback, got {type(inner).__name__}; use InformationDirected, SquareCBG, SquareCB, "
-            "Greedy, EpsilonGreedy or Uniform"
-        )
+        raise _lacks(inner, "`known` in `act`", "the problem says what is known without feedback")
     whole = around(agent, inner)
     if problem.baseline is None:
         return whole
     if not problem.has_fixed_actions and not hasattr(inner, "rules"):
-        raise TypeError(
-            "`agent` must take names in `act`, as the baseline is one of the actions that come "
-            f"with each round, got {type(inner).__name__}; use InformationDirected, SquareCBG, "
-            "SquareCB, Greedy or EpsilonGreedy"
-        )
+        why = "the baseline is one of the actions that come with each round"
+        raise _lacks(inner, "names in `act`", why)
     expected = _with_baseline(inner, problem, problem.baseline)
     if whole is inner:
         return expected
@@ -150,6 +143,13 @@ def costs_in(problem: Problem, context: Any, names: Sequence[str]) -> dict[str, 
     return {budget.name: budget.of_context(names, row) for budget in varying}
 
 
+def _lacks(agent: Any, what: str, why: str) -> TypeError:
+    return TypeError(
+        f"`agent` must take {what}, as {why}, got {type(agent).__name__}; use "
+        "InformationDirected, SquareCBG, SquareCB, Greedy or EpsilonGreedy"
+    )
+
+
 def _takes_known(agent: Any) -> bool:
     taken = signature(agent.act).parameters.values()
     return any(one.name == "known" or one.kind is Parameter.VAR_KEYWORD for one in taken)
@@ -161,11 +161,7 @@ def _with_rules(agent: Any, problem: Problem) -> Any:
     if rules is None:
         return agent
     if not hasattr(agent, "rules"):
-        raise TypeError(
-            "`agent` must take limits and budgets, as the problem has them, got "
-            f"{type(agent).__name__}; use InformationDirected, SquareCBG, SquareCB, Greedy or "
-            "EpsilonGreedy"
-        )
+        raise _lacks(agent, "limits and budgets", "the problem has them")
     if agent.rules is not None:
         if agent.limits == limits and agent.budgets == budgets:
             return agent
@@ -187,11 +183,7 @@ def _with_explore(agent: Any, problem: Problem) -> Any:
     if problem.explore in (0.0, getattr(agent, "explore", None)):
         return agent
     if not hasattr(agent, "explore"):
-        raise TypeError(
-            f"`agent` must take explore, as the problem has explore = {problem.explore:g}, got "
-            f"{type(agent).__name__}; use InformationDirected, SquareCBG, SquareCB, Greedy or "
-            "EpsilonGreedy"
-        )
+        raise _lacks(agent, "explore", f"the problem has explore = {problem.explore:g}")
     if agent.explore:
         raise ValueError(
             f"`agent` must have no explore of its own but that of the problem, "

@@ -1,16 +1,14 @@
 """Names of actions and features: texts that are not empty and differ from each other."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any
 
-from graphcb.checks import as_one_of
+from graphcb.checks import as_one_of, first_twice
 from graphcb.contexts.frames import as_listed, is_frame
 from graphcb.contexts.values import KINDS
 
 EACH_ROUND = "each round"
-
-Value = TypeVar("Value", bound=Hashable)
 
 
 def as_names(name: str, values: Any) -> tuple[str, ...]:
@@ -47,16 +45,6 @@ def as_name(name: str, value: Any) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"`{name}` must be a text that UTF-8 can hold, got {value!r}") from None
     return value
-
-
-def first_twice(values: Iterable[Value]) -> Value | None:
-    """The first value that has come before, or None."""
-    seen: set[Value] = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
 
 
 def read_actions(actions: Any) -> Any:

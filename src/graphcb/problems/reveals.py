@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.checks import as_one_of, listed
+from graphcb.checks import as_one_of, first_twice, listed
 from graphcb.graphs import FeedbackGraph, full_information
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.registry import FAMILIES, recognise
 from graphcb.loaded import Learned
-from graphcb.problems.names import EACH_ROUND, as_names, first_twice
+from graphcb.problems.names import EACH_ROUND, as_names
 
 WAYS = "family, file, each_round = true, unknown = true, or all, own and edges"
 HIDDEN_PRICES = ("bids", "prices", "stock")

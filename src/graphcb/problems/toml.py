@@ -1,5 +1,6 @@
 """A problem as TOML: read with the standard library, written by the few forms that it needs."""
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -122,7 +123,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f'"{"".join(map(_character, value))}"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, Mapping):
@@ -136,11 +137,3 @@ def _value(value: Any) -> str:
 def _is_long(values: Sequence[Any]) -> bool:
     """Whether a list is easier to read with one item per line."""
     return any(isinstance(value, list | tuple) for value in values) or len(values) > 10
-
-
-def _character(character: str) -> str:
-    if character in '"\\':
-        return "\\" + character
-    if character < " " or character == "\x7f":
-        return f"\\u{ord(character):04X}"
-    return character

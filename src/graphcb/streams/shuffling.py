@@ -1,6 +1,7 @@
 """Rows in a random order: all of them are held in memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,15 +24,12 @@ def shuffled(rows: Iterable[Row], seed: int) -> Iterator[Row]:
 
 def shuffled_columns(parts: Sequence[Sequence[Any]], order: NDArray[np.intp]) -> list[Any]:
     """Columns that came in parts, in one piece each and in another order."""
-    return [_ordered(column, order) for column in zip(*parts, strict=True)]
-
-
-def _ordered(pieces: Sequence[Any], order: NDArray[np.intp]) -> Any:
-    if all(isinstance(piece, np.ndarray) for piece in pieces):
-        return np.concatenate(pieces)[order]
-    cells = [cell for piece in pieces for cell in _as_list(piece)]
-    return [cells[i] for i in order.tolist()]
-
-
-def _as_list(piece: Any) -> Any:
-    return piece.tolist() if isinstance(piece, np.ndarray) else piece
+    found: list[Any] = []
+    for pieces in zip(*parts, strict=True):
+        if all(isinstance(piece, np.ndarray) for piece in pieces):
+            found.append(np.concatenate(pieces)[order])
+        else:
+            lists = (p.tolist() if isinstance(p, np.ndarray) else p for p in pieces)
+            cells = list(chain.from_iterable(lists))
+            found.append([cells[i] for i in order.tolist()])
+    return found

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcb.checks import first_twice
 from graphcb.contexts.values import with_point
 from graphcb.streams import json_lines
 from graphcb.streams.shuffling import order_of, shuffled_columns
@@ -51,11 +52,9 @@ def column_names(source: Source) -> tuple[str, ...]:
     if not source.header:
         return tuple(str(i + 1) for i in range(len(first)))
     names = tuple(name.strip() for name in first)
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise ValueError(
-            f"{source.name}, line 1: must name each column once, got {twice[0]!r} again"
-        )
+    twice = first_twice(names)
+    if twice is not None:
+        raise ValueError(f"{source.name}, line 1: must name each column once, got {twice!r} again")
     return names
 
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from graphcb.checks import listed
+from graphcb.checks import first_twice, listed
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 
@@ -35,9 +35,9 @@ class Targets:
         *,
         rewards: bool = False,
     ) -> None:
-        twice = [name for i, name in enumerate(actions) if name in actions[:i]]
-        if twice:
-            raise ValueError(f"each action must be named once, got {twice[0]!r} again")
+        twice = first_twice(actions)
+        if twice is not None:
+            raise ValueError(f"each action must be named once, got {twice!r} again")
         if len(actions) < 2:
             raise ValueError(f"there must be at least two actions, got {listed(actions)}")
         low, high = loss_range

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import did_you_mean, listed
+from graphcb.checks import did_you_mean, first_twice, listed
 from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
 from graphcb.streams.tables import holds_lists
@@ -95,9 +95,9 @@ def ask(
         raise ValueError("`policy` must be given")
     visible = tuple(types) if features is None else tuple(features)
     targets = tuple(read_target(one, types, visible) for one in several)
-    twice = [one.name for one in targets if [two.name for two in targets].count(one.name) > 1]
-    if twice and not all(callable(one) for one in several):
-        raise ValueError(f"each `policy` must be given once, got {twice[0]!r} again")
+    twice = first_twice(one.name for one in targets)
+    if twice is not None and not all(callable(one) for one in several):
+        raise ValueError(f"each `policy` must be given once, got {twice!r} again")
     matrix = None if graph is None else _matrix(graph, names)
     chosen = None if features is None else tuple(features)
     return Question(columns, targets, unit, chosen, matrix)

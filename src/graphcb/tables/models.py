@@ -145,18 +145,10 @@ def scores(features: Floats, folds: NDArray[np.int64], coefficients: Floats) -> 
     return found
 
 
-@compiled
 def softmax(found: Floats) -> Floats:
-    """Scores (n, K) as probabilities, in their place."""
-    for i in range(found.shape[0]):
-        most = found[i].max()
-        total = 0.0
-        for a in range(found.shape[1]):
-            found[i, a] = np.exp(found[i, a] - most)
-            total += found[i, a]
-        for a in range(found.shape[1]):
-            found[i, a] /= total
-    return found
+    """Scores (n, K) as probabilities."""
+    shares = np.exp(found - found.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 @compiled

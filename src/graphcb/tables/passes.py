@@ -1,6 +1,7 @@
 """A pass over a table: piece by piece, on some cores or machines, continued after a kill."""
 
 import hashlib
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphcb.estimates.moments import Moments
 from graphcb.experiments.sweep import Engine, sweep
 from graphcb.files import atomic_write
+from graphcb.saving import from_bytes, to_bytes
 from graphcb.tables.columns import CellPlace, Vocabulary, codes_of
 from graphcb.tables.identifiers import check_identifiers, identifier_hashes
 from graphcb.tables.reading import read
@@ -163,8 +166,8 @@ def run_pass(one: Pass, table: OpenedTable, running: Running) -> Result:
         if total.sample is not None and found.sample is not None:
             total.sample.merge(found.sample)
         if running.resume is not None and one.weighing is not None:
-            with atomic_write(running.resume / f"{one.key(left[number])}.npz") as file:
-                file.write(found.tally.to_bytes())
+            with atomic_write(running.resume / one.key(left[number])) as file:
+                file.write(zlib.compress(to_bytes(found.tally), 1))
         _tell(running, found.tally.n)
     if one.hashes_to is not None:
         check_identifiers(
@@ -180,8 +183,12 @@ def _stored(one: Pass, piece: Piece, running: Running) -> TableTally | None:
     """What an earlier run found in a piece; passes that sample or look for twins start again."""
     if running.resume is None or one.weighing is None or one.hashes_to is not None:
         return None
-    path = running.resume / f"{one.key(piece)}.npz"
-    return TableTally.from_bytes(path.read_bytes()) if path.is_file() else None
+    path = running.resume / one.key(piece)
+    if not path.is_file():
+        return None
+    content = zlib.decompress(path.read_bytes())
+    tally: TableTally = from_bytes(content, where=str(path), classes=(TableTally, Moments))
+    return tally
 
 
 def _tell(running: Running, n_rows: int) -> None:

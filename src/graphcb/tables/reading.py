@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from graphcb.checks import first_twice
 from graphcb.files import FileError
 from graphcb.tables.source import BYTES_OF_SAMPLE, Kind, Piece, one_line
 
@@ -34,7 +35,6 @@ def read(
 
 def first_types(kind: Kind, path: str) -> dict[str, Any]:
     """The types that the first rows of a text file suggest."""
-    import pyarrow as pa
     import pyarrow.csv as pc
 
     if kind == "csv":
@@ -42,15 +42,15 @@ def first_types(kind: Kind, path: str) -> dict[str, Any]:
             options = pc.ReadOptions(use_threads=False, block_size=BYTES_OF_SAMPLE)
             schema = pc.open_csv(path, options, None, _csv_values({})).schema
     else:
-        with pa.input_stream(path) as stream:
-            lines = next(_chunks(stream, BYTES_OF_SAMPLE), b"")
+        with _open_lines(path) as stream:
+            lines = b"".join(stream.readlines(BYTES_OF_SAMPLE))
         if not lines.strip():
             raise ValueError(f"{path}: must have rows, got an empty file")
         with _explained(path, []):
             schema = _parse_lines(lines, {}).schema
-    twice = [name for name in schema.names if schema.names.count(name) > 1]
-    if twice:
-        raise ValueError(f"{path}: must have each column once, got {twice[0]!r} again")
+    twice = first_twice(schema.names)
+    if twice is not None:
+        raise ValueError(f"{path}: must have each column once, got {twice!r} again")
     return dict(zip(schema.names, schema.types, strict=True))
 
 
@@ -100,8 +100,8 @@ def _json_lines(
 
     floats = {name: types[name] for name in columns if pa.types.is_floating(types[name])}
     done = 0
-    with pa.input_stream(piece.path) as stream:
-        for lines in _chunks(stream, BYTES_OF_A_CHUNK):
+    with _open_lines(piece.path) as stream:
+        while lines := b"".join(stream.readlines(BYTES_OF_A_CHUNK)):
             if not lines.strip():
                 continue
             with _explained(piece.path, columns, done):
@@ -113,16 +113,11 @@ def _json_lines(
             done += table.num_rows
 
 
-def _chunks(stream: Any, size: int) -> Iterator[bytes]:
-    """Whole lines, about `size` bytes at a time."""
-    rest = b""
-    while data := stream.read(size):
-        head, newline, tail = (rest + data).rpartition(b"\n")
-        if newline:
-            yield head + newline
-        rest = tail
-    if rest:
-        yield rest
+def _open_lines(path: str) -> io.BufferedReader:
+    """A text whose lines can be read some at a time, gzipped or not."""
+    import pyarrow as pa
+
+    return io.BufferedReader(pa.input_stream(path), 1 << 20)
 
 
 def _parse_lines(lines: bytes, types: Mapping[str, Any]) -> Any:

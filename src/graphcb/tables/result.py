@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from graphcb.estimates.estimate import Estimate, TargetEstimates
-from graphcb.estimates.intervals import Interval
+from graphcb.estimates.intervals import Interval, interval_text
 from graphcb.html import paragraphs, table
 from graphcb.tables.models import Calibration
 
@@ -149,22 +149,26 @@ def _cells(judged: JudgedPolicy) -> tuple[str, ...]:
     if judged.best is None or one is None:
         return judged.policy, "not known", "-", "-", "-", "-"
     numbers = f"{one.value:.4f}", f"{one.standard_error:.4f}"
-    return judged.policy, judged.best, *numbers, _interval(one.normal), _interval(one.anytime)
-
-
-def _interval(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
+    return (
+        judged.policy,
+        judged.best,
+        *numbers,
+        interval_text(one.normal),
+        interval_text(one.anytime),
+    )
 
 
 def _gain(difference: Estimate | None) -> str:
     if difference is None:
         return "-"
     interval = difference.interval
-    return f"{difference.value:+.4f}" + ("" if interval is None else f" ({_interval(interval)})")
+    return f"{difference.value:+.4f}" + (
+        "" if interval is None else f" ({interval_text(interval)})"
+    )
 
 
 def _bounds(bounds: Interval | None) -> str:
-    return "" if bounds is None else f"; whatever that is, its mean is {_interval(bounds)}"
+    return "" if bounds is None else f"; whatever that is, its mean is {interval_text(bounds)}"
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from graphcb.checks import listed
+from graphcb.checks import first_twice, listed
 from graphcb.files import FileError
 
 Kind = Literal["parquet", "csv", "jsonl", "frame"]
@@ -133,9 +133,9 @@ def _from_frame(frame: Any) -> OpenedTable:
     table = _without_views(_as_arrow(frame))
     if table.num_rows == 0:
         raise ValueError("the table must have rows, got an empty one")
-    twice = [name for name in table.column_names if table.column_names.count(name) > 1]
-    if twice:
-        raise ValueError(f"the table must have each column once, got {twice[0]!r} again")
+    twice = first_twice(table.column_names)
+    if twice is not None:
+        raise ValueError(f"the table must have each column once, got {twice!r} again")
     pieces = tuple(
         Piece("frame", "", first, len(part), frame=part)
         for first in range(0, table.num_rows, ROWS_OF_A_SLICE)

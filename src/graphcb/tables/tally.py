@@ -1,7 +1,5 @@
 """What a pass over a table adds up: sums in any order and any parts give the same bits."""
 
-import io
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -89,48 +87,6 @@ class TableTally:
         for sums in (self.robust if robust else self.moments).values():
             total.merge(sums)
         return total
-
-    def to_bytes(self) -> bytes:
-        """All of it, for a file."""
-        plain = {
-            "n": self.n,
-            "n_targets": self.n_targets,
-            "counts": self.counts,
-            "plays": self.plays,
-            "unseen": self.unseen,
-            "expected": self.expected,
-            "range": [self.low, self.high] if self.low <= self.high else None,
-            "is_binary": self.is_binary,
-            "moments": list(self.moments),
-            "robust": list(self.robust),
-        }
-        arrays = {"seen": self.seen, "json": np.array(json.dumps(plain))}
-        for kind in ("moments", "robust"):
-            for number, sums in enumerate(getattr(self, kind).values()):
-                for name, array in sums.as_arrays().items():
-                    arrays[f"{kind} {number} {name}"] = array
-        file = io.BytesIO()
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-        return file.getvalue()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "TableTally":
-        """What `to_bytes` gave."""
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            plain = json.loads(str(arrays["json"]))
-            tally = cls(plain["n_targets"])
-            tally.n, tally.counts, tally.plays = plain["n"], plain["counts"], plain["plays"]
-            tally.unseen, tally.expected = plain["unseen"], plain["expected"]
-            tally.is_binary = plain["is_binary"]
-            tally.low, tally.high = plain["range"] or (np.inf, -np.inf)
-            tally.seen = arrays["seen"]
-            for kind in ("moments", "robust"):
-                for number, slot in enumerate(plain[kind]):
-                    head = f"{kind} {number} "
-                    mine = {name.removeprefix(head): arrays[name] for name in arrays.files
-                            if name.startswith(head)}  # fmt: skip
-                    getattr(tally, kind)[slot] = Moments.from_arrays(mine)
-        return tally
 
     def _add(
         self, sums: dict[str, Moments], slot: str, weights: Floats, terms: Floats, mask: Any

@@ -111,7 +111,10 @@ class Weighing:
         """The predicted value, corrected by the weighted error of what was seen."""
         if whole is None:
             return terms  # of the policy that the table is of, whose mean needs no model
-        return _around(whole, predicted, sets.ends, sets.codes, rows.codes, weights, terms)
+        where = sets.find(rows.codes)
+        own = np.where(where < 0, 0.0, predicted[where])
+        means = np.add.reduceat(whole * predicted, sets.ends[:-1])
+        return np.asarray(means + (terms - weights * own))
 
 
 def _in_units(shares: Floats, unit: int) -> int:
@@ -153,24 +156,3 @@ def _by_graph(
         for a in range(n_actions):
             squares[i] += p[i, a] * by_played[a] * by_played[a]
     return weights, terms, unseen, squares
-
-
-@compiled
-def _around(
-    pi: Floats,
-    predicted: Floats,
-    ends: np.ndarray,
-    listed: np.ndarray,
-    codes: np.ndarray,
-    weights: Floats,
-    terms: Floats,
-) -> Floats:
-    found = np.zeros(codes.size)
-    for i in range(codes.size):
-        total, own = 0.0, 0.0
-        for j in range(ends[i], ends[i + 1]):
-            total += pi[j] * predicted[j]
-            if listed[j] == codes[i]:
-                own = predicted[j]
-        found[i] = total + (terms[i] - weights[i] * own)
-    return found
