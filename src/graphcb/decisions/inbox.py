@@ -239,7 +239,7 @@ def _taken(storage: Storage, sql: str, most: int, kind: type[Any]) -> list[Arriv
 
 
 def _arrived(storage: Storage, found: Sequence[Any], kind: type[Any]) -> list[Arrived]:
-    rows = _checked(storage, [kind(*values[2:]) for values in found])
+    rows = _checked(storage, [kind._make(values[2:]) for values in found])
     return [Arrived(values[1], row, values[0]) for values, row in zip(found, rows, strict=True)]
 
 

@@ -201,6 +201,7 @@ class Together:
         self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
         self._feedbacks: list[FeedbackRow] = []
         self._asked: dict[str, Asked] = {}
+        self._passed: dict[str, Played] = {}  # by token
 
     @property
     def is_in_log(self) -> bool:
@@ -450,14 +451,13 @@ class Together:
         """Decisions that were made elsewhere as the next events, which the caller writes."""
         pending, first = self.pending, self.pending.state.position + 1
         pending.asked = True
-        pending.state = pass_by(
-            pending.state,
-            (
-                Passed(row.made_at, pending.versions.of(row).number, self._played(row))
-                for row in rows
-            ),
-        )
-        return [row._replace(position=first + k, checksum=0) for k, row in enumerate(rows)]
+        played = [self._played(row) for row in rows]
+        if not self._classes:  # feedback may follow; others might have written to a round
+            self._passed.update(zip([row.token for row in rows], played, strict=True))
+        versions = [pending.versions.of(row).number for row in rows]
+        made_at = [row.made_at for row in rows]
+        pending.state = pass_by(pending.state, map(Passed, made_at, versions, played))
+        return [DecisionRow(first + k, *row[1:-1]) for k, row in enumerate(rows)]
 
     def add(self, new: NewFeedback) -> None:
         """Add a feedback, which the agent learns here and now if this is the place for that."""
@@ -479,10 +479,11 @@ class Together:
         """Teach the agent, which learns in place."""
         pending = self.pending
         decision = read_whole(pending, new.row)
+        played = self._passed.get(decision.token) or self._played(decision)
         by_default = new.source is not None
-        played = self._played(decision)._replace(known=new.known, by_default=by_default)
+        if by_default or new.known is not None:
+            played = played._replace(known=new.known, by_default=by_default)
         pending.asked = True
-        hears_feedback = hook(pending.state.agent, "on_feedback") is not None
         then, now = pending.versions.of(decision), pending.versions.last
         try:
             if then.number == now.number:
@@ -498,6 +499,7 @@ class Together:
                 )
         except BaseException as problem:
             self._note(problem)
+            hears_feedback = hook(pending.state.agent, "on_feedback") is not None
             self.is_spoilt = self.is_spoilt or hears_feedback  # of what it did not learn
             raise
         pending.learned = True
