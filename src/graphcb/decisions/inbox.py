@@ -244,9 +244,7 @@ def remove(storage: Storage, numbers: Sequence[int]) -> None:
     storage.execute_many(sql, [(number,) for number in numbers])
 
 
-def _taken(
-    storage: Storage, sql: str, limits: tuple[int, ...], kind: type[Any]
-) -> list[Arrived]:
+def _taken(storage: Storage, sql: str, limits: tuple[int, ...], kind: type[Any]) -> list[Arrived]:
     return _arrived(storage, sorted(storage.execute(sql, limits)), kind)
 
 

@@ -245,9 +245,7 @@ class Publishing:
         self.version, self._next = version, time.monotonic() + max(self._every, pause)
 
 
-def _learn_all(
-    together: Together, rows: Sequence[FeedbackRow], new: Sequence[DecisionRow]
-) -> int:
+def _learn_all(together: Together, rows: Sequence[FeedbackRow], new: Sequence[DecisionRow]) -> int:
     """Learn what is new in these feedbacks; a decision that was removed has none.
 
     What is known is not read: decisions that are `new` in the log, and the feedbacks of a decision
