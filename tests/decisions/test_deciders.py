@@ -9,7 +9,7 @@ import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform, graphs
 from graphcb.agents import information_directed
-from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
+from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, together, verify
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
 from graphcb.problems.guarded import explorer_of
@@ -509,8 +509,14 @@ def test_rounds_that_are_passed_by_are_replayed_bit_for_bit(url, trainer, monkey
         assert to_bytes(replay(log).agent) == to_bytes(trainer.agent)
 
 
-def test_feedback_that_comes_with_its_decision_is_learned_without_asking(url, trainer, monkeypatch):
-    """Also in parts, and as a replay learns it."""
+@pytest.mark.parametrize("at_once", [0, 1000, 10**6])
+def test_feedback_that_comes_with_its_decision_is_learned_without_asking(
+    url, trainer, monkeypatch, at_once
+):
+    """Also in parts, and as a replay learns it; large contexts are decoded again."""
+    monkeypatch.setattr(together, "BYTES_AT_ONCE", at_once)
+    decoded, decode = [], together.decode
+    monkeypatch.setattr(together, "decode", lambda text: decoded.append(text) or decode(text))
     asked, find = [], trainings.find_in_log
     monkeypatch.setattr(
         trainings, "find_in_log", lambda storage, some: asked.append(some) or find(storage, some)
@@ -521,8 +527,12 @@ def test_feedback_that_comes_with_its_decision_is_learned_without_asking(url, tr
             for k, one in enumerate(early):
                 part = {name: loss for name, loss in losses(one, k).items() if name in names}
                 decider.feedback(one.decision_id, part)
-        trainer.step()
+        decoded.clear()
+        taken = trainer.step()
         assert asked == []
+        again = len(decoded) - taken.n_decisions
+        assert (again == 0) == (at_once == 10**6)
+        assert (again == taken.n_feedbacks) == (at_once == 0)
         decider.feedback(late.decision_id, losses(late, 1))
         trainer.step()
     assert asked == [[late.decision_id.split("-")[2]]]

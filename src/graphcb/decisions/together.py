@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ from graphcb.decisions.incoming import (
     read_whole,
 )
 from graphcb.decisions.pruning import SLICE, Pruned, Pruning
-from graphcb.decisions.records import Forgotten
+from graphcb.decisions.records import BYTES_AT_ONCE, Forgotten
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
 from graphcb.decisions.transition import Drawn, Passed, draw, learn, pass_by, uniform_at
@@ -451,11 +452,9 @@ class Together:
         """Decisions that were made elsewhere as the next events, which the caller writes."""
         pending, first = self.pending, self.pending.state.position + 1
         pending.asked = True
-        played = [self._played(row) for row in rows]
-        if not self._classes:  # feedback may follow; others might have written to a round
-            self._passed.update(zip([row.token for row in rows], played, strict=True))
         versions = [pending.versions.of(row).number for row in rows]
         made_at = [row.made_at for row in rows]
+        played = map(self._kept, rows, accumulate(len(row.context) for row in rows))
         pending.state = pass_by(pending.state, map(Passed, made_at, versions, played))
         return [DecisionRow(first + k, *row[1:-1]) for k, row in enumerate(rows)]
 
@@ -513,6 +512,16 @@ class Together:
             numbers(row.probabilities, FLOAT),
             row.action,
         )
+
+    def _kept(self, row: DecisionRow, n_bytes: int) -> Played:
+        """The round of a decision, which is kept for its feedback with others of so many bytes.
+
+        Not for an agent of other classes, which may have written to it.
+        """
+        played = self._played(row)
+        if n_bytes <= BYTES_AT_ONCE and not self._classes:
+            self._passed[row.token] = played
+        return played
 
     def _decoded(self, actions: bytes) -> Any:
         """The actions of a round; an agent of graphcb's own classes does not write to them."""
