@@ -8,10 +8,11 @@ turns, a row has the medians of its rounds, and its share is that of one decider
 all the time; before each round it has taken in everything.
 
 Then a trainer in this process takes in what waits for it, with nobody else at work: decisions,
-their feedback, and both.
+their feedback, and both, also after it was away for longer.
 """
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -188,7 +189,9 @@ class Drained(NamedTuple):
 
 
 def drain(trainer: Trainer, server: Server, n_events: int) -> Drained:
-    """What a trainer needs for what waits for it."""
+    """What a trainer needs for what waits for it; what is there is set aside as by the service."""
+    gc.collect()
+    gc.freeze()
     before = server_seconds(server), time.process_time(), time.perf_counter()
     while not trainer.step().is_all:
         pass
@@ -203,9 +206,9 @@ def measure_drains(folder: Path, server: Server, n_decisions: int) -> dict[str, 
     path.write_text(PROBLEM)
     found: dict[str, Drained] = {}
 
-    def decide(decider: Decider) -> list[Decision]:
+    def decide(decider: Decider, times: int = 1) -> list[Decision]:
         made: list[Decision] = []
-        for _ in range(0, n_decisions, 500):
+        for _ in range(0, times * n_decisions, 500):
             made += decider.decide_many(
                 {f"f{j}": rng.random() for j in range(20)} for _ in range(500)
             )
@@ -226,6 +229,9 @@ def measure_drains(folder: Path, server: Server, n_decisions: int) -> dict[str, 
             made = decide(decider)
             answer(decider, made)
             found["both"] = drain(trainer, server, 2 * len(made))
+        made = decide(decider, 8)
+        answer(decider, made)
+        found["both, eight times as many"] = drain(trainer, server, 2 * len(made))
     return found
 
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform
+from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform, graphs
 from graphcb.agents import information_directed
-from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, verify
+from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, together, verify
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
 from graphcb.problems.guarded import explorer_of
@@ -19,6 +19,7 @@ from graphcb.service.watching import Watch
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytestmark = pytest.mark.slow
 
+FULL = graphs.full_information(3)
 PROBLEM = Problem(
     ["a", "b", "c"],
     reveals={"all": ["c"], "own": True},
@@ -506,6 +507,69 @@ def test_rounds_that_are_passed_by_are_replayed_bit_for_bit(url, trainer, monkey
     with DecisionLog(url) as log:
         assert log.n_decisions == 120
         assert to_bytes(replay(log).agent) == to_bytes(trainer.agent)
+
+
+@pytest.mark.parametrize("at_once", [0, 1000, 10**6])
+def test_feedback_that_comes_with_its_decision_is_learned_without_asking(
+    url, trainer, monkeypatch, at_once
+):
+    """Also in parts, and as a replay learns it; large contexts are decoded again."""
+    monkeypatch.setattr(together, "BYTES_AT_ONCE", at_once)
+    decoded, decode = [], together.decode
+    monkeypatch.setattr(together, "decode", lambda text: decoded.append(text) or decode(text))
+    asked, find = [], trainings.find_in_log
+    monkeypatch.setattr(
+        trainings, "find_in_log", lambda storage, some: asked.append(some) or find(storage, some)
+    )
+    with Decider(url) as decider:
+        early, late = decider.decide_many([context(k) for k in range(40)]), decider.decide(None)
+        for names in ("a", "b"), ("c",):
+            for k, one in enumerate(early):
+                part = {name: loss for name, loss in losses(one, k).items() if name in names}
+                decider.feedback(one.decision_id, part)
+        decoded.clear()
+        taken = trainer.step()
+        assert asked == []
+        again = len(decoded) - taken.n_decisions
+        assert (again == 0) == (at_once == 10**6)
+        assert (again == taken.n_feedbacks) == (at_once == 0)
+        decider.feedback(late.decision_id, losses(late, 1))
+        trainer.step()
+    assert asked == [[late.decision_id.split("-")[2]]]
+    with DecisionLog(url) as log:
+        assert to_bytes(replay(log).agent) == to_bytes(trainer.agent)
+
+
+class Scribbler(Uniform):
+    """An agent that writes to the contexts that it learns from."""
+
+    def learn(self, context, actions, losses):
+        self.seen = [*getattr(self, "seen", []), dict(context)]
+        context["x"] += 1.0
+
+
+def test_an_agent_that_writes_to_contexts_is_given_each_anew(url):
+    with (
+        Trainer(url, Scribbler(), seed=1, classes=[Scribbler]) as trainer,
+        Decider(url, classes=[Scribbler]) as decider,
+    ):
+        made = decider.decide({"x": 1.0}, FULL)
+        for action in range(3):
+            decider.feedback(made.decision_id, {action: 0.5})
+        trainer.step()
+        assert trainer.agent.seen == 3 * [{"x": 1.0}]
+
+
+def test_feedback_waits_for_decisions_that_came_before_it(url, trainer, monkeypatch):
+    """However little is looked at in one step."""
+    monkeypatch.setattr(trainings, "AT_ONCE", 2)
+    with Decider(url) as decider:
+        made = decider.decide_many([context(k) for k in range(5)])
+        for one in reversed(made):
+            decider.feedback(one.decision_id, losses(one, 0))
+        taken = [trainer.step() for _ in range(5)]
+    assert [one[:2] for one in taken] == [(2, 0), (2, 1), (1, 2), (0, 2), (0, 0)]
+    assert [one.is_all for one in taken] == [False, False, False, False, True]
 
 
 def test_a_person_is_unlearned_while_deciders_have_the_agent_of_before(url, trainer):

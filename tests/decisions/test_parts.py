@@ -9,7 +9,10 @@ import graphcb
 from graphcb import DecisionLog, Policy, graphs
 from graphcb.decisions import replay
 from graphcb.decisions.export import export_parquet
+from graphcb.decisions.parts import read_part
+from graphcb.decisions.tables import FeedbackRow
 from graphcb.evaluation import constant, evaluate
+from graphcb.files import FileError
 from graphcb.saving import to_bytes
 
 FULL = graphs.full_information(3)
@@ -24,6 +27,26 @@ class Recorder(graphcb.Uniform):
 
     def learn(self, context, actions, losses):
         self.taught.append([[int(a) for a in actions], losses.tolist()])
+
+
+@pytest.mark.parametrize(
+    ("indices", "losses"),
+    [
+        ([3], [0.0]), ([-1], [0.0]), ([0], [np.nan]), ([0], [-np.inf]), ([0], []),
+        ([0, 3], [0.0, 0.0]), ([-1, 0], [0.0, 0.0]), ([1, 0], [0.0, 0.0]), ([1, 1], [0.0, 0.0]),
+        ([0, 1], [0.0, np.inf]), ([0, 1], [0.0]),
+    ],
+)  # fmt: skip
+def test_a_part_that_is_none_on_its_graph_is_refused(indices, losses):
+    def row(indices, losses):
+        stored = np.array(indices, "<i8").tobytes(), np.array(losses, "<f8").tobytes()
+        return FeedbackRow(7, 0.0, 1, *stored)
+
+    for fine in ([], []), ([2], [0.5]), ([0, 2], [0.5, -1e300]):
+        found = read_part(row(*fine), FULL, "here")
+        assert [one.tolist() for one in found] == list(fine)
+    with pytest.raises(FileError, match="here: damaged: event 7 is no feedback on its graph"):
+        read_part(row(indices, losses), FULL, "here")
 
 
 def test_each_part_is_learned_when_it_comes(new_log):

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import BytesBinaryDumper
 
 from graphcb.decisions.storage import (
     ColumnTypes,
@@ -254,6 +255,8 @@ class PostgreSQLStorage:
                 f"{self.location}: the server cannot be reached; check the URL, and that the "
                 f"server is running ({scrubbed(problem, self._address)})"
             ) from None
+        # Half of what goes over the wire, and nothing to read for the server; not in COPY as text.
+        self._connection.adapters.register_dumper(bytes, BytesBinaryDumper)
         self.execute(_TIMEOUTS)
         self._connection.patience = self.execute(_STATEMENT_TIMEOUT)[0][0] / 1000 + LONGER
 

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ from graphcb.decisions.incoming import (
     read_whole,
 )
 from graphcb.decisions.pruning import SLICE, Pruned, Pruning
-from graphcb.decisions.records import Forgotten
+from graphcb.decisions.records import BYTES_AT_ONCE, Forgotten
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
 from graphcb.decisions.transition import Drawn, Passed, draw, learn, pass_by, uniform_at
@@ -201,6 +202,7 @@ class Together:
         self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
         self._feedbacks: list[FeedbackRow] = []
         self._asked: dict[str, Asked] = {}
+        self._passed: dict[str, Played] = {}  # by token
 
     @property
     def is_in_log(self) -> bool:
@@ -450,14 +452,11 @@ class Together:
         """Decisions that were made elsewhere as the next events, which the caller writes."""
         pending, first = self.pending, self.pending.state.position + 1
         pending.asked = True
-        pending.state = pass_by(
-            pending.state,
-            (
-                Passed(row.made_at, pending.versions.of(row).number, self._played(row))
-                for row in rows
-            ),
-        )
-        return [row._replace(position=first + k, checksum=0) for k, row in enumerate(rows)]
+        versions = [pending.versions.of(row).number for row in rows]
+        made_at = [row.made_at for row in rows]
+        played = map(self._kept, rows, accumulate(len(row.context) for row in rows))
+        pending.state = pass_by(pending.state, map(Passed, made_at, versions, played))
+        return [DecisionRow(first + k, *row[1:-1]) for k, row in enumerate(rows)]
 
     def add(self, new: NewFeedback) -> None:
         """Add a feedback, which the agent learns here and now if this is the place for that."""
@@ -479,10 +478,11 @@ class Together:
         """Teach the agent, which learns in place."""
         pending = self.pending
         decision = read_whole(pending, new.row)
+        played = self._passed.get(decision.token) or self._played(decision)
         by_default = new.source is not None
-        played = self._played(decision)._replace(known=new.known, by_default=by_default)
+        if by_default or new.known is not None:
+            played = played._replace(known=new.known, by_default=by_default)
         pending.asked = True
-        hears_feedback = hook(pending.state.agent, "on_feedback") is not None
         then, now = pending.versions.of(decision), pending.versions.last
         try:
             if then.number == now.number:
@@ -498,6 +498,7 @@ class Together:
                 )
         except BaseException as problem:
             self._note(problem)
+            hears_feedback = hook(pending.state.agent, "on_feedback") is not None
             self.is_spoilt = self.is_spoilt or hears_feedback  # of what it did not learn
             raise
         pending.learned = True
@@ -511,6 +512,16 @@ class Together:
             numbers(row.probabilities, FLOAT),
             row.action,
         )
+
+    def _kept(self, row: DecisionRow, n_bytes: int) -> Played:
+        """The round of a decision, which is kept for its feedback with others of so many bytes.
+
+        Not for an agent of other classes, which may have written to it.
+        """
+        played = self._played(row)
+        if n_bytes <= BYTES_AT_ONCE and not self._classes:
+            self._passed[row.token] = played
+        return played
 
     def _decoded(self, actions: bytes) -> Any:
         """The actions of a round; an agent of graphcb's own classes does not write to them."""

@@ -22,7 +22,7 @@ from graphcb.decisions.policy import Policy
 from graphcb.decisions.pruning import Pruned
 from graphcb.decisions.records import Forgotten, check_count, read_parts
 from graphcb.decisions.storage import Durability, is_url, without_password
-from graphcb.decisions.tables import FeedbackRow, insert
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert
 from graphcb.decisions.taking_in import AT_ONCE, learn_new
 from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
@@ -112,14 +112,14 @@ class Trainer:
             pending.has_deciders = True
         now = server_time(storage)
         decisions = take_decisions(storage, AT_ONCE)
-        if decisions:
-            rows = together.pass_by([one.row for one in decisions])
+        rows = together.pass_by([one.row for one in decisions])
+        if rows:
             insert(storage, rows)
             for one, row in zip(decisions, rows, strict=True):
                 if one.row.position != pending.last_asker:  # who asked for it
                     pending.begin_run(row.position, one.row.position)
         feedbacks = take_feedbacks(storage, AT_ONCE)
-        n_learned = _learn_all(together, [one.row for one in feedbacks])
+        n_learned = _learn_all(together, [one.row for one in feedbacks], rows)
         together.store()
         left = [rows[-1].arrived_at for rows in (decisions, feedbacks) if len(rows) == AT_ONCE]
         self._publishing.publish(together, min(left, default=now))
@@ -245,20 +245,26 @@ class Publishing:
         self.version, self._next = version, time.monotonic() + max(self._every, pause)
 
 
-def _learn_all(together: Together, rows: Sequence[FeedbackRow]) -> int:
+def _learn_all(together: Together, rows: Sequence[FeedbackRow], new: Sequence[DecisionRow]) -> int:
     """Learn what is new in these feedbacks; a decision that was removed has none.
 
-    Only those of decisions that have some already are read, as the others' are counted as none.
+    What is known is not read: decisions that are `new` in the log, and the feedbacks of a decision
+    that has none, as they are counted.
     """
     storage, counts, cut = together.storage, together.pending.counts, together.pending.start.cut
-    decisions = find_in_log(storage, [str(row.source) for row in rows]) if rows else {}
-    parts = read_parts(
-        storage, [row.position for row in decisions.values() if counts.of(row.position)]
-    )
-    found: dict[str, Found] = {}
-    for token, row in decisions.items():
-        if row.position > cut:
-            found[token] = Found(row, parts.setdefault(row.position, []))
-            check_count(storage, row.position, counts, parts[row.position])
+    decisions = {row.token: row for row in new}
+    earlier = {str(row.source) for row in rows} - decisions.keys()
+    if earlier:
+        decisions |= find_in_log(storage, sorted(earlier))
+    answered = [row.position for row in decisions.values() if counts.of(row.position)]
+    parts = read_parts(storage, answered)
+    for position in answered:
+        if position > cut:
+            check_count(storage, position, counts, parts.get(position, []))
+    found = {
+        token: Found(row, parts.get(row.position, []))
+        for token, row in decisions.items()
+        if row.position > cut
+    }
     known = [row for row in rows if str(row.source) in found]
     return sum([learn_new(together, row, found[str(row.source)]) for row in known])

@@ -6,7 +6,6 @@ Live decisions and replayed ones go through the same functions, so they agree bi
 import copy
 import hashlib
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +88,7 @@ def pass_by(state: PolicyState, decisions: Iterable[Passed]) -> PolicyState:
         position += 1
         if version != state.version:
             continue
-        with suppress(ValueError, TypeError, LookupError):
+        try:
             passed = getattr(agent, "passed", None)
             if passed is not None and passed(played):
                 tell_if_nothing_comes(agent, played)
@@ -97,6 +96,8 @@ def pass_by(state: PolicyState, decisions: Iterable[Passed]) -> PolicyState:
                 now = state._replace(agent=agent)
                 round_ = played.context, played.graph, played.actions
                 agent = draw(now, 0.0, seconds, *round_, logged=played).after.agent
+        except (ValueError, TypeError, LookupError):  # it was refused
+            continue
     return state._replace(agent=agent, position=position)
 
 
