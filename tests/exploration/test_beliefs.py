@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from graphcb import graphs
-from graphcb.exploration.beliefs import ENOUGH, count_on_fewer, looks_of_thompson
+from graphcb.exploration.beliefs import ENOUGH, count_on_fewer, looks_of_thompson, shares_of
 from graphcb.exploration.information_directed import Memory, information_directed
+
+
+def looks_at(f, deviations, best):
+    shares = shares_of(f, deviations, np.ones(f.size), 1.0, 0.0)
+    return looks_of_thompson(f, deviations, shares, best)
 
 
 def test_two_actions_get_the_looks_of_thompson_sampling():
@@ -18,7 +23,7 @@ def test_two_actions_get_the_looks_of_thompson_sampling():
     mean = np.log(share / (1.0 - share)) * np.sqrt(1.0 + math.pi / 8.0 * leverage)
     drawn = mean + np.sqrt(leverage) * rng.standard_normal((200_000, 2))
     better = (drawn[:, 1] < drawn[:, 0]).mean()
-    looks = looks_of_thompson(f, deviations, 1.0, 0.0, 0)
+    looks = looks_at(f, deviations, 0)
     assert looks[0] == 0.0
     assert looks[1] == pytest.approx(better / (1.0 + better), abs=0.01)
 
@@ -26,13 +31,13 @@ def test_two_actions_get_the_looks_of_thompson_sampling():
 @pytest.mark.parametrize("n_actions", [5, 50])
 def test_looks_at_actions_that_are_alike_are_shared_evenly(n_actions):
     f, deviations = np.full(n_actions, 0.3), np.full(n_actions, 0.1)
-    looks = looks_of_thompson(f, deviations, 1.0, 0.0, 2)
+    looks = looks_at(f, deviations, 2)
     assert looks[2] == 0.0
     np.testing.assert_allclose(looks[np.arange(n_actions) != 2], 1.0 / (n_actions + 1), rtol=1e-12)
 
 
 def test_what_is_certain_gets_no_look():
-    looks = looks_of_thompson(np.array([0.1, 0.9]), np.array([1e-6, 1e-6]), 1.0, 0.0, 0)
+    looks = looks_at(np.array([0.1, 0.9]), np.array([1e-6, 1e-6]), 0)
     np.testing.assert_array_equal(looks, np.zeros(2))
 
 

@@ -6,7 +6,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.exploration.beliefs import CELLS, FAR, NOTHING, _smallest
 from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
     WRITTEN_OUT,
@@ -15,6 +14,7 @@ from graphcb.exploration.information_directed import (
     check_memory,
     information_directed,
 )
+from graphcb.exploration.normal import CELLS, FAR, NEAR, NOTHING, chances_below, smallest
 
 
 def forecast(losses, deviation=0.1, gain=0.1, count=50.0):
@@ -210,18 +210,25 @@ def smallest_slowly(odds, widths, floor, ceiling):
 def test_cells_are_summed_several_at_a_time_up_to_where_nothing_is_left(n):
     rng = np.random.default_rng(n)
     odds, widths = rng.normal(size=n), rng.uniform(0.1, 2.0, n)
-    alike = np.arange(2 * n)
-    alike[n:] = np.arange(n)  # each comes twice
-    both = np.append(odds, odds), np.append(widths, widths)
+    both = np.append(odds, odds), np.append(widths, widths)  # each comes twice
     floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
     expected = smallest_slowly(*both, floor, ceiling)
-    chances = np.ones(2 * n)
-    moments = _smallest(*both, floor, ceiling, 0.0, 1.0, chances, alike)
-    np.testing.assert_allclose(chances, expected, rtol=1e-9)
+    twice = np.append(np.arange(n), np.arange(n))
+    chances, moments = smallest(odds, widths, twice, floor, ceiling, 0.0, 1.0)
+    np.testing.assert_allclose(chances, expected[:n], rtol=1e-9, atol=1e-15)
     assert (moments[chances > 0.0] / chances[chances > 0.0] <= 1.0).all()
-    alone = np.ones(2 * n)
-    _smallest(*both, floor, ceiling, 0.0, 1.0, alone, np.arange(2 * n))
-    assert alone.tobytes() == chances.tobytes()
+    alone, _ = smallest(*both, np.arange(2 * n), floor, ceiling, 0.0, 1.0)
+    assert alone.tobytes() == np.append(chances, chances).tobytes()
+
+
+def test_tails_are_those_of_a_normal_distribution():
+    off = np.append(np.linspace(NEAR - 1.0, FAR + 1.0, 100_003), [FAR, np.inf, -np.inf])
+    tails = np.empty(off.size)
+    chances_below(off, np.ones(off.size), 0.0, 0.0, tails)
+    exact = np.array([0.5 * math.erfc(x / math.sqrt(2.0)) if x < FAR else 0.0 for x in off])
+    np.testing.assert_allclose(tails, exact, rtol=1e-9, atol=1e-13)
+    chances_below(np.array([np.nan, 1.0]), np.zeros(2), 0.0, 0.0, tails[:2])
+    assert tails[:2].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("place", [1, 2, 3])
