@@ -166,8 +166,11 @@ def count_on_fewer(
     here, s times that, d / s^2 parameters count where one loss is hidden, and d / s^(2 / h) where h
     are: most of many actions are not worth their price.
     """
+    usual = ENOUGH * parameters
     for a in range(divided.size):
-        here = shared_here(gains[a], counts[a]) / (ENOUGH * parameters)
+        if owed[a] * max(1.0, (1.0 + counts[a]) / usual) <= 1.0:  # as `known` is below 1
+            continue
+        here = shared_here(gains[a], counts[a]) / usual
         starved = owed[a] * max(here, 1.0)
         if starved > 1.0:
             divided[a] = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
