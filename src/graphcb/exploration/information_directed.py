@@ -93,16 +93,22 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    given: list[Any] = []
-    for name, part in zip(_PARTS, (losses, deviations, gains, counts), strict=True):
-        given.append(as_numbers(name, part))
-        if given[-1].shape != (graph.n_actions,):
-            raise ValueError(
-                f"`{name}` must have shape {(graph.n_actions,)} to match the graph, "
-                f"got {given[-1].shape}"
-            )
+    given: list[Any] = [
+        as_numbers("losses", losses),
+        as_numbers("deviations", deviations),
+        as_numbers("gains", gains),
+        as_numbers("counts", counts),
+    ]
+    shape = (graph.n_actions,)
+    if not given[0].shape == given[1].shape == given[2].shape == given[3].shape == shape:
+        name, part = next(
+            pair for pair in zip(_PARTS, given, strict=True) if pair[1].shape != shape
+        )
+        raise ValueError(
+            f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
+        )
     before = Memory() if memory is None else memory
-    owed = np.zeros(graph.n_actions) if owed is None else owed
+    owed = np.zeros(shape) if owed is None else owed
     matrix, edges, rate, alone = graph.remember("written out", _written_out)
     given += (float(span), float(low), float(bound), round_number, rate)
     if matrix is not None:

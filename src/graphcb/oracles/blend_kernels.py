@@ -6,7 +6,7 @@ Models are tuples (weights, covariances, prior variances), one for each kind and
 
 import numpy as np
 
-from graphcb.compilation import borrowed, compiled, inner
+from graphcb.compilation import borrowed, compiled, inner, summed
 from graphcb.oracles.blend_rows import (
     PAIRED,
     PRODUCTS_UP_TO,
@@ -222,18 +222,26 @@ def _prior(placed: Placed, members: Members, weights: Floats, unseen: float) -> 
 @inner
 def _seen_and_noise(weights: Floats, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """How many losses were seen of each action, and their squared residuals, mixed over rates."""
-    seen, noise = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
-    of_rates = weights.sum(axis=0)
-    for b in range(seen.size):
-        few = 0.0
-        for r in range(len(KEEPS)):
-            weight = of_rates[r] / (1.0 + counts[r, b])
-            few += weight  # as variances fall, which are averaged too
-            seen[b] += weight * counts[r, b]
-            noise[b] += weight * squares[r, b]
-        seen[b] /= few
-        noise[b] /= few
+    few, seen, noise = np.zeros((3, counts.shape[1]))
+    for r in range(len(KEEPS)):
+        of_rate = weights[:, r].sum()
+        if of_rate > 0.0:
+            _add_rate(of_rate, squares[r], counts[r], few, seen, noise)
+    seen /= few
+    noise /= few
     return seen, noise
+
+
+@summed
+def _add_rate(
+    of_rate: float, squares: Floats, counts: Floats, few: Floats, seen: Floats, noise: Floats
+) -> None:
+    """Add what the members of one rate have seen, weighed as variances fall, which are averaged."""
+    for b in range(counts.size):
+        weight = of_rate / (1.0 + counts[b])
+        few[b] += weight
+        seen[b] += weight * counts[b]
+        noise[b] += weight * squares[b]
 
 
 @inner

@@ -61,10 +61,11 @@ def full_glance(
     """`full_look` for those who do not learn: without covariance @ x."""
     x = _spread(indices, values, weights.shape[0])
     _score(weights, indices, values, columns, scores)
-    is_dense = 2 * indices.size >= x.size
-    products = np.empty(covariances.shape[1] if is_dense else 0)
+    used = indices.max() + 1 if indices.size > 0 else 0  # there may be room for more
+    is_dense = 2 * indices.size >= used
+    products = np.empty(used * (used + 1) // 2 if is_dense else 0)
     if is_dense:
-        _multiply_out(x, products)
+        _multiply_out(x[:used], products)
     for c in range(columns.size):
         covariance = covariances[columns[c]]
         leverage = _dot(products, covariance) if is_dense else _leverage(covariance, x)
