@@ -143,9 +143,12 @@ def sharing(usual: float, counts: Floats, cover: float) -> Floats:
     `cover` is the largest share of what the best-looking action hides that one action shows.
     """
     found = np.empty(counts.size)
+    before = share = -1.0
     for a in range(counts.size):
-        few = (1.0 + counts[a]) / usual
-        found[a] = usual if few >= 1.0 else usual * few**cover
+        if counts[a] != before:  # actions that were never seen follow each other
+            before, few = counts[a], (1.0 + counts[a]) / usual
+            share = usual if few >= 1.0 else usual * few**cover
+        found[a] = share
     return found
 
 
@@ -196,9 +199,12 @@ def looks_of_thompson(f: Floats, deviations: Floats, shares: Shares, best: int) 
 @inner
 def _find_alike(f: Floats, deviations: Floats, divided: Floats) -> Indices:
     """`alike` of `Shares`, by a table of hashes."""
-    bits, found, last = f.view(np.int64), np.empty(f.size, np.intp), np.full(f.size, -1)
+    size = 8
+    while size < f.size:
+        size *= 2
+    bits, found, last = f.view(np.int64), np.empty(f.size, np.intp), np.full(size, -1)
     for a in range(f.size):
-        at = (bits[a] ^ (bits[a] >> 23)) % f.size
+        at = (bits[a] ^ (bits[a] >> 23) ^ (bits[a] >> 41)) & (size - 1)
         b = last[at]
         is_same = b >= 0 and f[a] == f[b] and deviations[a] == deviations[b]
         if not (is_same and divided[a] == divided[b]):
