@@ -101,8 +101,8 @@ def beliefs(
         n_those += 1
     those, groups = those[:n_those], groups[:n_those]
     if n_those == 1 or ceiling <= floor:
-        for a in those:
-            chances[a] = 1.0 / n_those
+        for i in range(n_those):
+            chances[those[i]] = 1.0 / n_those
         return Beliefs(f.min(), chances, relevant, shared)
     found, moments = smallest(
         centres[:n_different], spreads[:n_different], groups, floor, ceiling, low, high
@@ -187,9 +187,7 @@ def looks_of_thompson(f: Floats, deviations: Floats, shares: Shares, best: int) 
     """
     odds, widths, looks = np.empty(f.size), np.empty(f.size), np.empty(f.size)
     undivided = np.ones(f.size)
-    _fill_log_odds(
-        f, deviations, undivided, shares.low, shares.high, shares.logits, odds, widths
-    )
+    _fill_log_odds(f, deviations, undivided, shares.low, shares.high, shares.logits, odds, widths)
     chances_below(odds, widths, odds[best], widths[best], looks)
     looks[best] = 0.0
     looks /= 1.0 + looks.sum()

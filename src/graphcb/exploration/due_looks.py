@@ -74,9 +74,7 @@ def ask(
     if hidden[best] == 0.0 and hidden.max() > 0.0:
         count_on_fewer(divided, parameters, gains, counts, owed, hidden.sum())
     shares = shares_of(f, deviations, divided, span, low)
-    floor, chances, relevant, shared = beliefs(
-        f, deviations, gains, counts, span, shares, divided
-    )
+    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, shares, divided)
     if shrunk != parameters:
         divided = sharing(parameters, counts, cover)
     wanted = np.zeros(f.size)

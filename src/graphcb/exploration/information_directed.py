@@ -104,9 +104,7 @@ def information_directed(
         name, part = next(
             pair for pair in zip(_PARTS, given, strict=True) if pair[1].shape != shape
         )
-        raise ValueError(
-            f"`{name}` must have shape {shape} to match the graph, got {part.shape}"
-        )
+        raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
     before = Memory() if memory is None else memory
     owed = np.zeros(shape) if owed is None else owed
     matrix, edges, rate, alone = graph.remember("written out", _written_out)
