@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from graphcb import graphs
-from graphcb.exploration.beliefs import ENOUGH, count_on_fewer, looks_of_thompson, shares_of
+from graphcb.exploration.beliefs import (
+    ENOUGH,
+    count_on_fewer,
+    looks_of_thompson,
+    shares_of,
+    sharing,
+)
 from graphcb.exploration.information_directed import Memory, information_directed
 
 
@@ -80,3 +86,17 @@ def test_who_is_owed_looks_gets_them_where_others_do_not_help():
     before, looks = played(0.0)
     assert played(2.0)[0] > 20.0 * before
     assert played(2.0)[0] == pytest.approx(looks, rel=0.3)
+
+
+def test_looks_are_shared_among_fewer_for_actions_that_were_hardly_seen():
+    counts = np.array([0.0, 0.0, 3.0, 0.0, 20.0, 3.0])
+    expected = [16.0 * min(1.0, (1.0 + n) / 16.0) ** 0.5 for n in counts]
+    np.testing.assert_allclose(sharing(16.0, counts, 0.5), expected)
+
+
+def test_actions_that_are_alike_are_found_by_all_that_is_said_of_them():
+    f, deviations = np.array([0.3, 0.4, 0.3, 0.3, 0.3]), np.array([0.1, 0.1, 0.1, 0.2, 0.1])
+    divided = np.array([1.0, 1.0, 1.0, 1.0, 2.0])
+    shares = shares_of(f, deviations, divided, 1.0, 0.0)
+    assert shares.alike.tolist() == [0, 1, 0, 3, 4]
+    np.testing.assert_allclose(shares.logits, np.log(f / (1.0 - f)))
