@@ -255,3 +255,14 @@ def test_lists_will_do():
         [0.2, 0.9], [0, 0], [0, 0], [99, 99], 1, graph=graphs.bandit(2), round_number=3
     )
     assert p.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 7])
+def test_actions_that_look_alike_are_played_alike_whatever_is_rounded(n):
+    """Where as many looks are due at all of them but the one that looks best by chance."""
+    ones, f = np.ones(n + 1), np.append(np.full(n, 0.5), 0.9)
+    for rest in np.random.default_rng(n).uniform(0.01, 0.9, 200):
+        looks = np.append(np.full(n, (1.0 - rest) / n), rest)
+        looks[0] = 0.0
+        p = _choose(f, ones, ones, ones, looks, 0, 1e-9, 0.0 * ones, 0.0)
+        np.testing.assert_allclose(p[:n], (1.0 - rest) / n, rtol=1e-12)

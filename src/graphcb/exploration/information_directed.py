@@ -297,7 +297,7 @@ def _spread(
     each = total / alike.sum()
     for a in range(f.size):
         if alike[a] > 0.0:
-            p[a] = each if each >= most else p[a] + max(share, 0.0) / alike.sum()
+            p[a] = each if each >= most - TIE else p[a] + max(share, 0.0) / alike.sum()
 
 
 @compiled
