@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from graphcb import InformationDirected, graphs, oracles
-from graphcb.agents.in_flight import FADES, KEEPS, NONE, faded, with_looks
-from graphcb.oracles import Forecast
+from graphcb.agents.in_flight import FADES, KEEPS, NONE, as_answered, faded
 from graphcb.rounds import Played, play_round
 from graphcb.saving import from_bytes, to_bytes
 
@@ -13,36 +12,40 @@ ONE = np.ones(3)
 EVERY = np.arange(3)
 
 
-def forecast(gain=0.5, count=4.0):
-    return Forecast(0.4 * ONE, 0.1 * ONE, gain * ONE, count * ONE, 1.0)
+def left(gain, count, waiting):
+    gains, counts, _ = as_answered(gain * ONE, count * ONE, waiting, NONE, NONE, EVERY)
+    return gains, counts
 
 
-def test_without_looks_a_forecast_is_what_it_was():
-    before = forecast()
-    for looks in (np.zeros(3), np.zeros(0)):
-        for part, same in zip(with_looks(before, looks, EVERY), before, strict=True):
-            np.testing.assert_array_equal(part, same)
+@pytest.mark.parametrize("waiting", [np.zeros(3), NONE])
+def test_without_looks_a_forecast_is_what_it_was(waiting):
+    gains, counts = left(0.5, 4.0, waiting)
+    np.testing.assert_array_equal(gains, 0.5 * ONE)
+    np.testing.assert_array_equal(counts, 4.0 * ONE)
 
 
-def test_looks_in_flight_lower_what_another_would_tell_and_nothing_else():
-    before = forecast()
-    after = with_looks(before, np.array([0.0, 1.0, 100.0]) / KEEPS, EVERY)
-    assert after.gains[0] == pytest.approx(0.5)
-    assert 0.5 > after.gains[1] > after.gains[2] > 0.0
-    np.testing.assert_allclose(after.counts, [4.0, 5.0, 104.0])
-    assert after.losses is before.losses
-    assert after.deviations is before.deviations
+def test_looks_in_flight_lower_what_another_would_tell():
+    gains, counts = left(0.5, 4.0, np.array([0.0, 1.0, 100.0]) / KEEPS)
+    assert gains[0] == pytest.approx(0.5)
+    assert 0.5 > gains[1] > gains[2] > 0.0
+    np.testing.assert_allclose(counts, [4.0, 5.0, 104.0])
 
 
 def test_a_look_in_flight_at_the_same_context_is_as_good_as_one_that_came():
     """Of a mean without contexts: the gain after two looks, or with both in flight."""
     adds = 0.25
-    after = with_looks(forecast(np.log1p(adds), 0.0), 2.0 * ONE / KEEPS, EVERY)
-    np.testing.assert_allclose(after.gains, np.log1p(adds / (1.0 + 2.0 * adds)))
+    gains, _ = left(np.log1p(adds), 0.0, 2.0 * ONE / KEEPS)
+    np.testing.assert_allclose(gains, np.log1p(adds / (1.0 + 2.0 * adds)))
 
 
 def test_huge_gains_stay_finite():
-    assert np.isfinite(with_looks(forecast(1e6), ONE, EVERY).gains).all()
+    assert np.isfinite(left(1e6, 4.0, ONE)[0]).all()
+
+
+def test_looks_are_owed_for_each_that_was_taken_and_one_more():
+    wanted, taken = np.array([6.0, 3.0]), np.array([2.0])
+    *_, owed = as_answered(ONE, ONE, NONE, wanted, taken, EVERY)
+    assert owed.tolist() == [2.0, 3.0, 0.0]
 
 
 def test_what_is_in_flight_fades_and_may_grow():

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from graphcb import graphs
-from graphcb.exploration.beliefs import ENOUGH, count_on_fewer, looks_of_thompson
+from graphcb.exploration.beliefs import (
+    ENOUGH,
+    count_on_fewer,
+    looks_of_thompson,
+    shares_of,
+    sharing,
+)
 from graphcb.exploration.information_directed import Memory, information_directed
+
+
+def looks_at(f, deviations, best):
+    shares = shares_of(f, deviations, np.ones(f.size), 1.0, 0.0)
+    return looks_of_thompson(f, deviations, shares, best)
 
 
 def test_two_actions_get_the_looks_of_thompson_sampling():
@@ -18,7 +29,7 @@ def test_two_actions_get_the_looks_of_thompson_sampling():
     mean = np.log(share / (1.0 - share)) * np.sqrt(1.0 + math.pi / 8.0 * leverage)
     drawn = mean + np.sqrt(leverage) * rng.standard_normal((200_000, 2))
     better = (drawn[:, 1] < drawn[:, 0]).mean()
-    looks = looks_of_thompson(f, deviations, 1.0, 0.0, 0)
+    looks = looks_at(f, deviations, 0)
     assert looks[0] == 0.0
     assert looks[1] == pytest.approx(better / (1.0 + better), abs=0.01)
 
@@ -26,13 +37,13 @@ def test_two_actions_get_the_looks_of_thompson_sampling():
 @pytest.mark.parametrize("n_actions", [5, 50])
 def test_looks_at_actions_that_are_alike_are_shared_evenly(n_actions):
     f, deviations = np.full(n_actions, 0.3), np.full(n_actions, 0.1)
-    looks = looks_of_thompson(f, deviations, 1.0, 0.0, 2)
+    looks = looks_at(f, deviations, 2)
     assert looks[2] == 0.0
     np.testing.assert_allclose(looks[np.arange(n_actions) != 2], 1.0 / (n_actions + 1), rtol=1e-12)
 
 
 def test_what_is_certain_gets_no_look():
-    looks = looks_of_thompson(np.array([0.1, 0.9]), np.array([1e-6, 1e-6]), 1.0, 0.0, 0)
+    looks = looks_at(np.array([0.1, 0.9]), np.array([1e-6, 1e-6]), 0)
     np.testing.assert_array_equal(looks, np.zeros(2))
 
 
@@ -75,3 +86,17 @@ def test_who_is_owed_looks_gets_them_where_others_do_not_help():
     before, looks = played(0.0)
     assert played(2.0)[0] > 20.0 * before
     assert played(2.0)[0] == pytest.approx(looks, rel=0.3)
+
+
+def test_looks_are_shared_among_fewer_for_actions_that_were_hardly_seen():
+    counts = np.array([0.0, 0.0, 3.0, 0.0, 20.0, 3.0])
+    expected = [16.0 * min(1.0, (1.0 + n) / 16.0) ** 0.5 for n in counts]
+    np.testing.assert_allclose(sharing(16.0, counts, 0.5), expected)
+
+
+def test_actions_that_are_alike_are_found_by_all_that_is_said_of_them():
+    f, deviations = np.array([0.3, 0.4, 0.3, 0.3, 0.3]), np.array([0.1, 0.1, 0.1, 0.2, 0.1])
+    divided = np.array([1.0, 1.0, 1.0, 1.0, 2.0])
+    shares = shares_of(f, deviations, divided, 1.0, 0.0)
+    assert shares.alike.tolist() == [0, 1, 0, 3, 4]
+    np.testing.assert_allclose(shares.logits, np.log(f / (1.0 - f)))

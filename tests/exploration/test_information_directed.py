@@ -6,7 +6,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from graphcb import FeedbackGraph, graphs
-from graphcb.exploration.beliefs import CELLS, FAR, NOTHING, _smallest
 from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
     WRITTEN_OUT,
@@ -15,6 +14,7 @@ from graphcb.exploration.information_directed import (
     check_memory,
     information_directed,
 )
+from graphcb.exploration.normal import CELLS, FAR, NEAR, NOTHING, chances_below, smallest
 
 
 def forecast(losses, deviation=0.1, gain=0.1, count=50.0):
@@ -210,18 +210,25 @@ def smallest_slowly(odds, widths, floor, ceiling):
 def test_cells_are_summed_several_at_a_time_up_to_where_nothing_is_left(n):
     rng = np.random.default_rng(n)
     odds, widths = rng.normal(size=n), rng.uniform(0.1, 2.0, n)
-    alike = np.arange(2 * n)
-    alike[n:] = np.arange(n)  # each comes twice
-    both = np.append(odds, odds), np.append(widths, widths)
+    both = np.append(odds, odds), np.append(widths, widths)  # each comes twice
     floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
     expected = smallest_slowly(*both, floor, ceiling)
-    chances = np.ones(2 * n)
-    moments = _smallest(*both, floor, ceiling, 0.0, 1.0, chances, alike)
-    np.testing.assert_allclose(chances, expected, rtol=1e-9)
+    twice = np.append(np.arange(n), np.arange(n))
+    chances, moments = smallest(odds, widths, twice, floor, ceiling, 0.0, 1.0)
+    np.testing.assert_allclose(chances, expected[:n], rtol=1e-9, atol=1e-15)
     assert (moments[chances > 0.0] / chances[chances > 0.0] <= 1.0).all()
-    alone = np.ones(2 * n)
-    _smallest(*both, floor, ceiling, 0.0, 1.0, alone, np.arange(2 * n))
-    assert alone.tobytes() == chances.tobytes()
+    alone, _ = smallest(*both, np.arange(2 * n), floor, ceiling, 0.0, 1.0)
+    assert alone.tobytes() == np.append(chances, chances).tobytes()
+
+
+def test_tails_are_those_of_a_normal_distribution():
+    off = np.append(np.linspace(NEAR - 1.0, FAR + 1.0, 100_003), [FAR, np.inf, -np.inf])
+    tails = np.empty(off.size)
+    chances_below(off, np.ones(off.size), 0.0, 0.0, tails)
+    exact = np.array([0.5 * math.erfc(x / math.sqrt(2.0)) if x < FAR else 0.0 for x in off])
+    np.testing.assert_allclose(tails, exact, rtol=1e-9, atol=1e-13)
+    chances_below(np.array([np.nan, 1.0]), np.zeros(2), 0.0, 0.0, tails[:2])
+    assert tails[:2].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("place", [1, 2, 3])
@@ -248,3 +255,14 @@ def test_lists_will_do():
         [0.2, 0.9], [0, 0], [0, 0], [99, 99], 1, graph=graphs.bandit(2), round_number=3
     )
     assert p.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 7])
+def test_actions_that_look_alike_are_played_alike_whatever_is_rounded(n):
+    """Where as many looks are due at all of them but the one that looks best by chance."""
+    ones, f = np.ones(n + 1), np.append(np.full(n, 0.5), 0.9)
+    for rest in np.random.default_rng(n).uniform(0.01, 0.9, 200):
+        looks = np.append(np.full(n, (1.0 - rest) / n), rest)
+        looks[0] = 0.0
+        p = _choose(f, ones, ones, ones, looks, 0, 1e-9, 0.0 * ones, 0.0)
+        np.testing.assert_allclose(p[:n], (1.0 - rest) / n, rtol=1e-12)

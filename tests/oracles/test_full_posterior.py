@@ -152,3 +152,22 @@ def test_a_look_at_what_would_not_stay_finite_is_not_a_number(entry):
     covariances[0, 4] = entry
     full_look(np.zeros((3, 1)), covariances, np.arange(2), np.ones(2), np.array([0]), look)
     assert np.isnan(look[1][0])
+
+
+@pytest.mark.parametrize("places", [np.arange(5), np.array([0, 3]), np.array([4]), np.arange(0)])
+def test_a_glance_is_the_same_with_room_for_more_features(places):
+    """Whether a row has many of the features, few, or none."""
+    rng = np.random.default_rng(places.size)
+    d, columns, values = 5, np.array([2, 0]), rng.normal(size=places.size)
+    weights = rng.normal(size=(d, 3))
+    roots = rng.normal(size=(3, d, d))
+    full = roots @ roots.transpose(0, 2, 1)
+    triangles = np.array([covariance[np.tril_indices(d)] for covariance in full])
+    scores, leverages = glance(weights, triangles, places, values, columns)
+    x = np.zeros(d)
+    x[places] = values
+    np.testing.assert_allclose(scores, x @ weights[:, columns], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(leverages, [x @ full[c] @ x for c in columns], rtol=1e-12)
+    wider = np.append(triangles, np.ones((3, n_entries(d + 4) - n_entries(d))), axis=1)
+    more = glance(np.append(weights, np.ones((4, 3)), axis=0), wider, places, values, columns)
+    assert more[1].tobytes() == leverages.tobytes()

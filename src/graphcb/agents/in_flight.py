@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.oracles import Forecast
 from graphcb.oracles.rows import Columns, Floats
 
 FADES = 2000.0  # rounds
@@ -23,42 +22,49 @@ NONE = np.zeros(0)
 MOST = 50.0  # nats
 
 
-def with_looks(forecast: Forecast, waiting: Floats, columns: Columns) -> Forecast:
-    """The forecast of these columns as if what is in flight by column had been paid for.
+@compiled
+def as_answered(
+    gains: Floats,
+    counts: Floats,
+    waiting: Floats,
+    wanted: Floats,
+    taken: Floats,
+    columns: Columns,
+) -> tuple[Floats, Floats, Floats]:
+    """What further looks at these columns would tell, and how many there are, as if those in flight
+    had been paid for; and the looks that were wanted for each that was taken, and one more.
 
-    >>> one = np.ones(2)
-    >>> before = Forecast(0.5 * one, 0.1 * one, np.log(2.0) * one, 3.0 * one, 1.0)
-    >>> with_looks(before, np.array([0.0, 5.0]), np.arange(2)).gains.round(3)
+    The first two arrays are of the columns, the others are by column.
+
+    >>> one, none = np.ones(2), np.zeros(0)
+    >>> waiting = np.array([0.0, 5.0])
+    >>> as_answered(np.log(2.0) * one, 3.0 * one, waiting, none, none, np.arange(2))[0].round(3)
     array([0.693, 0.251])
     """
-    losses, deviations, gains, counts, *scale = forecast
-    left, seen = _left(gains, counts, waiting, columns)
-    return Forecast(losses, deviations, left, seen, *scale)
-
-
-@compiled
-def _left(
-    gains: Floats, counts: Floats, waiting: Floats, columns: Columns
-) -> tuple[Floats, Floats]:
-    """What looks would tell beside those in flight, and how many there are with them."""
-    left, seen = gains.copy(), counts.copy()
+    n = min(columns.size, gains.size, counts.size)  # any other is refused later
+    left, seen, owed = gains.copy(), counts.copy(), np.zeros(columns.size)
     before = adds = 0.0
-    for c in range(columns.size):
-        if columns[c] < waiting.size and waiting[columns[c]] > 0.0:
-            looks = KEEPS * waiting[columns[c]]
+    for c in range(n):
+        b = columns[c]
+        if b < wanted.size:
+            owed[c] = wanted[b] / (1.0 + (taken[b] if b < taken.size else 0.0))
+        if b < waiting.size and waiting[b] > 0.0:
+            looks = KEEPS * waiting[b]
             if gains[c] != before:  # actions that were never seen follow each other
                 before, adds = gains[c], math.expm1(min(gains[c], MOST))
             parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
             left[c] = math.log1p(adds / (1.0 + adds * looks / parameters))
             seen[c] += looks
-    return left, seen
+    return left, seen, owed
 
 
 @compiled
-def in_flight(waiting: Floats, size: int, columns: Columns, looks: Floats) -> tuple[Floats, Floats]:
-    """What is in flight one round later, before and with the looks of that round."""
+def in_flight(
+    waiting: Floats, taken: Floats, size: int, columns: Columns, looks: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """What is in flight one round later, before and with the looks of that round; looks taken."""
     before = faded(waiting, size)
-    return before, added(before, columns, looks)
+    return before, added(before, columns, looks), counted(taken, columns, looks)
 
 
 @compiled
@@ -96,17 +102,6 @@ def counted(sums: Floats, columns: Columns, looks: Floats) -> Floats:
     found[: sums.size] = sums
     for c in range(columns.size):
         found[columns[c]] += looks[c]
-    return found
-
-
-@compiled
-def per_look(wanted: Floats, taken: Floats, columns: Columns) -> Floats:
-    """How many looks were wanted for each that was taken, and one more, at these columns."""
-    found = np.zeros(columns.size)
-    for c in range(columns.size):
-        if columns[c] < wanted.size:
-            there_were = taken[columns[c]] if columns[c] < taken.size else 0.0
-            found[c] = wanted[columns[c]] / (1.0 + there_were)
     return found
 
 

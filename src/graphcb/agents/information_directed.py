@@ -8,12 +8,11 @@ from graphcb.agents.in_flight import (
     NONE,
     added,
     answered,
+    as_answered,
     check_looks,
     counted,
     faded,
     in_flight,
-    per_look,
-    with_looks,
 )
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
@@ -113,18 +112,23 @@ class InformationDirected(Predicts):
 
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
         forecast: Forecast = oracle.forecast(context, columns)
-        if self.waiting is None or not hasattr(oracle, "n_actions"):
-            return forecast
-        return with_looks(forecast, self.waiting, read_columns(columns, graph.n_actions))
+        return forecast
 
     def _choose(self, opened: OpenRound) -> Floats:
+        deviations, gains, counts, *scale = opened.sureness
         owed = columns = None
         if self.oracle is None or hasattr(self.oracle, "n_actions"):
             columns = read_columns(opened.actions, opened.graph.n_actions)
-            owed = per_look(self.wanted, self.taken, columns)
+            waiting = NONE if self.waiting is None else self.waiting
+            gains, counts, owed = as_answered(
+                gains, counts, waiting, self.wanted, self.taken, columns
+            )
         probabilities, self.memory, looks = information_directed(
             opened.losses,
-            *opened.sureness,
+            deviations,
+            gains,
+            counts,
+            *scale,
             graph=opened.graph,
             round_number=self.n_rounds + 1,
             memory=Memory(*self.memory),
@@ -142,8 +146,9 @@ class InformationDirected(Predicts):
             before = NONE if self.waiting is None else self.waiting
             looks = graph.structure.reveal_probabilities(probabilities)
             columns = read_columns(actions, looks.size)
-            self.before_round, self.waiting = in_flight(before, size, columns, looks)
-            self.taken = counted(self.taken, columns, looks)
+            self.before_round, self.waiting, self.taken = in_flight(
+                before, self.taken, size, columns, looks
+            )
 
     def explain(self, graph: FeedbackGraph, *, names: Any = None) -> str:
         """How any graph is explored, and who predicts; what limits cost, as in `SquareCBG`."""

@@ -201,6 +201,7 @@ class NotedFeatures:
         words = [name for name in names if name not in self.numbers]
         if len(names) != size + len(words) or not all(map(self._is_word, words)):
             return None
+        kinds = [(name, "text" if name in self.texts else "") for name in words]
         for row in rows:
             if type(row) is not dict or list(row) != names:
                 return None
@@ -209,8 +210,11 @@ class NotedFeatures:
                 if type(value) is not float or not -LARGEST <= value <= LARGEST:
                     return None
                 numbers.append(value)
-            for name in words:
-                found = self._place_of_word(name, row[name])
+            for name, kind in kinds:
+                value = row[name]
+                if type(value) is not str or len(value) > SHORT:
+                    return None
+                found = _place_of_word(name, value, kind, self.constant)
                 if found is None:
                     return None
                 places.append(found)
@@ -227,15 +231,6 @@ class NotedFeatures:
         if type(name) is not str or name in NEVER_NUMBERS:
             return type(name) is str
         return name in self.kinds and (name not in self.numerals or name in self.words)
-
-    def _place_of_word(self, name: str, value: Any) -> int | None:
-        """The place of a short text, None if it may be anything else than one word."""
-        if type(value) is not str or len(value) > SHORT or value[:1].isdigit():
-            return None
-        if name not in NEVER_NUMBERS and value not in MISSING and numeral(value) is not None:
-            return None
-        found = places_of(name, value, "text" if name in self.texts else "", self.constant)
-        return found[0] if len(found) == 1 else None
 
     def count(self, read: NotedRow) -> None:
         """Count a row that `encode` has taken, and note its new features."""
@@ -365,6 +360,17 @@ class NotedFeatures:
                 places.append(first + place)
                 values.append(float(value / largest))
         return EncodedRow(np.array(places, dtype=np.int64), np.array(values), 0, self.constant)
+
+
+@lru_cache(maxsize=2**14)
+def _place_of_word(name: str, value: str, kind: str, n_places: int) -> int | None:
+    """The place of a short text, None if it may be anything else than one word."""
+    if value[:1].isdigit():
+        return None
+    if name not in NEVER_NUMBERS and value not in MISSING and numeral(value) is not None:
+        return None
+    found = places_of(name, value, kind, n_places)
+    return found[0] if len(found) == 1 else None
 
 
 def _warn_of_writing(name: str, text: str) -> None:

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import inlined, inner, summed
+from graphcb.exploration.normal import chances_below, smallest
 from graphcb.graphs.structure import Floats, Indices
 
 REACH = 4.0  # deviations of the log odds within which an action may be the best
-FAR = 6.0  # deviations below which a probability is 0, to 1e-9
-CELLS = 32  # in which the posterior of the smallest loss is summed,
-NOTHING = 1e-12  # up to where less than this is left
 ENOUGH = 0.5  # of Thompson sampling's looks, where they are to come by themselves
 
 
@@ -33,14 +31,41 @@ class Beliefs(NamedTuple):
     shared: Floats
 
 
-@compiled
+class Shares(NamedTuple):
+    """Predicted losses as shares of what is possible, and their log odds.
+
+    `alike` has for each action one before it of which the same is said, if it is found at once, or
+    itself. Of many actions most were never seen and are alike; much is calculated once for them.
+    """
+
+    low: float
+    high: float
+    logits: Floats
+    alike: Indices
+
+
+@inner
+def shares_of(f: Floats, deviations: Floats, divided: Floats, span: float, low: float) -> Shares:
+    """The shares of losses with these deviations, which are to be divided."""
+    low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
+    alike, logits = _find_alike(f, deviations, divided), np.empty(f.size)
+    for a in range(f.size):
+        if alike[a] < a:
+            logits[a] = logits[alike[a]]
+        else:
+            share = _share(f[a], low, high)
+            logits[a] = math.log(share / (1.0 - share))
+    return Shares(low, high, logits, alike)
+
+
+@inner
 def beliefs(
     f: Floats,
     deviations: Floats,
     gains: Floats,
     counts: Floats,
     span: float,
-    low: float,
+    shares: Shares,
     divided: Floats,
 ) -> Beliefs:
     """What a forecast says, with deviations divided by the root of `divided` (`sharing`).
@@ -54,32 +79,48 @@ def beliefs(
         if not (np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span) and least >= 0.0):
             return Beliefs(np.nan, chances, relevant, shared)
         shared[a] = shared_here(gains[a], counts[a])
-    low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
-    alike = _find_alike(f, deviations, divided)
-    odds, widths = _log_odds(f, deviations, divided, low, high, alike)
+    low, high, logits, alike = shares
+    odds, widths = np.empty(n), np.empty(n)
+    _fill_log_odds(f, deviations, divided, low, high, logits, odds, widths)
     ceiling = np.inf
     for a in range(n):
         ceiling = min(ceiling, odds[a] + REACH * widths[a])
-    floor, may_win = np.inf, 0
+    those, groups, places = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp)
+    centres, spreads = np.empty(n), np.empty(n)
+    n_those, n_different, floor = 0, 0, np.inf
     for a in range(n):
-        if odds[a] - REACH * widths[a] <= ceiling:
-            floor = min(floor, odds[a] - REACH * widths[a])
-            chances[a] = 1.0
-            may_win += 1
-    if may_win == 1 or ceiling <= floor:
-        chances /= may_win
+        b = alike[a]
+        if odds[b] - REACH * widths[b] > ceiling:
+            continue
+        floor = min(floor, odds[b] - REACH * widths[b])
+        if b == a:
+            places[a] = n_different
+            centres[n_different], spreads[n_different] = odds[a], widths[a]
+            n_different += 1
+        those[n_those], groups[n_those] = a, places[b]
+        n_those += 1
+    those, groups = those[:n_those], groups[:n_those]
+    if n_those == 1 or ceiling <= floor:
+        for i in range(n_those):
+            chances[those[i]] = 1.0 / n_those
         return Beliefs(f.min(), chances, relevant, shared)
-    moments = _smallest(odds, widths, floor, ceiling, low, high, chances, alike)
-    total = chances.sum()
-    for a in range(n):
+    found, moments = smallest(
+        centres[:n_different], spreads[:n_different], groups, floor, ceiling, low, high
+    )
+    total = moment = 0.0
+    for g in groups:
+        total += found[g]
+        moment += moments[g]
+    for i in range(n_those):
+        a, chance = those[i], found[groups[i]]
+        chances[a] = chance / total
         if alike[a] < a:
             relevant[a] = relevant[alike[a]]
-        elif chances[a] > 0.0 and deviations[a] > 0.0:
-            off = f[a] - moments[a] / chances[a]  # from its mean if it is the best
-            more = chances[a] / max(total - chances[a], 1e-6 * total)
+        elif chance > 0.0 and deviations[a] > 0.0:
+            off = f[a] - moments[groups[i]] / chance  # from its mean if it is the best
+            more = chance / max(total - chance, 1e-6 * total)
             relevant[a] = min(1.0, off * off * more * divided[a] / deviations[a] ** 2)
-    chances /= total
-    return Beliefs(min(moments.sum() / total, f.min()), chances, relevant, shared)
+    return Beliefs(min(moment / total, f.min()), chances, relevant, shared)
 
 
 @inner
@@ -102,9 +143,12 @@ def sharing(usual: float, counts: Floats, cover: float) -> Floats:
     `cover` is the largest share of what the best-looking action hides that one action shows.
     """
     found = np.empty(counts.size)
+    before = share = -1.0
     for a in range(counts.size):
-        few = (1.0 + counts[a]) / usual
-        found[a] = usual if few >= 1.0 else usual * few**cover
+        if counts[a] != before:  # actions that were never seen follow each other
+            before, few = counts[a], (1.0 + counts[a]) / usual
+            share = usual if few >= 1.0 else usual * few**cover
+        found[a] = share
     return found
 
 
@@ -125,47 +169,40 @@ def count_on_fewer(
     here, s times that, d / s^2 parameters count where one loss is hidden, and d / s^(2 / h) where h
     are: most of many actions are not worth their price.
     """
+    usual = ENOUGH * parameters
     for a in range(divided.size):
-        here = shared_here(gains[a], counts[a]) / (ENOUGH * parameters)
+        if owed[a] * max(1.0, (1.0 + counts[a]) / usual) <= 1.0:  # as `known` is below 1
+            continue
+        here = shared_here(gains[a], counts[a]) / usual
         starved = owed[a] * max(here, 1.0)
         if starved > 1.0:
             divided[a] = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
 
 
 @inner
-def looks_of_thompson(f: Floats, deviations: Floats, span: float, low: float, best: int) -> Floats:
+def looks_of_thompson(f: Floats, deviations: Floats, shares: Shares, best: int) -> Floats:
     """About how often Thompson sampling would play each action but the best-looking one.
 
     The chance that it is better than that one, as a share of all such chances and 1.
     """
-    low, high = min(low, f.min()), max(low + span, f.max())
+    odds, widths, looks = np.empty(f.size), np.empty(f.size), np.empty(f.size)
     undivided = np.ones(f.size)
-    alike = _find_alike(f, deviations, undivided)
-    odds, widths = _log_odds(f, deviations, undivided, low, high, alike)
-    looks, total = np.zeros(f.size), 1.0
-    for a in range(f.size):
-        if a == best:
-            continue
-        if alike[a] < a and alike[a] != best:
-            looks[a] = looks[alike[a]]
-        else:
-            apart = math.sqrt(widths[a] * widths[a] + widths[best] * widths[best])
-            off = (odds[a] - odds[best]) / max(apart, 1e-12)
-            looks[a] = 0.5 * math.erfc(off / math.sqrt(2.0)) if off < FAR else 0.0
-        total += looks[a]
-    looks /= total
+    _fill_log_odds(f, deviations, undivided, shares.low, shares.high, shares.logits, odds, widths)
+    chances_below(odds, widths, odds[best], widths[best], looks)
+    looks[best] = 0.0
+    looks /= 1.0 + looks.sum()
     return looks
 
 
 @inner
 def _find_alike(f: Floats, deviations: Floats, divided: Floats) -> Indices:
-    """For each action one before it of which the same is said, if it is found at once, or itself.
-
-    Of many actions most were never seen and are alike; what follows is calculated once for them.
-    """
-    bits, found, last = f.view(np.int64), np.empty(f.size, np.intp), np.full(f.size, -1)
+    """`alike` of `Shares`, by a table of hashes."""
+    size = 8
+    while size < f.size:
+        size *= 2
+    bits, found, last = f.view(np.int64), np.empty(f.size, np.intp), np.full(size, -1)
     for a in range(f.size):
-        at = (bits[a] ^ (bits[a] >> 23)) % f.size
+        at = (bits[a] ^ (bits[a] >> 23) ^ (bits[a] >> 41)) & (size - 1)
         b = last[at]
         is_same = b >= 0 and f[a] == f[b] and deviations[a] == deviations[b]
         if not (is_same and divided[a] == divided[b]):
@@ -174,87 +211,36 @@ def _find_alike(f: Floats, deviations: Floats, divided: Floats) -> Indices:
     return found
 
 
-@inner
-def _log_odds(
+@inlined
+def _share(loss: float, low: float, high: float) -> float:
+    """A loss as a share of what is possible, not quite 0 or 1."""
+    width = high - low
+    share = (loss - low) / (width if width > 1e-300 else 1e-300)
+    share = share if share > 1e-6 else 1e-6
+    return share if share < 1.0 - 1e-6 else 1.0 - 1e-6
+
+
+@summed
+def _fill_log_odds(
     f: Floats,
     deviations: Floats,
     divided: Floats,
     low: float,
     high: float,
-    alike: Indices,
-) -> tuple[Floats, Floats]:
-    """Mean and deviation of the log odds that have these means and deviations as shares.
+    logits: Floats,
+    odds: Floats,
+    widths: Floats,
+) -> None:
+    """Fill in mean and deviation of the log odds that have these means and deviations as shares.
 
     The inverse of what `oracles.posterior` makes of a score and its leverage.
     """
-    odds, widths = np.empty(f.size), np.empty(f.size)
-    span = max(high - low, 1e-300)
+    per_span = 1.0 / max(high - low, 1e-300)
     for a in range(f.size):
-        if alike[a] < a:
-            odds[a], widths[a] = odds[alike[a]], widths[alike[a]]
-            continue
-        share = min(max((f[a] - low) / span, 1e-6), 1.0 - 1e-6)
-        coin = share * (1.0 - share)
-        known = 1.0 - min((deviations[a] / span) ** 2 / (divided[a] * coin), 0.99)
+        share = _share(f[a], low, high)
+        coin, deviation = share * (1.0 - share), deviations[a] * per_span
+        unknown = deviation * deviation / (divided[a] * coin)
+        known = 1.0 - (unknown if unknown < 0.99 else 0.99)
         leverage = (1.0 / (known * known) - 1.0) / (2.0 * coin)
         widths[a] = math.sqrt(leverage)
-        odds[a] = math.log(share / (1.0 - share)) * math.sqrt(1.0 + math.pi / 8.0 * leverage)
-    return odds, widths
-
-
-@inner
-def _smallest(
-    odds: Floats,
-    widths: Floats,
-    floor: float,
-    ceiling: float,
-    low: float,
-    high: float,
-    chances: Floats,
-    alike: Indices,
-) -> Floats:
-    """Fill the probability that each action is the smallest, for those that have one above 0.
-
-    Returns its loss times that. The posterior is summed over cells of the log odds, four at a time;
-    beyond the ceiling nothing is the smallest.
-    """
-    those = np.flatnonzero(chances)
-    different, places, n = np.empty_like(those), np.empty(odds.size, np.intp), 0
-    for a in those:
-        if alike[a] == a:
-            different[n], places[a] = a, n
-            n += 1
-    groups, different = places[alike[those]], different[:n]
-    centres, spreads = odds[different], np.maximum(widths[different], 1e-12)
-    totals, sums = np.zeros(n), np.zeros(n)
-    below, above, none_here = np.zeros((4, n)), np.zeros((4, n)), np.empty((n, 4))
-    step, begin, none = (ceiling - floor) / CELLS, 0, np.ones(4)
-    while begin < CELLS and none.min() >= NOTHING:
-        for k in range(4):
-            edge, below[k] = floor + (begin + k + 1) * step, above[k - 1]
-            for i in range(n):
-                off = (centres[i] - edge) / spreads[i]
-                above[k, i] = 0.5 * math.erfc(off / math.sqrt(2.0)) if off < FAR else 0.0
-                none_here[i, k] = 1.0 - 0.5 * (below[k, i] + above[k, i])
-        first = second = third = fourth = 1.0  # products in the order of actions, side by side
-        for g in groups:
-            first *= none_here[g, 0]
-            second *= none_here[g, 1]
-            third *= none_here[g, 2]
-            fourth *= none_here[g, 3]
-        none[0], none[1], none[2], none[3] = first, second, third, fourth
-        for k in range(4):
-            edge = floor + (begin + k + 1) * step
-            loss = low + (high - low) / (1.0 + math.exp(0.5 * step - edge))
-            for i in range(n):
-                if above[k, i] > below[k, i]:  # so the others' product is none / none_here
-                    here = (above[k, i] - below[k, i]) * none[k] / none_here[i, k]
-                    totals[i] += here
-                    sums[i] += here * loss
-            if none[k] < NOTHING:
-                break
-        begin += 4
-    moments = np.zeros(odds.size)
-    for k in range(those.size):
-        chances[those[k]], moments[those[k]] = totals[groups[k]], sums[groups[k]]
-    return moments
+        odds[a] = logits[a] * math.sqrt(1.0 + math.pi / 8.0 * leverage)

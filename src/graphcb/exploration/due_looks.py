@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.compilation import compiled, inner
-from graphcb.exploration.beliefs import beliefs, count_on_fewer, looks_of_thompson, sharing
+from graphcb.exploration.beliefs import (
+    beliefs,
+    count_on_fewer,
+    looks_of_thompson,
+    shares_of,
+    sharing,
+)
 from graphcb.graphs.structure import Floats, Indices
 
 BLIND = 0.1  # of the first round for a look at an action that does not show its own loss
@@ -67,14 +73,15 @@ def ask(
     divided = sharing(shrunk, counts, cover)
     if hidden[best] == 0.0 and hidden.max() > 0.0:
         count_on_fewer(divided, parameters, gains, counts, owed, hidden.sum())
-    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, low, divided)
+    shares = shares_of(f, deviations, divided, span, low)
+    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, shares, divided)
     if shrunk != parameters:
         divided = sharing(parameters, counts, cover)
     wanted = np.zeros(f.size)
     for a in range(f.size):
         chance = 1.0 - chances[best] if a == best else chances[a]
         wanted[a] = hidden[a] * max(chance / divided[a], blind * hidden[a])
-    thompson = looks_of_thompson(f, deviations, span, low, best)
+    thompson = looks_of_thompson(f, deviations, shares, best)
     return Questions(floor, relevant * gains, wanted, shared, thompson)
 
 

@@ -93,25 +93,27 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    given: list[Any] = []
-    for name, part in zip(_PARTS, (losses, deviations, gains, counts), strict=True):
-        given.append(as_numbers(name, part))
-        if given[-1].shape != (graph.n_actions,):
-            raise ValueError(
-                f"`{name}` must have shape {(graph.n_actions,)} to match the graph, "
-                f"got {given[-1].shape}"
-            )
+    given: list[Any] = [
+        as_numbers("losses", losses),
+        as_numbers("deviations", deviations),
+        as_numbers("gains", gains),
+        as_numbers("counts", counts),
+    ]
+    shape = (graph.n_actions,)
+    if not given[0].shape == given[1].shape == given[2].shape == given[3].shape == shape:
+        name, part = next(
+            pair for pair in zip(_PARTS, given, strict=True) if pair[1].shape != shape
+        )
+        raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
     before = Memory() if memory is None else memory
-    owed = np.zeros(graph.n_actions) if owed is None else owed
+    owed = np.zeros(shape) if owed is None else owed
     matrix, edges, rate, alone = graph.remember("written out", _written_out)
     given += (float(span), float(low), float(bound), round_number, rate)
     if matrix is not None:
         given += (owed, matrix, edges, alone, *before)
-        p, regrets, known, shared, thompson, *after = _in_one(*given)
+        p, thompson, parts, *after = _in_one(*given)
     else:
-        p, regrets, known, shared, thompson, *after = _in_steps(
-            [*given, owed], graph.structure, alone, before
-        )
+        p, thompson, parts, *after = _in_steps([*given, owed], graph.structure, alone, before)
     if not after[0] >= 0.0:
         f, deviations, gains, counts = given[:4]
         raise ValueError(
@@ -119,6 +121,7 @@ def information_directed(
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
     if box is not None:
+        regrets, known, shared = parts
         p = obeying(*_within(p, given[0], regrets, known, *box))
         seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
         after = [*_remember(p, regrets, known, seen, shared, round_number, *before[2:])]
@@ -166,7 +169,7 @@ def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) 
     p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
     after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
-    return p, regrets, known, asked.shared, asked.thompson, *after
+    return p, asked.thompson, (regrets, known, asked.shared), *after
 
 
 @compiled
@@ -188,9 +191,9 @@ def _in_one(
     information: float,
     looks: float,
     parameters: float,
-) -> tuple[Floats, Floats, Floats, Floats, Floats, float, float, float, float]:
-    """Probabilities, regrets, information, the parameters of a look, Thompson sampling's looks; the
-    memory of the round."""
+) -> tuple[Floats, Floats, Floats, float, float, float, float]:
+    """Probabilities, Thompson sampling's looks; rows with regrets, information and the parameters
+    of a look; the memory of the round."""
     best = _best_looking(f, gains, TIE * span)
     hidden = 1.0 - matrix[best]
     most_shown = 0.0
@@ -209,8 +212,9 @@ def _in_one(
     after = _remember(
         p, regrets, known, seen_with(edges, p), asked.shared, round_number, looks, parameters
     )
-    memory = after[0], after[1], after[2], after[3]
-    return p, regrets, known, asked.shared, asked.thompson, *memory
+    parts = np.empty((3, f.size))
+    parts[0], parts[1], parts[2] = regrets, known, asked.shared
+    return p, asked.thompson, parts, after[0], after[1], after[2], after[3]
 
 
 @compiled
@@ -293,7 +297,7 @@ def _spread(
     each = total / alike.sum()
     for a in range(f.size):
         if alike[a] > 0.0:
-            p[a] = each if each >= most else p[a] + max(share, 0.0) / alike.sum()
+            p[a] = each if each >= most - TIE else p[a] + max(share, 0.0) / alike.sum()
 
 
 @compiled

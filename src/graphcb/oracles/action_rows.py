@@ -9,6 +9,7 @@ Dense features also have products: of all pairs if these are few, else their squ
 """
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,6 +152,7 @@ def fill_numbers(row: EncodedRow, numbers: Floats) -> None:
     numbers[:known] = row.values[:known]
 
 
+@lru_cache(maxsize=64)
 def n_few_products(width: int) -> int:
     """How many products so many dense features have: all of them, or the squares, or none."""
     return next((n for n in (width * (width + 1) // 2, width) if n <= MOST_PRODUCTS), 0)

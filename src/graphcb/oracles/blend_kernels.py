@@ -6,7 +6,7 @@ Models are tuples (weights, covariances, prior variances), one for each kind and
 
 import numpy as np
 
-from graphcb.compilation import borrowed, compiled, inner
+from graphcb.compilation import borrowed, compiled, inner, summed
 from graphcb.oracles.blend_rows import (
     PAIRED,
     PRODUCTS_UP_TO,
@@ -33,6 +33,7 @@ from graphcb.oracles.posterior import (
     Model,
     Noise,
     certainty,
+    deviations_of,
     mean_share,
     prior_leverage,
     sharpened,
@@ -89,7 +90,7 @@ def forecast(
     widths, gains = certainty(shares, leverages, dispersions)
     own = own_dispersions(noise, seen, columns)
     known = sharpened(leverages, _prior(placed, members, weights, unseen), own)
-    doubt_the_pool(widths, certainty(shares, known, np.ones(columns.size))[0], seen[columns])
+    doubt_the_pool(widths, deviations_of(shares, known, np.ones(columns.size)), seen[columns])
     add_surprises(widths, surprises[columns], shares, dispersions)
     return shares, np.sqrt(widths * widths + disagreement), gains, seen[columns]
 
@@ -154,12 +155,20 @@ def _present(members: Members) -> Floats:
 @inner
 def _room(members: Members, n_columns: int, learns: bool) -> Looks:
     """Room for what members look at; covariance @ x is for those that learn."""
-    size, widest = (KINDS, len(KEEPS), n_columns), 0
+    widest = 0
     if learns:
         for kind in range(KINDS):
             if kind != PAIRED:
                 widest = max(widest, members[kind][0][0].shape[0])
-    return np.zeros(size), np.zeros(size), np.empty((KINDS, len(KEEPS), n_columns, widest))
+    alongs = np.empty((KINDS, len(KEEPS), n_columns, widest))
+    return _table(n_columns, learns), _table(n_columns, learns), alongs
+
+
+@inner
+def _table(n_columns: int, learns: bool) -> Floats:
+    """Room for a number of each member and column; 0 for those that are not asked if it learns."""
+    size = (KINDS, len(KEEPS), n_columns)
+    return np.zeros(size) if learns else np.empty(size)
 
 
 @inner
@@ -178,7 +187,8 @@ def _ask(
 
     What they know of an action counts as much as is `left` of it.
     """
-    shares = np.zeros((KINDS, len(KEEPS), columns.size))
+    shares = _table(columns.size, learns)
+    fades = left.size > 0
     rows, looks, left = borrowed((placed.rows, looks, left))
     for kind in range(KINDS):
         places, values = rows[kind]
@@ -198,9 +208,8 @@ def _ask(
                 full_glance(mean, covariances, places, values, columns, scores, leverages)
             for c in range(columns.size):
                 leverages[c] += placed.novelty * unseen
-                keep = left[kind, r, c]
-                if keep < 1.0:
-                    prior = prior_leverage(priors, places, values)
+                if fades and left[kind, r, c] < 1.0:
+                    keep, prior = left[kind, r, c], prior_leverage(priors, places, values)
                     scores[c] *= keep
                     leverages[c] += (1.0 - keep) * (prior - leverages[c])
                 shares[kind, r, c] = mean_share(scores[c], units[c] * leverages[c])
@@ -222,18 +231,26 @@ def _prior(placed: Placed, members: Members, weights: Floats, unseen: float) -> 
 @inner
 def _seen_and_noise(weights: Floats, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """How many losses were seen of each action, and their squared residuals, mixed over rates."""
-    seen, noise = np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
-    of_rates = weights.sum(axis=0)
-    for b in range(seen.size):
-        few = 0.0
-        for r in range(len(KEEPS)):
-            weight = of_rates[r] / (1.0 + counts[r, b])
-            few += weight  # as variances fall, which are averaged too
-            seen[b] += weight * counts[r, b]
-            noise[b] += weight * squares[r, b]
-        seen[b] /= few
-        noise[b] /= few
+    few, seen, noise = np.zeros((3, counts.shape[1]))
+    for r in range(len(KEEPS)):
+        of_rate = weights[:, r].sum()
+        if of_rate > 0.0:
+            _add_rate(of_rate, squares[r], counts[r], few, seen, noise)
+    seen /= few
+    noise /= few
     return seen, noise
+
+
+@summed
+def _add_rate(
+    of_rate: float, squares: Floats, counts: Floats, few: Floats, seen: Floats, noise: Floats
+) -> None:
+    """Add what the members of one rate have seen, weighed as variances fall, which are averaged."""
+    for b in range(counts.size):
+        weight = of_rate / (1.0 + counts[b])
+        few[b] += weight
+        seen[b] += weight * counts[b]
+        noise[b] += weight * squares[b]
 
 
 @inner

@@ -86,13 +86,17 @@ def reweigh(log_weights: Floats, present: Floats, found: Floats, seen: Floats) -
 
 @inner
 def faded(log_weights: Floats, present: Floats, ages: Floats, columns: Columns) -> Floats:
-    """How much members (kind, rate, column) still know of actions not seen for long; 1 for all.
+    """How much members (kind, rate, column) still know of actions not seen for long.
 
+    No columns if that is all for everybody.
     Where a member that forgets predicts better than all that keep what they learned, the world has
     changed, and most likely also for actions that nobody plays any more.
     """
     most = np.where(present[:, 0] > 0.0, log_weights[:, 0], -np.inf).max()
-    left = np.ones((KINDS, len(KEEPS), columns.size))
+    new = np.where(present[:, 1:] > 0.0, log_weights[:, 1:], -np.inf).max()
+    left = np.ones((KINDS, len(KEEPS), columns.size if new > most + CHANGED else 0))
+    if left.size == 0:
+        return left
     for kind in range(KINDS):
         for r in range(1, len(KEEPS)):
             if present[kind, r] > 0.0 and log_weights[kind, r] > most + CHANGED:

@@ -61,8 +61,14 @@ def full_glance(
     """`full_look` for those who do not learn: without covariance @ x."""
     x = _spread(indices, values, weights.shape[0])
     _score(weights, indices, values, columns, scores)
+    used = indices.max() + 1 if indices.size > 0 else 0  # there may be room for more
+    is_dense = 2 * indices.size >= used
+    products = np.empty(used * (used + 1) // 2 if is_dense else 0)
+    if is_dense:
+        _multiply_out(x[:used], products)
     for c in range(columns.size):
-        leverage = _leverage(covariances[columns[c]], x)
+        covariance = covariances[columns[c]]
+        leverage = _dot(products, covariance) if is_dense else _leverage(covariance, x)
         leverages[c] = max(leverage, 0.0) if leverage < np.inf else np.nan
 
 
@@ -230,8 +236,23 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 @summed
+def _multiply_out(x: Floats, products: Floats) -> None:
+    """Fill in x x^T as a triangle, what stands twice in the square taken twice.
+
+    Then x @ covariance @ x is one long sum for each action instead of many short ones.
+    """
+    begin = 0
+    for i in range(x.size):
+        row, twice = products[begin : begin + i + 1], 2.0 * x[i]
+        for j in range(i):
+            row[j] = twice * x[j]
+        row[i] = x[i] * x[i]
+        begin += i + 1
+
+
+@summed
 def _leverage(covariance: Floats, x: Floats) -> float:
-    """x @ covariance @ x."""
+    """x @ covariance @ x, for an x with many zeros."""
     total, begin = 0.0, 0
     for i in range(x.size):
         if x[i] != 0.0:

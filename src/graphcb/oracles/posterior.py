@@ -80,18 +80,26 @@ def mean_share(score: float, leverage: float) -> float:
 
 @compiled
 def certainty(shares: Floats, leverages: Floats, dispersions: Floats) -> tuple[Floats, Floats]:
-    """Standard deviation of each mean share, and the information that seeing its loss gives.
+    """Standard deviation of each mean share, and the information that seeing its loss gives."""
+    gains = np.empty(shares.size)
+    for c in range(shares.size):
+        gains[c] = math.log1p(leverages[c] * max(shares[c] * (1.0 - shares[c]), 1e-9))
+    return deviations_of(shares, leverages, dispersions), gains
+
+
+@compiled
+def deviations_of(shares: Floats, leverages: Floats, dispersions: Floats) -> Floats:
+    """Standard deviation of each mean share.
 
     `dispersions` are the residuals' variances relative to those of coins: a loss that hardly
     varies is known sooner.
     """
-    deviations, gains = np.empty(shares.size), np.empty(shares.size)
+    deviations = np.empty(shares.size)
     for c in range(shares.size):
         coin = max(shares[c] * (1.0 - shares[c]), 1e-9)
         unknown = 1.0 - 1.0 / math.sqrt(1.0 + 2.0 * coin * leverages[c])
         deviations[c] = math.sqrt(min(dispersions[c], 1.0) * coin * unknown)
-        gains[c] = math.log1p(leverages[c] * coin)
-    return deviations, gains
+    return deviations
 
 
 @compiled

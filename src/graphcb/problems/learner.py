@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -462,5 +462,14 @@ def _described(name: str, features: Any) -> dict[str, Any]:
     if features is None:
         return {"action": name}
     if type(features) is dict:
-        return {"action": name, **{f"features.{key}": value for key, value in features.items()}}
+        found: dict[str, Any] = {"action": name}
+        for key, value in features.items():
+            found[_below(key) if type(key) is str else f"features.{key}"] = value
+        return found
     return {"action": name, "features": features}
+
+
+@lru_cache(maxsize=1024)
+def _below(key: str) -> str:
+    """What a feature of an action is called; the same object, which dicts find sooner."""
+    return f"features.{key}"
