@@ -4,12 +4,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.decisions.changing import change, roll_back
+from graphcb.decisions.decided import Decided, NewRound
 from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
 from graphcb.decisions.encoding import (
     FLOAT,
@@ -35,140 +35,19 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
+from graphcb.decisions.places import DecidingPlace, InLog, Place
 from graphcb.decisions.pruning import SLICE, Pruned, Pruning
 from graphcb.decisions.records import Forgotten
 from graphcb.decisions.storage import LogError
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
-from graphcb.decisions.transition import Drawn, Passed, draw, learn, pass_by, uniform_at
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of, new_token
+from graphcb.decisions.transition import Passed, draw, learn, pass_by
 from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds import Agent, Played, hook
-from graphcb.rounds.identifiers import Identifiers
 
 WAITING = "waiting"  # the source of a default
-Call = Literal["decide", "feedback", "upkeep"]
-
-
-class NewRound(NamedTuple):
-    """What is decided on: the arguments of `Policy.decide`; context and actions may be `Encoded`.
-
-    Encoded actions are a list of names, or names with features that are plain.
-    """
-
-    context: Any
-    graph: FeedbackGraph | None = None
-    actions: Any = None
-    subject: str | int | None = None
-
-    @property
-    def n_own(self) -> int:
-        """How many actions come with it; 0 if they are those of the problem."""
-        actions = self.actions.value if isinstance(self.actions, Encoded) else self.actions
-        return 0 if actions is None else len(actions)
-
-
-class Decided(NamedTuple):
-    """A decision as it was made: its name, its row, and the actions of its round."""
-
-    decision_id: str
-    row: DecisionRow
-    identifiers: Identifiers
-    probabilities: NDArray[np.float64]
-
-    def as_decision(self) -> Decision:
-        """As `Policy.decide` returns it."""
-        row, names = self.row, self.identifiers.values
-        probabilities = tuple(self.probabilities.tolist())
-        return Decision(
-            self.decision_id,
-            names[row.action],
-            row.action,
-            probabilities[row.action],
-            names,
-            probabilities,
-            row.gamma,
-            row.model_version,
-        )
-
-
-class Place(Protocol):
-    """Where a transaction writes: into the log, or where the trainer of the log finds it.
-
-    `learns` says whether the agent learns feedback here and now.
-    """
-
-    learns: bool
-
-    def check(self, call: Call) -> None:
-        """Refuse a call for which this is not the place, or not the time."""
-        ...
-
-    def lock(self, names: Sequence[str]) -> None:
-        """Keep others from answering these decisions until the commit."""
-        ...
-
-    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
-        """Write rows; the commit follows."""
-        ...
-
-
-class DecidingPlace(Place, Protocol):
-    """A place where decisions are written, too."""
-
-    def uniform(self, token: str) -> float:
-        """The number by which the decision with this token is drawn."""
-        ...
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """The row of a decision as it is written."""
-        ...
-
-
-class InLog:
-    """The log, by its one writer: rows are its next events, and the agent goes on with each."""
-
-    learns = True
-
-    def __init__(self, pending: Pending) -> None:
-        self._pending = pending
-
-    def check(self, call: Call) -> None:
-        """Refuse what only deciders may write, and calls after the block of the transaction."""
-        if self._pending.is_over:
-            raise LogError(
-                f"{self._pending.storage.location}: this transaction is over; call the policy, or "
-                "begin another with together()"
-            )
-        if self._pending.has_deciders and call != "upkeep":
-            raise ValueError(
-                f"{self._pending.storage.location}: this log has deciders, which decide and take "
-                "feedback; ask one of them (graphcb serve --decide-only, or "
-                "graphcb.decisions.Decider)"
-            )
-
-    def uniform(self, token: str) -> float:
-        """By the number of the event."""
-        return uniform_at(self._pending.start.seed, self._pending.state.position + 1)
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """The next event."""
-        pending = self._pending
-        pending.state = drawn.after
-        if pending.asker != pending.last_asker:
-            pending.begin_run(row.position, pending.asker)
-        return row
-
-    def lock(self, names: Sequence[str]) -> None:
-        """Nobody else writes."""
-
-    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
-        """Write rows; the commit follows."""
-        for rows in (decisions, feedbacks, self._pending.runs):
-            if rows:
-                insert(self._pending.storage, rows)
-        self._pending.runs.clear()
 
 
 class Together:
