@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcb import saving
-from graphcb.decisions import LogError, places, records, storage, tables, together, writer
+from graphcb.decisions import LogError, records, storage, tables, together, writer
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.storage import Storage
 from graphcb.files import FileError
@@ -85,7 +85,7 @@ def count_twice() -> None:
 
 def draw_at_random() -> None:
     """The action comes from a generator whose state is in no log."""
-    replace(places, uniform_at=lambda *_: random.SystemRandom().random())
+    replace(together, uniform_at=lambda *_: random.SystemRandom().random())
 
 
 def carry_on() -> None:
@@ -129,7 +129,7 @@ def believe_memory() -> None:
                 seen.setdefault(row.decision, []).append(row)
         insert(storage, rows)
 
-    replace(places, insert=remember)
+    replace(together, insert=remember)
     replace(
         records, read_parts=lambda _, decisions: {made: seen.get(made, []) for made in decisions}
     )

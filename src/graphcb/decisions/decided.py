@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.decisions.decision import Decision
 from graphcb.decisions.encoding import Encoded
 from graphcb.decisions.tables import DecisionRow
 from graphcb.graphs import FeedbackGraph
@@ -37,18 +36,3 @@ class Decided(NamedTuple):
     row: DecisionRow
     identifiers: Identifiers
     probabilities: NDArray[np.float64]
-
-    def as_decision(self) -> Decision:
-        """As `Policy.decide` returns it."""
-        row, names = self.row, self.identifiers.values
-        probabilities = tuple(self.probabilities.tolist())
-        return Decision(
-            self.decision_id,
-            names[row.action],
-            row.action,
-            probabilities[row.action],
-            names,
-            probabilities,
-            row.gamma,
-            row.model_version,
-        )

@@ -35,12 +35,12 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
-from graphcb.decisions.places import DecidingPlace, InLog, Place
+from graphcb.decisions.places import Call, DecidingPlace, Place
 from graphcb.decisions.pruning import SLICE, Pruned, Pruning
 from graphcb.decisions.records import Forgotten
 from graphcb.decisions.storage import LogError
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, name_of, new_token
-from graphcb.decisions.transition import Passed, draw, learn, pass_by
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
+from graphcb.decisions.transition import Drawn, Passed, draw, learn, pass_by, uniform_at
 from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
@@ -48,6 +48,51 @@ from graphcb.problems import Problem
 from graphcb.rounds import Agent, Played, hook
 
 WAITING = "waiting"  # the source of a default
+
+
+class InLog:
+    """The log, by its one writer: rows are its next events, and the agent goes on with each."""
+
+    learns = True
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    def check(self, call: Call) -> None:
+        """Refuse what only deciders may write, and calls after the block of the transaction."""
+        if self._pending.is_over:
+            raise LogError(
+                f"{self._pending.storage.location}: this transaction is over; call the policy, or "
+                "begin another with together()"
+            )
+        if self._pending.has_deciders and call != "upkeep":
+            raise ValueError(
+                f"{self._pending.storage.location}: this log has deciders, which decide and take "
+                "feedback; ask one of them (graphcb serve --decide-only, or "
+                "graphcb.decisions.Decider)"
+            )
+
+    def uniform(self, token: str) -> float:
+        """By the number of the event."""
+        return uniform_at(self._pending.start.seed, self._pending.state.position + 1)
+
+    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
+        """The next event."""
+        pending = self._pending
+        pending.state = drawn.after
+        if pending.asker != pending.last_asker:
+            pending.begin_run(row.position, pending.asker)
+        return row
+
+    def lock(self, names: Sequence[str]) -> None:
+        """Nobody else writes."""
+
+    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
+        """Write rows; the commit follows."""
+        for rows in (decisions, feedbacks, self._pending.runs):
+            if rows:
+                insert(self._pending.storage, rows)
+        self._pending.runs.clear()
 
 
 class Together:
@@ -123,7 +168,7 @@ class Together:
         subject: str | int | None = None,
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
-        return self.make(context, graph, actions, subject).as_decision()
+        return _as_decision(self.make(context, graph, actions, subject))
 
     def make(
         self,
@@ -184,7 +229,7 @@ class Together:
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
-        return [made.as_decision() for made in self.make_rounds(rounds)]
+        return [_as_decision(made) for made in self.make_rounds(rounds)]
 
     def make_rounds(self, rounds: Iterable[NewRound]) -> list[Decided]:
         """`decide_rounds`, for those who put the answers into another form."""
@@ -399,3 +444,18 @@ class Together:
         """A refused call leaves an agent of graphcb's own classes as it was, no other."""
         refused = isinstance(problem, ValueError | TypeError)
         self.is_spoilt = self.is_spoilt or not refused or bool(self._classes)
+
+
+def _as_decision(made: Decided) -> Decision:
+    """A decision as `Policy.decide` returns it."""
+    row, names, probabilities = made.row, made.identifiers.values, made.probabilities.tolist()
+    return Decision(
+        made.decision_id,
+        names[row.action],
+        row.action,
+        probabilities[row.action],
+        names,
+        tuple(probabilities),
+        row.gamma,
+        row.model_version,
+    )
