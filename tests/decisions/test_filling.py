@@ -8,7 +8,7 @@ import pytest
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.decisions import replay, verify
 from graphcb.decisions.askers import askers_between
-from graphcb.decisions.together import NewRound
+from graphcb.decisions.decided import NewRound
 from graphcb.evaluation import evaluate, logged, summarize
 from graphcb.saving import to_bytes
 

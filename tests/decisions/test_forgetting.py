@@ -7,7 +7,7 @@ import pytest
 from graphcb import DecisionLog, Policy, Problem, SquareCBG
 from graphcb.cli import main
 from graphcb.decisions import back_up, forgetting, replay, verify
-from graphcb.decisions.together import NewRound
+from graphcb.decisions.decided import NewRound
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
 

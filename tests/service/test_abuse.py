@@ -19,7 +19,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import Policy, Problem, graphs
 from graphcb.decisions import back_up
-from graphcb.decisions.together import NewRound
+from graphcb.decisions.decided import NewRound
 from graphcb.service import admission, server
 from graphcb.service import keys as keys_module
 from graphcb.service.admission import RequestLimits

@@ -1,4 +1,5 @@
 import asyncio
+import socket
 import threading
 from contextlib import contextmanager
 
@@ -229,6 +230,43 @@ def test_it_waits_a_moment_for_as_many_as_asked_before(tmp_path, monkeypatch):
     with_desk(tmp_path, work)
 
 
+@pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
+def test_what_clients_have_sent_by_now_shares_a_commit(tmp_path, kind):
+    """No timer is waited for: the event loop reads what is there, then a transaction begins."""
+    new_loop = pytest.importorskip(kind).new_event_loop
+
+    async def main():
+        desk = Desk(Policy(tmp_path / "log.db", problem=FRAUD, seed=0))
+        desk.start()
+        await desk.ask(decide(0))
+        before, answers = desk.n_commits, []
+
+        async def serve(reader, writer):
+            await reader.readline()
+            answer = desk.ask(decide(1))
+            while others:  # send while the first one is being read
+                others.pop().sendall(b"a line\n")
+            answers.append(await answer)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        clients = [socket.create_connection(address) for _ in range(8)]
+        first, *others = clients
+        await asyncio.sleep(0.05)  # all are accepted
+        first.sendall(b"a line\n")
+        while len(answers) < len(clients):
+            await asyncio.sleep(0.001)
+        for client in clients:
+            client.close()
+        server.close()
+        await desk.stop()
+        return desk.n_commits - before
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert runner.run(main()) == 1
+
+
 def test_a_client_that_is_alone_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(desks, "LONGEST_WAIT", 20.0)
 
@@ -300,8 +338,10 @@ def test_a_transaction_that_is_about_to_begin_does_not_begin_twice(tmp_path, mon
         await desk.ask(decide(0))
         before, desk._peak, desk._beside = desk.n_commits, 2, 1e9
         first = desk.ask(decide(1))  # waits for a second one
+        await asyncio.sleep(0.02)
+        assert desk._timer is not None
         second = desk.ask(decide(2))
-        desk._stop_waiting()  # the time is over just when that has come
+        desk._begin()  # the time is over just when that has come
         await asyncio.gather(first, second)
         await asyncio.sleep(0.01)
         assert (desk.n_commits, desk.n_waiting) == (before + 1, 0)

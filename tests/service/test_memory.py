@@ -48,3 +48,17 @@ def test_what_is_kept_does_not_grow_with_decisions(start, problem, ask):
         ask(service, n)
         grown.append(n_objects() - before)
     assert min(grown) < N / 20
+
+
+@pytest.mark.parametrize(("problem", "ask"), [(FRAUD, decide), (ITEMS, rank)])
+def test_requests_leave_little_to_the_garbage_collection(serve, problem, ask):
+    """Else it could not be put off as `spare_collections` does."""
+    service = serve(problem)
+    ask(service, 100)
+    gc.collect()
+    gc.disable()
+    try:
+        ask(service, N)
+        assert gc.collect() < N / 20
+    finally:
+        gc.enable()

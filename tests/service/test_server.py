@@ -76,18 +76,22 @@ def test_uvicorn_is_bounded_from_above():
     assert key(least) <= key(uvicorn.__version__) < key(most)
 
 
-def test_collections_spare_what_is_there_from_the_start():
+def test_collections_spare_what_is_there_from_the_start_and_what_waits():
     code = """
 import gc
 from graphcb.service.server import spare_collections
 kept = [[k] for k in range(1000)]
 spare_collections()
 print(gc.get_freeze_count(), len(gc.get_objects()))
+before = gc.get_stats()[0]["collections"]
+waiting = [[k] for k in range(5000)]
+print(gc.get_stats()[0]["collections"] - before)
 """
     made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    frozen, left = map(int, made.stdout.split())
+    frozen, left, n_collections = map(int, made.stdout.split())
     assert frozen > 1000
     assert left < 1000
+    assert n_collections == 0  # what waits at the same time is no garbage
 
 
 def test_beyond_this_machine_keys_are_needed():

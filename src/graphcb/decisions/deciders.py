@@ -15,6 +15,7 @@ from graphcb.decisions.inbox import (
     put_feedbacks,
 )
 from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.places import Call
 from graphcb.decisions.policy import Calls
 from graphcb.decisions.records import read_start
 from graphcb.decisions.storage import (
@@ -31,7 +32,7 @@ from graphcb.decisions.tables import (
     SnapshotRow,
     select,
 )
-from graphcb.decisions.together import Call, Together
+from graphcb.decisions.together import Together
 from graphcb.decisions.transition import Drawn, PolicyState, uniform_of
 from graphcb.decisions.versions import Versions
 from graphcb.decisions.writer import Pending

@@ -1,6 +1,6 @@
 """The graph and the actions of a round, as they are logged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graphcb.decisions.encoding import (
@@ -33,13 +33,12 @@ def new_frame(
     graphs: StoredGraphs, problem: Problem | None, graph: FeedbackGraph | None, actions: Any
 ) -> Frame:
     """The frame of a round with these arguments of `decide`; call it inside a transaction."""
+    given = actions.value if isinstance(actions, Encoded) else actions
+    graph, names = _round(problem, graph, given)
     if isinstance(actions, Encoded):
-        encoded, given = actions
-        graph, _ = _round(problem, graph, given)
-        identifiers = Identifiers(given, graph.n_actions)
+        encoded, identifiers = actions.content, Identifiers(given, graph.n_actions)
     else:
-        graph, plain = _round(problem, graph, actions)
-        encoded = encode(plain, "actions")
+        encoded = encode(_as_logged(given, names), "actions")
         given, identifiers = read_once(encoded), read_identifiers(encoded, graph.n_actions)
     number, known = graphs.write(graph)
     if problem is not None and problem.has_fixed_actions and given == problem.listed:
@@ -49,15 +48,21 @@ def new_frame(
 
 def _round(
     problem: Problem | None, graph: FeedbackGraph | None, actions: Any
-) -> tuple[FeedbackGraph, Any]:
-    """The graph of a round and its actions, as they are logged."""
-    if problem is None:
-        if graph is None:
-            raise TypeError(
-                "`graph` must be given, as this log was created without a problem that says "
-                "what actions reveal"
-            )
-        return as_graph(graph), as_list(actions)
-    names = problem.names_of(actions)
-    listed = plain_actions(actions) if isinstance(actions, Mapping) else list(names)
-    return problem.graph_for(names, graph), listed
+) -> tuple[FeedbackGraph, Sequence[str] | None]:
+    """The graph of a round, and the names of its actions if there is a problem."""
+    if problem is not None:
+        names = problem.names_of(actions)
+        return problem.graph_for(names, graph), names
+    if graph is None:
+        raise TypeError(
+            "`graph` must be given, as this log was created without a problem that says "
+            "what actions reveal"
+        )
+    return as_graph(graph), None
+
+
+def _as_logged(actions: Any, names: Sequence[str] | None) -> Any:
+    """The actions of a round as a log has them: names, or names with features."""
+    if names is None:
+        return as_list(actions)
+    return plain_actions(actions) if isinstance(actions, Mapping) else list(names)

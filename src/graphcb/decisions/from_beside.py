@@ -8,10 +8,11 @@ from graphcb.decisions import records
 from graphcb.decisions.beside import Beside
 from graphcb.decisions.inbox import create_feedbacks, has_feedbacks, put_feedbacks
 from graphcb.decisions.part_counts import PartCounts
+from graphcb.decisions.places import Call
 from graphcb.decisions.policy import TakesFeedback
 from graphcb.decisions.storage import Durability, Storage, is_url, transaction, without_password
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
-from graphcb.decisions.together import Call, Together
+from graphcb.decisions.together import Together
 from graphcb.decisions.transition import PolicyState
 from graphcb.decisions.versions import Versions
 from graphcb.decisions.writer import Pending

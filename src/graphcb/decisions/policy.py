@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphcb.contexts.frames import each_row
 from graphcb.decisions.dating import dated
+from graphcb.decisions.decided import NewRound
 from graphcb.decisions.decision import Acknowledgement, Decision
 from graphcb.decisions.forgetting import Unlearned, unlearned
 from graphcb.decisions.incoming import Losses, by_decision
@@ -23,7 +24,7 @@ from graphcb.decisions.pruning import DAY, Pruned, Pruning
 from graphcb.decisions.records import Forgotten
 from graphcb.decisions.storage import Durability, LogError, without_password
 from graphcb.decisions.taking_in import AT_ONCE, take_in
-from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.together import Together
 from graphcb.decisions.versions import Change, Versions
 from graphcb.decisions.writer import LogWriter, Took
 from graphcb.estimates.stillness import Alarm

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.decisions.changing import change, roll_back
+from graphcb.decisions.decided import Decided, NewRound
 from graphcb.decisions.decision import Acknowledgement, Decision, is_decision_id
 from graphcb.decisions.encoding import (
     FLOAT,
@@ -36,6 +36,7 @@ from graphcb.decisions.incoming import (
     read_asked,
     read_whole,
 )
+from graphcb.decisions.places import Call, DecidingPlace, Place
 from graphcb.decisions.pruning import SLICE, Pruned, Pruning
 from graphcb.decisions.records import BYTES_AT_ONCE, Forgotten
 from graphcb.decisions.storage import LogError
@@ -46,85 +47,8 @@ from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds import Agent, Played, hook
-from graphcb.rounds.identifiers import Identifiers
 
 WAITING = "waiting"  # the source of a default
-Call = Literal["decide", "feedback", "upkeep"]
-
-
-class NewRound(NamedTuple):
-    """What is decided on: the arguments of `Policy.decide`; context and actions may be `Encoded`.
-
-    Encoded actions are a list of names, or names with features that are plain.
-    """
-
-    context: Any
-    graph: FeedbackGraph | None = None
-    actions: Any = None
-    subject: str | int | None = None
-
-    @property
-    def n_own(self) -> int:
-        """How many actions come with it; 0 if they are those of the problem."""
-        actions = self.actions.value if isinstance(self.actions, Encoded) else self.actions
-        return 0 if actions is None else len(actions)
-
-
-class Decided(NamedTuple):
-    """A decision as it was made: its name, its row, and the actions of its round."""
-
-    decision_id: str
-    row: DecisionRow
-    identifiers: Identifiers
-    probabilities: NDArray[np.float64]
-
-    def as_decision(self) -> Decision:
-        """As `Policy.decide` returns it."""
-        row, names = self.row, self.identifiers.values
-        probabilities = tuple(self.probabilities.tolist())
-        return Decision(
-            self.decision_id,
-            names[row.action],
-            row.action,
-            probabilities[row.action],
-            names,
-            probabilities,
-            row.gamma,
-            row.model_version,
-        )
-
-
-class Place(Protocol):
-    """Where a transaction writes: into the log, or where the trainer of the log finds it.
-
-    `learns` says whether the agent learns feedback here and now.
-    """
-
-    learns: bool
-
-    def check(self, call: Call) -> None:
-        """Refuse a call for which this is not the place, or not the time."""
-        ...
-
-    def lock(self, names: Sequence[str]) -> None:
-        """Keep others from answering these decisions until the commit."""
-        ...
-
-    def store(self, decisions: list[DecisionRow], feedbacks: list[FeedbackRow]) -> None:
-        """Write rows; the commit follows."""
-        ...
-
-
-class DecidingPlace(Place, Protocol):
-    """A place where decisions are written, too."""
-
-    def uniform(self, token: str) -> float:
-        """The number by which the decision with this token is drawn."""
-        ...
-
-    def decided(self, drawn: Drawn, row: DecisionRow) -> DecisionRow:
-        """The row of a decision as it is written."""
-        ...
 
 
 class InLog:
@@ -246,7 +170,7 @@ class Together:
         subject: str | int | None = None,
     ) -> Decision:
         """Draw an action, as `Policy.decide` does."""
-        return self.make(context, graph, actions, subject).as_decision()
+        return _as_decision(self.make(context, graph, actions, subject))
 
     def make(
         self,
@@ -307,7 +231,7 @@ class Together:
 
     def decide_rounds(self, rounds: Iterable[NewRound]) -> list[Decision]:
         """One decision per round; if one round is refused, none is decided."""
-        return [made.as_decision() for made in self.make_rounds(rounds)]
+        return [_as_decision(made) for made in self.make_rounds(rounds)]
 
     def make_rounds(self, rounds: Iterable[NewRound]) -> list[Decided]:
         """`decide_rounds`, for those who put the answers into another form."""
@@ -531,3 +455,18 @@ class Together:
         """A refused call leaves an agent of graphcb's own classes as it was, no other."""
         refused = isinstance(problem, ValueError | TypeError)
         self.is_spoilt = self.is_spoilt or not refused or bool(self._classes)
+
+
+def _as_decision(made: Decided) -> Decision:
+    """A decision as `Policy.decide` returns it."""
+    row, names, probabilities = made.row, made.identifiers.values, made.probabilities.tolist()
+    return Decision(
+        made.decision_id,
+        names[row.action],
+        row.action,
+        probabilities[row.action],
+        names,
+        tuple(probabilities),
+        row.gamma,
+        row.model_version,
+    )

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.decisions import Acknowledgement, Change, Versions
+from graphcb.decisions.decided import Decided
 from graphcb.decisions.encoding import FLOAT, decode, numbers, read_identifiers
 from graphcb.decisions.explaining import Explanation
 from graphcb.decisions.incoming import Found
 from graphcb.decisions.parts import merge
 from graphcb.decisions.tables import name_of
-from graphcb.decisions.together import Decided, Together
+from graphcb.decisions.together import Together
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.alarms import in_words

@@ -21,6 +21,7 @@ from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
 Result = TypeVar("Result")
 Role = Literal["alone", "decider", "trainer"]
 LONGEST_WAIT = 0.005  # seconds for which further jobs are waited for
+PASSES = 2  # of the event loop without a new job: one reads requests, the next turns them to jobs
 TICK = 0.001  # seconds; timers of event loops round to this, so that nobody waits for less
 SLOW = 0.02  # seconds; after a transaction that took longer, the next one is done by the thread
 WARM_UP = 32  # transactions that the thread does first, as machine code may have to be loaded
@@ -90,6 +91,7 @@ class Desk:
         self._in_jobs = 0.0  # seconds, of the transaction in progress
         self._is_server = "://" in policy.location
         self._busy = self._stopping = False
+        self._pass: asyncio.Handle | None = None  # of the event loop, while jobs gather
         self._timer: asyncio.TimerHandle | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -211,34 +213,35 @@ class Desk:
         return answer
 
     def _schedule(self) -> None:
-        """Begin a transaction: at once if as many jobs wait as before, otherwise in a moment.
+        """Begin a transaction soon, unless one is in progress or about to begin."""
+        if not self._busy and self._pass is None and self._loop is not None:
+            self._pass = self._loop.call_soon(self._gather, self._loop, 0, PASSES)
 
-        Clients that just got an answer may ask again, and a transaction costs the same for one
-        job as for many: that cost is how long the wait may be, as a longer one would save less
-        than it takes. There is no delay for a client that is alone, and none on a fast disk.
+    def _gather(self, loop: asyncio.AbstractEventLoop, n_before: int, n_passes: int) -> None:
+        """Begin once the event loop, left to itself, brings no further jobs.
+
+        Requests that clients have sent by now are read meanwhile, and a commit costs the same for
+        many as for one. A client that is alone waits for a few passes of a loop that has nothing
+        to do: some microseconds. Where a commit costs more than a tick of the timers, jobs that are
+        fewer than before wait for as long: clients that just got their answers may ask again, and
+        a longer wait would save less than it takes.
         """
-        if self._busy or self._loop is None:
-            return
-        if len(self._jobs) >= min(self._peak, self._at_once) or self._stopping:
-            self._busy = True
-            self._loop.call_soon(self._begin)
-        elif self._timer is None:
-            pause = min(self._beside, LONGEST_WAIT)
-            if pause < TICK:
-                self._busy = True
-                self._loop.call_soon(self._begin)
-            else:
-                self._timer = self._loop.call_later(pause, self._stop_waiting)
-
-    def _stop_waiting(self) -> None:
-        self._timer = None
-        if not self._busy:  # the last of the expected jobs may have come at the same moment
+        self._pass, n_jobs = None, len(self._jobs)
+        n_passes = PASSES if n_jobs > n_before else n_passes - 1
+        if n_jobs >= self._at_once or self._stopping:
             self._begin()
+        elif n_passes > 0:
+            self._pass = loop.call_soon(self._gather, loop, n_jobs, n_passes)
+        elif n_jobs >= self._peak or self._beside < TICK:
+            self._begin()
+        elif self._timer is None:
+            self._timer = loop.call_later(min(self._beside, LONGEST_WAIT), self._begin)
 
     def _begin(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for handle in (self._pass, self._timer):
+            if handle is not None:
+                handle.cancel()
+        self._pass = self._timer = None
         self._busy, self._peak = True, self._n_waiting
         taken = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._at_once))]
         batch = [waiting for waiting in taken if not waiting.answer.done()]

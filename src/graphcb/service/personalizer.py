@@ -10,7 +10,8 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from graphcb.decisions.together import NewRound, Together
+from graphcb.decisions.decided import NewRound
+from graphcb.decisions.together import Together
 from graphcb.problems import Problem
 from graphcb.service import personalizer_admin as admin
 from graphcb.service import personalizer_evaluations as evaluations

@@ -7,8 +7,8 @@ import numpy as np
 
 from graphcb.checks import listed
 from graphcb.contexts.values import flat
+from graphcb.decisions.decided import NewRound
 from graphcb.decisions.encoding import Encoded, is_plain
-from graphcb.decisions.together import NewRound
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.problems.reveals import read_reveals

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from graphcb.decisions.decided import NewRound
 from graphcb.decisions.encoding import Encoded
-from graphcb.decisions.together import NewRound
 from graphcb.service.routing import Call
 
 if TYPE_CHECKING:
