@@ -1,5 +1,6 @@
 """What only a server can do: lose a connection, refuse a user, keep a lock."""
 
+import select as polling
 import threading
 import time
 
@@ -14,6 +15,7 @@ from graphcb.saving import to_bytes
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 
+from graphcb.decisions import postgresql
 from graphcb.decisions.postgresql import MANY
 
 pytestmark = pytest.mark.slow
@@ -124,6 +126,30 @@ def test_a_connection_is_not_closed_under_another_thread_that_uses_it(server):
         policy._log.storage.close()
         thread.join()
         assert seen == [False]
+        assert connection.closed
+    policy.close()
+
+
+def test_who_waits_for_a_silent_server_is_woken_before_the_connection_is_closed(
+    server, monkeypatch
+):
+    monkeypatch.setattr(postgresql, "PATIENCE", 0.2)
+    policy = Policy(server.url("woken"), new_agent(), seed=1)
+    connection, has_begun, seen = policy._log.storage._connection, threading.Event(), []
+
+    def use():
+        with connection.lock:
+            has_begun.set()
+            readable, _, _ = polling.select([connection.fileno()], [], [], 60.0)
+            seen.append((bool(readable), connection.closed))
+
+    with connection.transaction():
+        thread = threading.Thread(target=use)
+        thread.start()
+        assert has_begun.wait(60.0)
+        policy._log.storage.close()
+        thread.join()
+        assert seen == [(True, False)]
         assert connection.closed
     policy.close()
 

@@ -1,6 +1,7 @@
 """A log in a PostgreSQL database: the same tables, reached by a URL through psycopg."""
 
 import os
+import socket
 import threading
 import time
 import weakref
@@ -217,12 +218,14 @@ class PostgreSQLStorage:
             with suppress(*_FAILED):  # sooner than the server notices the end
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
         # Not under the thread that gives signs of life: libpq would use what it has just freed.
-        is_alone = self._connection.lock.acquire(timeout=PATIENCE)
+        if not self._connection.lock.acquire(timeout=PATIENCE):
+            self._connection.hang_up()
+            if not self._connection.lock.acquire(timeout=PATIENCE):
+                return  # it is closed once nobody uses it
         try:
             self._connection.close()
         finally:
-            if is_alone:
-                self._connection.lock.release()
+            self._connection.lock.release()
 
     def _usable(self) -> "_Bounded":
         if self._process != os.getpid():
@@ -290,6 +293,11 @@ class _Bounded(psycopg.Connection[Any]):
     """A connection that is given up if an answer takes more than `patience` seconds."""
 
     patience = 15.0
+
+    def hang_up(self) -> None:
+        """End what another thread waits for, which then finds the connection lost."""
+        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
 
     def wait(self, gen: Any, *given: Any, **settings: Any) -> Any:
         return super().wait(self._in_time(gen), *given, **settings)
