@@ -285,9 +285,8 @@ def draw(found: Curves, questions: Questions) -> Figure:
     axes.set_ylabel("right answers, per cent (not from 0)")
     n, seeds = len(questions.contexts), max(map(len, found.values()))
     axes.set_title(
-        "Mixtral 8x7B or GPT-4? Learned online, from what the calls show\n"
-        f"{n:,} questions, seeds: {seeds}, band: two standard errors; "
-        f"Mixtral alone {low:.1f} %, GPT-4 alone {high:.1f} %",
+        f"Mixtral 8x7B ({low:.1f} % right) or GPT-4 ({high:.1f} %)? Learned online\n"
+        f"{n:,} questions, seeds: {seeds}, band: two standard errors",
         size=10,
     )
     axes.grid(alpha=0.3)
