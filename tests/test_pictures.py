@@ -22,8 +22,6 @@ DRAWN = {
     for name in one.pictures
     if name != "service-page"
 }
-# Drawn by older code: each leaves this list when `make pictures` draws it again.
-WAITING: set[str] = set()
 
 
 def test_every_picture_is_known():
@@ -36,8 +34,7 @@ def test_every_picture_is_known():
 def test_a_picture_was_drawn_by_this_code(name):
     scripts = [ROOT / script for script in DRAWN[name]]
     with Image.open(pictures.IMAGES / f"{name}.png") as image:
-        is_new = image.text.get("Source") == source_digest(scripts)
-    assert is_new == (name not in WAITING)
+        assert image.text.get("Source") == source_digest(scripts)
 
 
 def test_the_picture_of_the_service_is_of_the_page_as_it_is():
