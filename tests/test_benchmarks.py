@@ -142,12 +142,7 @@ def test_results_are_of_parts_that_exist_and_have_their_plots():
 
 
 # Never run, or measured before parts said their version: a part leaves this list when it is run.
-WAITING = {
-    "peers", "learning", "solver", "limits", "rounds", "doors", "slopes", "known",
-    "experiments", "scale", "actions", "streams", "encoder", "warm-start", "export", "decisions",
-    "hops", "service-memory", "service-retention", "service-attacks", "service-start", "deciders",
-    "deciders-kills", "covering", "explore", "tables", "baseline", "foundation",
-}  # fmt: skip
+WAITING = {"service-memory", "service-retention", "deciders-kills", "covering", "explore"}
 
 
 def test_all_parts_are_of_one_version_and_say_so():
