@@ -1,8 +1,9 @@
 """How often 95 % intervals hold the truth, over many simulated logs of many kinds.
 
-    python benchmarks/covering.py [--plots DIR] [--out DIR]
+    python benchmarks/covering.py [--seeds N] [--plots DIR] [--out DIR]
 
 The same as `make study-coverage`, for the report. All cores are used, unlike in most other parts.
+With `--seeds` there are as many runs of 50 logs of each setting, instead of ten.
 Finished runs are kept in `--out` (default: a folder that is deleted at the end).
 """
 
@@ -22,8 +23,12 @@ from graphcb.experiments.store import Store
 
 
 def main() -> None:
-    given = part_arguments(__doc__, ("--out", {"type": Path, "help": "folder that keeps the runs"}))
-    study = read()
+    given = part_arguments(
+        __doc__,
+        ("--out", {"type": Path, "help": "folder that keeps the runs"}),
+        ("--seeds", {"type": int, "help": "runs of 50 logs of each setting"}),
+    )
+    study = read() if given.seeds is None else read().with_seeds(given.seeds)
     if given.quick:
         study = replace(study.made_quick(), logs=2, together=2)
     with tempfile.TemporaryDirectory() as folder:
