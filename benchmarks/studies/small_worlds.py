@@ -166,6 +166,9 @@ WORLDS: Mapping[str, World] = {
     "twenty topics, certain": bandit(
         2, 3000, partial(topics, 20, 0.3, (0.0, 1.0)), WORST, 0.1, n_seeds=20
     ),
+    "five arms, one outcome in ten": World(
+        FeedbackGraph(0.1 * np.eye(5)), 20_000, partial(arms, 5, 0.2), THOMPSON, 1.25
+    ),
     "late by 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, delay=1000),
     "batches of 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, batch=1000),
     "200 actions": bandit(200, 8000, partial(linear, 200, 5), GAMMA, 1.1),
