@@ -10,6 +10,10 @@ it depends on which action is best. Nothing depends on how observable the graph 
 is worth its price in information gets played, wherever its information comes from. With limits the
 ratio is minimised over all distributions that obey them.
 
+**As far as can be seen.** Where losses are shown with a probability, what an action hides of one,
+and by whom it is looked at, is relative to the action that shows it best: where one outcome in ten
+comes, whatever is played, playing the best action hides nothing. What a look tells is not relative.
+
 **As is safe.** Diverse contexts explore by themselves: what is learned of an action in one helps
 in all others. Deviations are divided by sqrt(d), where d is the number of parameters that a look is
 shared among: n u / (1 + u) for an action seen n times where another look adds the share u to what
@@ -45,6 +49,7 @@ from graphcb.exploration.due_looks import (
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
 from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs.matrices import SparseMatrix
 from graphcb.graphs.structure import Floats, Structure
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
@@ -107,13 +112,15 @@ def information_directed(
         raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
     before = Memory() if memory is None else memory
     owed = np.zeros(shape) if owed is None else owed
-    matrix, edges, rate, alone = graph.remember("written out", _written_out)
+    matrix, edges, of_relative, relative, rate, alone = graph.remember("written out", _written_out)
     given += (float(span), float(low), float(bound), round_number, rate)
     if matrix is not None:
-        given += (owed, matrix, edges, alone, *before)
+        given += (owed, matrix, edges, *of_relative, alone, *before)
         p, thompson, parts, *after = _in_one(*given)
     else:
-        p, thompson, parts, *after = _in_steps([*given, owed], graph.structure, alone, before)
+        p, thompson, parts, *after = _in_steps(
+            [*given, owed], graph.structure, relative, alone, before
+        )
     if not after[0] >= 0.0:
         f, deviations, gains, counts = given[:4]
         raise ValueError(
@@ -138,32 +145,49 @@ def check_memory(memory: Any) -> None:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
-def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, Edges | None, float, float]:
-    """The matrix and edges of a graph that is not too large; the rate of looks at hidden losses.
+def _written_out(graph: FeedbackGraph) -> tuple[Any, ...]:
+    """Matrix and edges of a graph that is not too large, both of `_relative` to it, and that.
 
-    And 1 where no action shows more than one loss, else 0.
+    Then the rate of looks at hidden losses, and 1 where no action shows more than one loss, else 0.
     """
     require_observable(graph, "to learn from it")
     rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
-    shown = graph.structure.sums_revealed(np.ones(graph.n_actions))
+    relative = graph if graph.structure.is_deterministic() else _relative(graph)
+    shown = relative.structure.sums_revealed(np.ones(graph.n_actions))
     alone = float(shown.max() <= 1.0)
     if graph.n_actions > WRITTEN_OUT:
-        return None, None, rate, alone
-    return graph.matrix, edges_of(graph.matrix), rate, alone
+        return None, None, None, relative.structure, rate, alone
+    edges = edges_of(graph.matrix)
+    parts = relative.matrix, edges if relative is graph else edges_of(relative.matrix)
+    return graph.matrix, edges, parts, relative.structure, rate, alone
 
 
-def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) -> tuple[Any, ...]:
+def _relative(graph: FeedbackGraph) -> FeedbackGraph:
+    """The graph as if each loss were certain to be shown by the action that shows it best."""
+    if isinstance(graph.structure, SparseMatrix):
+        edges = graph.structure.matrix.copy()
+        most = edges.max(axis=0).toarray().ravel()
+        edges.data = edges.data / most[edges.indices]
+        return FeedbackGraph(edges)
+    most = graph.matrix.max(axis=0)
+    return FeedbackGraph(graph.matrix / np.where(most > 0.0, most, 1.0))
+
+
+def _in_steps(
+    given: list[Any], edges: Structure, relative: Structure, alone: float, before: Memory
+) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
     f, gains, tie, round_number = given[0], given[2], TIE * given[4], given[7]
     best = _best_looking(f, gains, tie)
-    hidden = 1.0 - edges.row(best)
+    hidden = 1.0 - relative.row(best)
     most_shown = 0.0
     if hidden[best] > 0.0 or given[3].min() < before.parameters:
-        most_shown = float(edges.sums_revealed(hidden).max())
+        most_shown = float(relative.sums_revealed(hidden).max())
     asked = ask(*[*given[:-1], best, hidden, most_shown, before.parameters, given[-1]])
     regrets = before.regret + f - asked.floor
     known = before.information + edges.sums_revealed(asked.tells)
-    looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
+    worth = asked.wanted * gains
+    looks = look_at_once(f, relative.sums_revealed(worth), worth, best)
     priced = 1.0 - alone * (1.0 - hidden[best]) / before.parameters**4
     doubts = given[1] * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
@@ -186,6 +210,8 @@ def _in_one(
     owed: Floats,
     matrix: Floats,
     edges: Edges,
+    relative: Floats,
+    relative_edges: Edges,
     alone: float,
     regret: float,
     information: float,
@@ -195,17 +221,17 @@ def _in_one(
     """Probabilities, Thompson sampling's looks; rows with regrets, information and the parameters
     of a look; the memory of the round."""
     best = _best_looking(f, gains, TIE * span)
-    hidden = 1.0 - matrix[best]
+    hidden = 1.0 - relative[best]
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
-        most_shown = shown_by(edges, hidden).max()
+        most_shown = shown_by(relative_edges, hidden).max()
     asked = ask(
         f, deviations, gains, counts, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters, owed,
     )  # fmt: skip
     regrets = regret + f - asked.floor
     known = information + shown_by(edges, asked.tells)
-    least = look_at_each(f, gains, edges, asked.wanted, best)
+    least = look_at_each(f, gains, relative_edges, asked.wanted, best)
     priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
     doubts = deviations * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
