@@ -141,12 +141,12 @@ class Settling:
         self._clock.decision(own)
         self._young.append((own, weighed))
         found = []
-        while self._young and self._is_due(self._young[0][0]):
+        while self._young:
+            oldest, waiting = self._young[0][0], self._young[0][0].waiting
+            if waiting is not None and not self._clock.has_reached(oldest.made_at + waiting):
+                break
             found += self._add(*self._young.popleft())
         return found
-
-    def _is_due(self, row: LoggedDecision) -> bool:
-        return row.waiting is None or self._clock.has_reached(row.made_at + row.waiting)
 
     def _add(self, own: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
         is_silent = not awaits_feedback(own)

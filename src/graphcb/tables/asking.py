@@ -25,7 +25,7 @@ class Question(NamedTuple):
     targets: tuple[Target, ...]
     unit: str
     features: tuple[str, ...] | None  # None: whatever can be learned from
-    graph: Floats | None
+    graph: Floats | None  # G[a, j]
 
     @property
     def lists_actions(self) -> bool:
@@ -98,7 +98,10 @@ def ask(
     twice = first_twice(one.name for one in targets)
     if twice is not None and not all(callable(one) for one in several):
         raise ValueError(f"each `policy` must be given once, got {twice!r} again")
-    matrix = None if graph is None else _matrix(graph, names)
+    matrix = None
+    if graph is not None:  # of a family by its name, or of names as in a problem's `reveals`
+        known = Problem(list(names), reveals=graph).graph.matrix
+        matrix = np.ascontiguousarray(known, dtype=np.float64)
     chosen = None if features is None else tuple(features)
     return Question(columns, targets, unit, chosen, matrix)
 
@@ -157,9 +160,3 @@ def _actions(
         raise ValueError(f"`probability` must have a column for each of {listed(names)}, got "
                          f"{listed(of_actions)}")  # fmt: skip
     return names
-
-
-def _matrix(graph: Any, names: tuple[str, ...]) -> Floats:
-    """G[a, j] of a graph, of a family by its name, or of names as in a problem's `reveals`."""
-    found = Problem(list(names), reveals=graph).graph
-    return np.ascontiguousarray(found.matrix, dtype=np.float64)

@@ -75,7 +75,12 @@ def codes_of(array: Any, vocabulary: Vocabulary) -> Codes:
         array = pc.dictionary_encode(array)
     words = array.dictionary.to_pylist()
     place_of = np.array(
-        [MISSING if _is_nothing(word) else vocabulary.code(as_name(word)) for word in words]
+        [
+            MISSING
+            if word is None or word == "" or word != word
+            else vocabulary.code(as_name(word))
+            for word in words
+        ]
         + [MISSING],
         dtype=np.int64,
     )
@@ -89,10 +94,6 @@ def _in_one_piece(array: Any) -> Any:
     import pyarrow as pa
 
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-def _is_nothing(word: Any) -> bool:
-    return word is None or word == "" or (isinstance(word, float) and word != word)
 
 
 def numbers_of(batch: Any, column: str, place: CellPlace) -> tuple[Floats, Flags | None]:

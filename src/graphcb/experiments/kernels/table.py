@@ -91,7 +91,11 @@ def play(
             return 0
         rule, reveals = rule_for(agent, graph), graph.matrix[np.newaxis] > 0.0
     elif type(graph) is RandomSelfAware:
-        rule, reveals = _rule_for_any_graph(agent), graph.draw_many(order.size, world)
+        reveals = graph.draw_many(order.size, world)
+        if isinstance(agent, SquareCBG):
+            rule = SOLVE if agent.method == "solver" else None
+        else:
+            rule = BLIND[type(agent)]
     else:
         return 0
     if rule is None:
@@ -107,12 +111,6 @@ def play(
     oracle.n_updates += n_played
     note_rounds(agent, gamma, n_played)
     return n_played
-
-
-def _rule_for_any_graph(agent: Compiled) -> int | None:
-    if not isinstance(agent, SquareCBG):
-        return BLIND[type(agent)]
-    return SOLVE if agent.method == "solver" else None
 
 
 def _sparse(contexts: Floats | SparseTable) -> tuple[Counts, Counts, Floats]:
