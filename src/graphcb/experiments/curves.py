@@ -36,16 +36,8 @@ class Setting(NamedTuple):
         return fields
 
 
-class Seconds(NamedTuple):
-    """How long a run took: in the oracle, in the exploration, and in total."""
-
-    oracle: float = 0.0
-    exploration: float = 0.0
-    total: float = 0.0
-
-
 class Curve(NamedTuple):
-    """Progressive validation loss of one run at some rounds.
+    """Progressive validation loss of one run at some rounds, and how long it took.
 
     `measured` is what else an experiment wants to know of a run, by name.
     """
@@ -53,7 +45,7 @@ class Curve(NamedTuple):
     setting: Setting
     rounds: NDArray[np.int64]
     mean_loss: Floats
-    seconds: Seconds = Seconds()
+    seconds: float = 0.0
     measured: Mapping[str, float] | None = None
 
 
@@ -120,7 +112,7 @@ class Summary(NamedTuple):
         return float(np.polyfit(np.log(self.rounds[points]), np.log(regret), 1)[0])
 
 
-def record(setting: Setting, losses: Floats, seconds: Seconds, n_points: int = 100) -> Curve:
+def record(setting: Setting, losses: Floats, seconds: float, n_points: int = 100) -> Curve:
     """Keep `n_points` equally spaced rounds of a run with these losses, the last one included."""
     ends = np.linspace(0, losses.size, n_points + 1)[1:]
     rounds = np.unique(np.ceil(ends).astype(np.int64))
