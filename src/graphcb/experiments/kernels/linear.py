@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
 from graphcb.environments import CostlyLooks, OffLinear
-from graphcb.experiments.kernels.ledger import Floats, Ledger, write_down
+from graphcb.experiments.kernels.ledger import Ledger, write_down
 from graphcb.experiments.kernels.rules import (
     Compiled,
     explore,
@@ -19,6 +19,7 @@ from graphcb.experiments.kernels.rules import (
     numbers_for,
     rule_for,
 )
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import OnlineRidge
 from graphcb.oracles.ridge import learn_linear, predict_linear
 from graphcb.rounds.round import invert

@@ -12,9 +12,10 @@ import numpy as np
 from graphcb.checks import LARGEST
 from graphcb.compilation import compiled
 from graphcb.environments.stock import StockProblem, grid
-from graphcb.experiments.kernels.ledger import Counts, Floats, Ledger, write_down
+from graphcb.experiments.kernels.ledger import Counts, Ledger, write_down
 from graphcb.experiments.kernels.rules import Compiled, explore, note_rounds, numbers_for, rule_for
 from graphcb.graphs import inventory
+from graphcb.graphs.structure import Floats
 from graphcb.newsvendor import stock_cost, stock_costs
 from graphcb.oracles import NewsvendorOGD
 from graphcb.oracles.newsvendor import add_scaled, dot, mean_slope

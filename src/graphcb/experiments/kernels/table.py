@@ -13,7 +13,7 @@ from graphcb.agents import SquareCBG
 from graphcb.compilation import compiled
 from graphcb.environments import KnownLosses, RandomSelfAware
 from graphcb.environments.known_losses import SparseTable
-from graphcb.experiments.kernels.ledger import Counts, Floats, Ledger, write_down
+from graphcb.experiments.kernels.ledger import Counts, Ledger, write_down
 from graphcb.experiments.kernels.rules import (
     BLIND,
     Compiled,
@@ -27,6 +27,7 @@ from graphcb.exploration.solver.entry import exact_solutions, solve_general, wor
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from
 from graphcb.oracles.logistic import learn_row, predict_row
