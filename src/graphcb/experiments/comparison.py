@@ -58,11 +58,6 @@ class Comparison:
         return sums
 
     @property
-    def mean_loss(self) -> float:
-        """The model's mean loss."""
-        return self.model.tally.total / self.model.tally.count
-
-    @property
     def means_by_seed(self) -> Floats:
         """The mean loss of the model and of each repeat of it."""
         totals = np.append(self.model.tally.total, self.repeat_totals)
