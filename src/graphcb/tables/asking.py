@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import did_you_mean, first_twice, listed
+from graphcb.checks import first_twice, listed
 from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
 from graphcb.streams.tables import holds_lists
 from graphcb.tables.choosing import matching, read_target
-from graphcb.tables.columns import as_name
+from graphcb.tables.columns import as_name, check_column
 from graphcb.tables.rows import TableColumns
 from graphcb.tables.source import OpenedTable
 from graphcb.tables.targets import Probabilities, Target, UniformTarget
@@ -104,14 +104,6 @@ def ask(
         matrix = np.ascontiguousarray(known, dtype=np.float64)
     chosen = None if features is None else tuple(features)
     return Question(columns, targets, unit, chosen, matrix)
-
-
-def check_column(name: str, types: Mapping[str, Any], where: str) -> None:
-    """Refuse a column that is not there, and name the one that was probably meant."""
-    if name in types:
-        return
-    meant = did_you_mean(name, types)
-    raise ValueError(f"{where}: must have a column {name!r}, it has {listed(types)}{meant}")
 
 
 def _probabilities(
