@@ -6,6 +6,10 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 
+def _later(earlier: Value, later: Value) -> Value:
+    return later
+
+
 class Thinned(Generic[Value]):
     """Values at the counts `every`, 2 `every`, 3 `every`, ...: at most `most`, an even number.
 
@@ -20,11 +24,7 @@ class Thinned(Generic[Value]):
     """
 
     def __init__(
-        self,
-        most: int,
-        *,
-        every: int = 1,
-        join: Callable[[Value, Value], Value] = lambda earlier, later: later,
+        self, most: int, *, every: int = 1, join: Callable[[Value, Value], Value] = _later
     ) -> None:
         if most < 2 or most % 2:
             raise ValueError(f"`most` must be an even number above 0, got {most}")
