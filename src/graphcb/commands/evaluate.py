@@ -83,11 +83,12 @@ def _evaluate(options: argparse.Namespace) -> None:
         return
     refuse_table_options(options)
     check_options(options, log_files(options.log))
+    targets = {text: _target(text) for text in options.policy}
     with DecisionLog(options.log) as log:
         versions = log.versions
         if options.version is not None:
             versions = Versions([versions.numbered(options.version)])
-        found = _judge(log, versions, options)
+        found = _judge(log, versions, targets, options)
         problem, n_imported, n_removed = versions.last.problem, log.n_imported, log.n_removed
     unit = "loss" if problem is None else problem.unit
     recorded = [version.recorded for version in versions if version.recorded is not None]
@@ -129,10 +130,12 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _judge(
-    log: DecisionLog, versions: Versions, options: argparse.Namespace
+    log: DecisionLog,
+    versions: Versions,
+    targets: Mapping[str, Target | None],
+    options: argparse.Namespace,
 ) -> dict[str, Evaluation]:
     """What the log says about each policy; all but the first are compared with it."""
-    targets = {text: _target(text) for text in options.policy}
     found, first, known = {}, next(iter(targets)), versions.range
     if known is not None and options.loss_range is not None:
         low, high = known

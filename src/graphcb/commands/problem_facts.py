@@ -53,9 +53,10 @@ def _features(problem: Problem) -> str:
     if problem.features is None:
         return "noted as they come"
     kinds = (
-        (name, kind.replace("?", ", may be missing")) for name, kind in problem.features.items()
+        f"{name} ({kind.replace('?', ', may be missing')})"
+        for name, kind in problem.features.items()
     )
-    return listed((f"{name} ({kind})" for name, kind in kinds), at_most=40)
+    return listed(kinds, at_most=40)
 
 
 def _reveals(problem: Problem) -> Facts:

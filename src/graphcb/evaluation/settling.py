@@ -1,5 +1,6 @@
 """Which decisions of a log count in an estimate, with which losses, and for how many."""
 
+import math
 from collections import deque
 from typing import NamedTuple
 
@@ -142,8 +143,9 @@ class Settling:
         self._young.append((own, weighed))
         found = []
         while self._young:
-            oldest, waiting = self._young[0][0], self._young[0][0].waiting
-            if waiting is not None and not self._clock.has_reached(oldest.made_at + waiting):
+            oldest = self._young[0][0]
+            due = -math.inf if oldest.waiting is None else oldest.made_at + oldest.waiting
+            if not self._clock.has_reached(due):
                 break
             found += self._add(*self._young.popleft())
         return found
