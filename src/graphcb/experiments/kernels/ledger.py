@@ -6,21 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
+from graphcb.graphs.structure import Floats
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-
-ORACLE, EXPLORATION, REST = range(3)
 
 
 class Ledger(NamedTuple):
-    """One entry per round; `spent` is nanoseconds in the oracle, the exploration and the rest."""
+    """One entry per round."""
 
     actions: Counts
     probabilities: Floats
     losses: Floats
     n_revealed: Counts
-    spent: Counts
 
 
 def room_for(n_rounds: int) -> Ledger:
@@ -30,7 +27,6 @@ def room_for(n_rounds: int) -> Ledger:
         np.empty(n_rounds),
         np.empty(n_rounds),
         np.empty(n_rounds, dtype=np.int64),
-        np.zeros(3, dtype=np.int64),
     )
 
 
