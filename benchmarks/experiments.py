@@ -46,8 +46,13 @@ def chosen(*, quick: bool) -> list[Experiment]:
 
 def row(name: str, curves: Sequence[Curve], seconds: float) -> str:
     n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
-    each = 1e6 * sum(curve.seconds for curve in curves) / n_rounds
-    return f"| {name} | {len(curves):,} | {n_rounds:,} | {seconds:.0f} | {each:.1f} |"
+    oracle, exploration, total = (
+        sum(part) for part in zip(*(curve.seconds for curve in curves), strict=True)
+    )
+    return (
+        f"| {name} | {len(curves):,} | {n_rounds:,} | {seconds:.0f} | "
+        f"{1e6 * total / n_rounds:.1f} | {oracle / total:.0%} | {exploration / total:.0%} |"
+    )
 
 
 def losses(experiment: Experiment, summaries: Sequence[Summary]) -> list[str]:
@@ -107,9 +112,9 @@ def main() -> None:
     found: list[str] = []
     verdicts: list[str] = []
     everything: list[Curve] = []
-    print(f"{jobs} processes.\n")
-    print("| panel | runs | rounds | seconds | us of work per round |")
-    print("|---|---|---|---|---|")
+    print(f"{jobs} processes; oracle and exploration are shares of their work.\n")
+    print("| panel | runs | rounds | seconds | us of work per round | oracle | exploration |")
+    print("|---|---|---|---|---|---|---|")
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         for one in chosen(quick=given.quick):

@@ -91,7 +91,7 @@ def run_study(
     print_rows(found.shown, found.lines)
     named = ", ".join(f"{path}{name}.png" for name in found.figures)
     print(f"figures: {named}, .pdf   report: .md   tables: .csv, -table.csv   runs: .jsonl")
-    work = sum(curve.seconds for curve in curves)
+    work = sum(curve.seconds.total for curve in curves)
     n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
     print(f"{len(curves):,} runs, {n_rounds:,} rounds, {work:.0f} s of work")
 

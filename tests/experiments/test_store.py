@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphcb.experiments.curves import Curve, Setting
+from graphcb.experiments.curves import Curve, Seconds, Setting
 from graphcb.experiments.store import Store
 
 SETTING = Setting("a", "x", 0.1, 2.0, 7)
-CURVE = Curve(SETTING, np.array([1, 9]), np.array([0.1 + 0.2, 1 / 3]), 4.0)
+CURVE = Curve(SETTING, np.array([1, 9]), np.array([0.1 + 0.2, 1 / 3]), Seconds(1.0, 2.0, 4.0))
 
 
 def identity(**changes):
@@ -38,17 +38,6 @@ def test_a_seed_of_the_draws_is_kept_and_an_earlier_file_has_none(tmp_path):
     found = store.read()
     assert [curve.setting for curve in found.values()] == [SETTING, apart]
     assert list(found) == [store.key(SETTING.as_dict()), store.key(apart.as_dict())]
-
-
-def test_a_file_of_version_0_4_has_three_times(tmp_path):
-    store = Store(tmp_path / "runs.jsonl", "1.0")
-    with store.writing() as writer:
-        writer.add(identity(), CURVE)
-    text = store.path.read_text()
-    assert '"seconds": 4.0' in text
-    store.path.write_text(text.replace('"seconds": 4.0', '"seconds": [1.0, 2.0, 4.0]'))
-    (curve,) = store.read().values()
-    assert curve.seconds == CURVE.seconds
 
 
 def test_runs_of_other_settings_data_or_versions_never_mix(tmp_path):

@@ -18,7 +18,7 @@ import numpy as np
 
 import graphcb
 from graphcb.checks import as_one_of, listed
-from graphcb.experiments.curves import Curve, Setting
+from graphcb.experiments.curves import Curve, Seconds, Setting
 from graphcb.experiments.progressive import Player
 from studies.bakeoff.contenders import AGENTS, OURS, Contender
 from studies.prepared import facts, prepare
@@ -172,7 +172,7 @@ class BakeOff:
             agent = AGENTS[contender.agent](contender, stream, setting)
             player = Player(agent, stream.graph, seed=setting.seed, loss_range=stream.loss_range)
             losses = np.concatenate([player.play(piece).losses for piece in stream.pieces])
-        spent = time.perf_counter() - start
+        spent = Seconds(total=time.perf_counter() - start)
         return Curve(setting, np.array([len(losses)]), np.array([losses.mean()]), spent)
 
 

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from graphcb.experiments.curves import Curve, Setting
+from graphcb.experiments.curves import Curve, Seconds, Setting
 from studies.coverage.counting import Counts
 from studies.coverage.judging import DECISIONS, JUDGES
 from studies.results import SETTINGS
@@ -72,7 +72,7 @@ class CoverageStudy:
         for log in range(self.together):
             rng = np.random.default_rng([setting.seed, log, crc32(setting.line.encode())])
             n += JUDGES[settings["of"]](settings, rng, 0 if log else self.looks, counts)
-        seconds = time.perf_counter() - start
+        seconds = Seconds(total=time.perf_counter() - start)
         return Curve(setting, np.array([n]), np.array([0.0]), seconds, counts.counts)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphcb.agents import Agent, Budget, Conservative, EpsilonGreedy, Greedy, InformationDirected
 from graphcb.agents.pacing import Account
-from graphcb.experiments.curves import Curve, Setting, record
+from graphcb.experiments.curves import Curve, Seconds, Setting, record
 from graphcb.experiments.progressive import PlayedRows, Player
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.limited_choice import best_within
@@ -177,7 +177,7 @@ def _play_budget(setting: Setting, stream: Prepared, costs: Floats) -> Curve:
         measured = measure_spending(costs[played.actions], setting.c)
         if setting.agent in (OURS, GREEDY, EPSILON_GREEDY):
             measured["price"] = agent.rules.spending.accounts[0].price
-    spent = time.perf_counter() - start
+    spent = Seconds(total=time.perf_counter() - start)
     return Curve(setting, np.array([n_rounds]), np.array([mean]), spent, measured)
 
 
@@ -211,7 +211,7 @@ def _play_baseline(setting: Setting, stream: Prepared, place: int) -> Curve:
         losses = _played(agent, stream, setting.seed).losses
         measured = measure_ratio(losses, theirs, setting.c)
         measured["deviations"] = getattr(agent, "n_deviations", losses.size) / losses.size
-    seconds = time.perf_counter() - start
+    seconds = Seconds(total=time.perf_counter() - start)
     return record(setting, losses, seconds, N_POINTS)._replace(measured=measured)
 
 

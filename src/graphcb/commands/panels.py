@@ -219,9 +219,12 @@ def _numbers(summary: Summary, *, regret: bool) -> tuple[str, str]:
 
 def _print_costs(curves: Sequence[Curve], seconds: float, n_jobs: int) -> None:
     n_rounds = sum(int(curve.rounds[-1]) for curve in curves)
-    total = sum(curve.seconds for curve in curves)
+    seconds_of = zip(*(curve.seconds for curve in curves), strict=True)
+    oracle, exploration, total = map(sum, seconds_of)
+    rest = total - oracle - exploration
     print(
         f"{len(curves):,} runs, {n_rounds:,} rounds, {total:.0f} s of work "
-        f"({1e6 * total / n_rounds:.1f} us per round)"
+        f"({1e6 * total / n_rounds:.1f} us per round): oracle {oracle / total:.0%}, "
+        f"exploration {exploration / total:.0%}, the rest {rest / total:.0%}"
     )
     print(f"took {seconds:.1f} s with {n_jobs} processes")

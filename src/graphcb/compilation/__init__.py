@@ -79,4 +79,7 @@ def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) 
 
 borrowed = internals.borrowed
 
-__all__ = ["borrowed", "compiled", "inlined", "inner", "inner_fused", "summed"]
+# At the end, as this module holds a kernel itself.
+from graphcb.compilation.clock import nanoseconds  # noqa: E402
+
+__all__ = ["borrowed", "compiled", "inlined", "inner", "inner_fused", "nanoseconds", "summed"]

@@ -36,8 +36,16 @@ class Setting(NamedTuple):
         return fields
 
 
+class Seconds(NamedTuple):
+    """How long a run took: in the oracle, in the exploration, and in total."""
+
+    oracle: float = 0.0
+    exploration: float = 0.0
+    total: float = 0.0
+
+
 class Curve(NamedTuple):
-    """Progressive validation loss of one run at some rounds, and how long it took.
+    """Progressive validation loss of one run at some rounds.
 
     `measured` is what else an experiment wants to know of a run, by name.
     """
@@ -45,7 +53,7 @@ class Curve(NamedTuple):
     setting: Setting
     rounds: NDArray[np.int64]
     mean_loss: Floats
-    seconds: float = 0.0
+    seconds: Seconds = Seconds()
     measured: Mapping[str, float] | None = None
 
 
@@ -112,7 +120,7 @@ class Summary(NamedTuple):
         return float(np.polyfit(np.log(self.rounds[points]), np.log(regret), 1)[0])
 
 
-def record(setting: Setting, losses: Floats, seconds: float, n_points: int = 100) -> Curve:
+def record(setting: Setting, losses: Floats, seconds: Seconds, n_points: int = 100) -> Curve:
     """Keep `n_points` equally spaced rounds of a run with these losses, the last one included."""
     ends = np.linspace(0, losses.size, n_points + 1)[1:]
     rounds = np.unique(np.ceil(ends).astype(np.int64))

@@ -16,7 +16,7 @@ from graphcb.environments import OffLinear
 from graphcb.experiments import problems
 from graphcb.experiments.claims import Claim
 from graphcb.experiments.constant import best_constant
-from graphcb.experiments.curves import Curve, Setting, record
+from graphcb.experiments.curves import Curve, Seconds, Setting, record
 from graphcb.experiments.lines import CONSTANT, Grid, Line
 from graphcb.experiments.trace import trace
 
@@ -127,11 +127,12 @@ class Experiment:
         problem = self.problem_of(line)
         environment, seed = problem.environment, setting.seed
         if line.agent == CONSTANT:
-            losses = best_constant(environment, seed=seed).losses
+            losses, spent = best_constant(environment, seed=seed).losses, (0.0, 0.0)
         else:
             agent = line.build(problem, setting.learning_rate, setting.c)
-            losses = trace(agent, environment, seed=seed, draw_seed=setting.draw_seed).losses
-        return record(setting, losses, time.perf_counter() - start)
+            run = trace(agent, environment, seed=seed, draw_seed=setting.draw_seed)
+            losses, spent = run.losses, run.seconds[:2]
+        return record(setting, losses, Seconds(*spent, time.perf_counter() - start))
 
 
 @lru_cache(maxsize=1)

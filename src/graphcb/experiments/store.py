@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from graphcb.experiments.curves import Curve, Setting
+from graphcb.experiments.curves import Curve, Seconds, Setting
 from graphcb.files import lock
 
 
@@ -60,11 +60,10 @@ class Store:
             own = {name: about[name] for name in Setting._fields if name != "draw_seed"}
             setting = Setting(**own, draw_seed=about.get("draw_seed"))
             rounds = np.array(row["rounds"], dtype=np.int64)
-            # Up to version 0.4.0 the last of three numbers.
-            means, seconds = np.array(row["mean_loss"]), float(np.ravel(row["seconds"])[-1])
+            means, seconds = np.array(row["mean_loss"]), Seconds(*row["seconds"])
             curve = Curve(setting, rounds, means, seconds, row.get("measured"))
             return json.dumps(about, sort_keys=True), curve
-        except (LookupError, TypeError, ValueError) as reason:
+        except (KeyError, TypeError, ValueError) as reason:
             raise ValueError(
                 f"{self.path}, line {number}: must be a finished run, got {reason!r}; "
                 "remove the line, and the run is repeated"
@@ -84,7 +83,7 @@ class Writer:
             "run": self._store.about(identity),
             "rounds": curve.rounds.tolist(),
             "mean_loss": curve.mean_loss.tolist(),
-            "seconds": curve.seconds,
+            "seconds": list(curve.seconds),
         }
         if curve.measured is not None:
             row["measured"] = dict(curve.measured)

@@ -20,12 +20,17 @@ LINEAR = (CostlyLooks, OffLinear)
 
 
 class Trace(NamedTuple):
-    """What happened in a run, one entry per round; the first `n_compiled` rounds were compiled."""
+    """What happened in a run, one entry per round, and how long its parts took.
+
+    `seconds` are those spent in the oracle, in the exploration and in the rest of the compiled
+    rounds, of which there are `n_compiled`.
+    """
 
     actions: NDArray[np.int64]
     probabilities: Floats
     losses: Floats
     n_revealed: NDArray[np.int64]
+    seconds: tuple[float, float, float]
     n_compiled: int
 
 
@@ -62,7 +67,8 @@ def trace(
     rows = play(agent, environment, islice(environment.rounds(world), done, None), draws)
     for t, row in enumerate(rows if done < n_rounds else (), start=done):
         ledger.write_down(book, t, row.action, row.probability, row.loss, row.n_revealed)
-    return Trace(*book, done)
+    seconds = tuple((book.spent * 1e-9).tolist())
+    return Trace(*book[:-1], seconds, done)
 
 
 def _play_compiled(

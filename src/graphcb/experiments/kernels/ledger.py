@@ -10,14 +10,17 @@ from graphcb.graphs.structure import Floats
 
 Counts = NDArray[np.int64]
 
+ORACLE, EXPLORATION, REST = range(3)
+
 
 class Ledger(NamedTuple):
-    """One entry per round."""
+    """One entry per round; `spent` is nanoseconds in the oracle, the exploration and the rest."""
 
     actions: Counts
     probabilities: Floats
     losses: Floats
     n_revealed: Counts
+    spent: Counts
 
 
 def room_for(n_rounds: int) -> Ledger:
@@ -27,6 +30,7 @@ def room_for(n_rounds: int) -> Ledger:
         np.empty(n_rounds),
         np.empty(n_rounds),
         np.empty(n_rounds, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
     )
 
 

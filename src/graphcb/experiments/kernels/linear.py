@@ -9,9 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, nanoseconds
 from graphcb.environments import CostlyLooks, OffLinear
-from graphcb.experiments.kernels.ledger import Ledger, write_down
+from graphcb.experiments.kernels.ledger import (
+    EXPLORATION,
+    ORACLE,
+    REST,
+    Ledger,
+    write_down,
+)
 from graphcb.experiments.kernels.rules import (
     Compiled,
     explore,
@@ -76,22 +82,31 @@ def _play(
     penalty: float,
     ledger: Ledger,
 ) -> int:
+    room = np.zeros(2, dtype=np.int64)
     every_action = np.arange(rounds.means.shape[1])
     for t in range(uniforms.size):
+        start = nanoseconds(room)
         x = rounds.contexts[t]
         f, _, finite = predict_linear(oracle.inverses, oracle.moments, x, every_action)
         if not finite:
             return t
+        predicted = nanoseconds(room)
         p = explore(rule, f, numbers[t])
+        explored = nanoseconds(room)
         action = invert(p, uniforms[t])
         if action < 0:
             return t
         seen = np.flatnonzero(rounds.reveals[action])
         losses = rounds.losses[t][seen]
+        revealed = nanoseconds(room)
         if not learn_linear(
             oracle.inverses, oracle.moments, oracle.residuals, x, seen, losses, penalty
         ):
             return t
+        learnt = nanoseconds(room)
         means = rounds.means[t]
         write_down(ledger, t, action, p[action], means[action] - means.min(), seen.size)
+        ledger.spent[ORACLE] += predicted - start + learnt - revealed
+        ledger.spent[EXPLORATION] += explored - predicted
+        ledger.spent[REST] += revealed - explored + nanoseconds(room) - learnt
     return uniforms.size

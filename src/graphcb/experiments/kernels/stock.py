@@ -10,9 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.checks import LARGEST
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, nanoseconds
 from graphcb.environments.stock import StockProblem, grid
-from graphcb.experiments.kernels.ledger import Counts, Ledger, write_down
+from graphcb.experiments.kernels.ledger import (
+    EXPLORATION,
+    ORACLE,
+    REST,
+    Counts,
+    Ledger,
+    write_down,
+)
 from graphcb.experiments.kernels.rules import Compiled, explore, note_rounds, numbers_for, rule_for
 from graphcb.graphs import inventory
 from graphcb.graphs.structure import Floats
@@ -100,7 +107,9 @@ def _play(
     intercept: Floats,
     ledger: Ledger,
 ) -> int:
+    room = np.zeros(2, dtype=np.int64)
     holding, backorder = costs.believed_holding, costs.believed_backorder
+    start = nanoseconds(room)
     for t in range(demands.size):
         x, demand = contexts[t], demands[t]
         grid = levels.flat[levels.starts[t] : levels.starts[t] + levels.sizes[t]]
@@ -108,17 +117,25 @@ def _play(
         if not math.isfinite(guess):
             return t
         f = stock_costs(grid, guess, holding, backorder)
+        predicted = nanoseconds(room)
         p = explore(rule, f, gammas[t])
+        explored = nanoseconds(room)
         action = invert(p, uniforms[t])
         if action < 0:
             return t
         seen = grid[: action + 1]
         losses = stock_costs(seen, demand, costs.holding, costs.backorder)
+        revealed = nanoseconds(room)
         step = learning_rate * mean_slope(seen, losses, guess, holding, backorder)
         if not abs(step) <= LARGEST:
             return t
         add_scaled(weights, -step, x)
         intercept[0] -= step
+        learnt = nanoseconds(room)
         loss = stock_cost(grid[action], demand, costs.holding, costs.backorder)
         write_down(ledger, t, action, p[action], loss, action + 1)
+        ledger.spent[ORACLE] += predicted - start + learnt - revealed
+        ledger.spent[EXPLORATION] += explored - predicted
+        start = nanoseconds(room)
+        ledger.spent[REST] += revealed - explored + start - learnt
     return demands.size

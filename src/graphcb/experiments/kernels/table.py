@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.agents import SquareCBG
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, nanoseconds
 from graphcb.environments import KnownLosses, RandomSelfAware
 from graphcb.environments.known_losses import SparseTable
-from graphcb.experiments.kernels.ledger import Counts, Ledger, write_down
+from graphcb.experiments.kernels.ledger import (
+    EXPLORATION,
+    ORACLE,
+    REST,
+    Counts,
+    Ledger,
+    write_down,
+)
 from graphcb.experiments.kernels.rules import (
     BLIND,
     Compiled,
@@ -122,11 +129,16 @@ def _play(
     oracle: Logistic,
     ledger: Ledger,
 ) -> int:
+    room = np.zeros(2, dtype=np.int64)
     for t in range(table.order.size):
+        start = nanoseconds(room)
         f, fine = _predict(table, oracle, t)
         if not fine:
             return t
+        predicted = nanoseconds(room)
+        ledger.spent[ORACLE] += predicted - start
         p = explore(rule, f, gammas[t])
+        ledger.spent[EXPLORATION] += nanoseconds(room) - predicted
         if not _finish(table, oracle, t, p, uniforms[t], ledger):
             return t
     return table.order.size
@@ -150,14 +162,20 @@ def _play_solving(
     block = work_room(n_actions)
     scaled, p = np.empty((n_rounds, n_actions)), np.empty((n_rounds, n_actions))
     outcomes = np.empty((n_rounds, N_NUMBERS))
+    room, spent = np.zeros(2, dtype=np.int64), ledger.spent
     for t in range(n_rounds):
+        start = nanoseconds(room)
         f, fine = _predict(table, oracle, t)
         if not fine:
             return t
         scaled[t] = f
+        predicted = nanoseconds(room)
         solve_general(
             scaled, gammas, edges, None, TOLERANCE, MAX_STEPS, block, t, t + 1, p, outcomes
         )
+        explored = nanoseconds(room)
+        spent[ORACLE] += predicted - start
+        spent[EXPLORATION] += explored - predicted
         if outcomes[t, REPAIR]:
             return t
         if not _finish(table, oracle, t, p[t], uniforms[t], ledger):
@@ -179,6 +197,8 @@ def _finish(
     table: TableRounds, oracle: Logistic, t: int, p: Floats, uniform: float, ledger: Ledger
 ) -> bool:
     """Draw, reveal and learn in round t; False, with nothing changed, if the input is not valid."""
+    room = np.zeros(2, dtype=np.int64)
+    start = nanoseconds(room)
     action = invert(p, uniform)
     if action < 0:
         return False
@@ -187,10 +207,14 @@ def _finish(
     indices, values = table.indices[first:stop], table.values[first:stop]
     seen = np.flatnonzero(table.reveals[t if len(table.reveals) > 1 else 0, action])
     truth = table.losses[row]
+    revealed = nanoseconds(room)
     if not learn_row(
         oracle.weights, indices, values, seen, truth[seen],
         oracle.low, oracle.high, oracle.rates[t], oracle.log_loss,
     ):  # fmt: skip
         return False
+    learnt = nanoseconds(room)
     write_down(ledger, t, action, p[action], truth[action], seen.size)
+    ledger.spent[ORACLE] += learnt - revealed
+    ledger.spent[REST] += revealed - start
     return True
