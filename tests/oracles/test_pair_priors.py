@@ -45,12 +45,16 @@ def test_names_that_are_alike_are_worth_less_than_names_that_are_not():
 
 def test_features_seen_in_few_losses_have_no_say():
     priors, n = PairPriors(2), LEAST_LOSSES
-    actions, contexts = np.array([0, 1, 2]), np.ones(3, dtype=int)
+    actions, contexts = np.array([0, 1, 2]), np.zeros(3, dtype=int)
     before = priors.of(np.minimum(actions, 1), contexts)
-    given = actions, contexts, np.array([1.0, 0.1, 1e6]), 0.1 * before, np.array([n, n, n - 1.0])
-    priors.relearn(*given, 2, 1000.0)
+    squares, variances = np.array([1e6, 0.1, 1e6]), 0.1 * before
+    few = np.array([n, n - 1.0, n - 1.0])
+    added = priors.relearn(actions, contexts, squares, variances, few, 2, 1000.0)
+    assert (added == 0.0).all()
+    few[1] = n
+    added = priors.relearn(actions, contexts, squares, variances, few, 2, 1000.0)
     assert priors.actions[2] == priors.actions[3] < 1.0
-    assert priors.contexts[1] < PRIOR_VARIANCE
+    assert (added > 0.0).all()
 
 
 @pytest.mark.parametrize("together", [0, 3])

@@ -66,10 +66,14 @@ class PairPriors:
         """Estimate them again; the precision that this adds to each of these pairs.
 
         `squares` are those of the weights of pairs, relative to the noise. Features of actions that
-        were `seen` in few losses have no say: most losses of a bad action are alike.
+        were `seen` in few losses have no say, as most losses of a bad action are alike, and are
+        worth what others of their kind are.
         """
         self._grow(seen.size, n_contexts)
         before, says = self.of(actions, contexts), seen >= LEAST_LOSSES
+        says[0] = False  # the constant of actions, which does not tell them apart
+        if not says.any():
+            return np.zeros(before.size)
         known = says[actions] * (1.0 - variances / before).clip(0.0, 1.0)
         heard = says[actions] * squares
         told = _sums(contexts, known, n_contexts)
@@ -80,10 +84,7 @@ class PairPriors:
         self.contexts[-1] = level
         told = _sums(actions, known, seen.size)
         found = _sums(actions, heard / self.contexts[contexts], seen.size)
-        is_constant = np.arange(seen.size) == 0
-        most /= PRIOR_VARIANCE
-        _estimate(self.actions, says & is_constant, found, told, 1.0, most)
-        level = _estimate(self.actions, says & ~is_constant, found, told, 1.0, most)
+        level = _estimate(self.actions, says, found, told, 1.0, most / PRIOR_VARIANCE)
         self.actions[-1] = level
         self.actions[:-1][~says] = level
         return 1.0 / self.of(actions, contexts) - 1.0 / before
