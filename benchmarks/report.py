@@ -227,6 +227,8 @@ def how_long(results: str, names: Sequence[str]) -> str:
     took = dict(re.findall(r"^`make bench-([\w-]+).*?`[,;] (\d+) s\b", results, re.MULTILINE))
     minutes = sum(int(took.get(name, 0)) for name in names) / 60.0
     unknown = [name for name in names if name not in took]
+    if len(unknown) == len(names):
+        return f"how long this takes is not known yet: {', '.join(unknown)} never ran"
     more = f", and {len(unknown)} that never ran: {', '.join(unknown)}" if unknown else ""
     return f"this will take about {minutes:.0f} minutes, as the last time{more}"
 

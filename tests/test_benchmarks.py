@@ -100,6 +100,7 @@ def test_how_long_parts_will_take_is_what_they_took():
     assert '`make bench-solver OPTIONS="--seeds 1"`, 50 s; version' in text
     assert report.how_long(text, ["scale", "solver"]).startswith("this will take about 2 minutes")
     assert report.how_long(text, ["scale", "hops"]).endswith("and 1 that never ran: hops")
+    assert report.how_long(text, ["hops"]).endswith("not known yet: hops never ran")
 
 
 def test_report_keeps_the_order_of_the_parts():
