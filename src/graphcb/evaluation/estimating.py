@@ -112,7 +112,9 @@ class Estimating:
         """The mean of the first target less that of the second, decision by decision."""
         if mine.unseen.any() or other.unseen.any():
             return None
-        both = difference(moments, 0, 1, self.asked, self._apart(mine, other, between))
+        expected = [float(self.stands_for**2 @ one.expected) for one in (mine, other)]
+        asked = self.asked._replace(expected=expected)
+        both = difference(moments, 0, 1, asked, self._apart(mine, other, between))
         if both is None or not self.has_anytime:
             return both if both is None else both._replace(anytime=None)
         pairs = zip(mine.terms, other.terms, strict=True)
