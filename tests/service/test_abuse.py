@@ -8,6 +8,7 @@ import socket
 import stat
 import time
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -200,9 +201,18 @@ def test_features_that_are_missing_are_counted(start):
         assert service.call("POST", "/v1/decisions", {"context": context})[0] == 200
     batch = {"decisions": [{"context": one} for one in contexts]}
     assert service.call("POST", "/v1/decisions", batch)[0] == 200
+    assert service.call("POST", "/v1/decisions", {})[0] == 200
+    assert service.call("POST", "/v1/decisions", {"context": [1.0, 2.0]})[0] == 200
     text = service.ask("GET", "/metrics")[2].decode()
-    assert 'graphcb_missing_features_total{feature="amount"} 5.0' in text
+    assert 'graphcb_missing_features_total{feature="amount"} 7.0' in text
     assert 'feature="country"' not in text  # it may be missing
+
+
+def test_a_feature_inside_an_object_is_not_missing(start):
+    service = start(replace(FRAUD, features={"user.age": "number"}))
+    for context in ({"user": {"age": 31}}, {"user.age": 31}, {"user": {"age": None}}):
+        assert service.call("POST", "/v1/decisions", {"context": context})[0] == 200
+    assert service.service.metrics.missing == {"user.age": 1}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
@@ -316,6 +326,17 @@ def test_the_rate_counts_rounds_and_not_requests(start, tmp_path):
     assert (status, 10 < int(answered["retry-after"]) <= 18) == (429, True)
     for _ in range(10):
         assert service.call("POST", "/v1/decisions", ASK, headers[1])[0] == 200
+
+
+def test_the_rate_counts_the_bytes_of_long_bodies(start, tmp_path):
+    """A text of a million characters takes a quarter of a second to hash."""
+    keys = Keys(tmp_path / "keys.json")
+    headers = {"Authorization": f"Bearer {keys.add('shop', ['decide'])}"}
+    service = start(keys=keys, limits=RequestLimits(per_second=1.0))
+    long = {"context": {"amount": 1.0, "note": "word " * 100_000}}
+    assert service.call("POST", "/v1/decisions", long, headers)[0] == 200
+    status, sent, _ = service.ask("POST", "/v1/decisions", ASK, headers)
+    assert (status, 60 < int(sent["retry-after"]) <= 126) == (429, True)
 
 
 def test_work_grows_with_actions_and_graphs_of_ones_own():
