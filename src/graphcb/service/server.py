@@ -14,7 +14,6 @@ import os
 import signal
 import socket
 import ssl
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from graphcb.service.errors import LOGGER
 from graphcb.service.refused_connections import REFUSED
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
@@ -178,8 +178,7 @@ async def _serve(
 
 
 def _end() -> None:
-    text = "graphcb: stopped without a checkpoint, as the log does not answer; nothing is lost"
-    print(text, file=sys.stderr, flush=True)
+    LOGGER.error("stopped without a checkpoint, as the log does not answer; nothing is lost")
     os._exit(1)
 
 

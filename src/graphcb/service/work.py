@@ -27,7 +27,11 @@ def note_rounds(call: Call, rounds: Sequence[NewRound]) -> None:
     needed = _needed(call.service)
     for one in rounds:
         context = one.context.value if isinstance(one.context, Encoded) else one.context
-        if not isinstance(context, dict) or not needed <= context.keys() or None in context.values():
+        if (
+            not isinstance(context, dict)
+            or not needed <= context.keys()
+            or None in context.values()
+        ):
             features = features_of(context)
             for name in needed:
                 if features.get(name) is None:
