@@ -20,9 +20,11 @@ _said = False
 _tell: Callable[[str], None] | None = None
 
 
-def announce(text: str) -> None:
-    """Print the line; a program with a log of its own puts another function here."""
+def _print(text: str) -> None:
     print(f"graphcb: {text}", file=sys.stderr, flush=True)
+
+
+announce: Callable[[str], None] = _print  # a program with a log of its own has another function
 
 
 def started(name: str) -> None:

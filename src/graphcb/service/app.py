@@ -93,6 +93,7 @@ class Service:
         """Answer the requests in progress and close the log."""
         for task in self._tasks:
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.desk.stop()
         self.watcher.close()
 

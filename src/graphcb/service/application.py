@@ -103,6 +103,8 @@ async def _in_time(route: Route, call: Call, seconds: float) -> Any:
     except TimeoutError:
         text = f"there was no answer within {seconds:g} seconds; try again"
         raise Refused(503, text, RETRY) from None
+    except asyncio.CancelledError:  # the last requests of a stop have taken too long
+        raise Refused(503, "the service is about to stop", RETRY) from None
 
 
 async def send_answer(
