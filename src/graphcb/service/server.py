@@ -27,6 +27,7 @@ from graphcb.service.errors import LOGGER
 from graphcb.service.refused_connections import REFUSED
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
+FILES = 65_536  # that may be open, where the system allows as many
 FULL = 0.8  # the share of these from which on room is made
 KEEP_ALIVE = 30  # seconds that a connection may idle between two requests
 LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
@@ -131,6 +132,7 @@ def run(
     takes too long, the process ends without one, which loses nothing that was answered.
     """
     spare_collections()
+    allow_files()
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(_serve(server, listener, greet, leave))
 
@@ -145,6 +147,23 @@ def spare_collections() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
+
+
+def allow_files() -> None:
+    """Open as many files as the system allows: each connection is one, each log some.
+
+    At the usual limit of 1024, connections of one client and the logs of 40 problems would leave
+    none for the others.
+    """
+    if find_spec("resource") is None:  # on Windows, which has no such limit
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 async def _serve(
