@@ -1,11 +1,13 @@
 """Clients that mean no good, with and without a key, and what they must not learn."""
 
+import asyncio
 import contextlib
 import json
 import logging
 import os
 import socket
 import stat
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -157,6 +159,43 @@ def test_silent_connections_do_not_take_the_place_of_others(serve, monkeypatch):
             stack.enter_context(socket.create_connection(address, timeout=20.0))
         for _ in range(3):
             assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+
+
+def test_requests_without_their_bodies_do_not_take_the_place_of_others(serve, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS", 10)
+    service = serve()
+    where = urlsplit(service.address)
+    head = b"POST /v1/decisions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            address = (where.hostname, where.port)
+            one = stack.enter_context(socket.create_connection(address, timeout=20.0))
+            with contextlib.suppress(OSError):
+                one.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        for _ in range(3):
+            assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+
+
+def test_a_new_connection_is_not_closed_where_all_others_are_busy(serve, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS", 20)
+    service = serve()
+    assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+    release, before = threading.Event(), server.REFUSED["room"]
+
+    async def hold():
+        await service.service.desk.ask(lambda together: release.wait(60.0), is_long=True)
+
+    held = asyncio.run_coroutine_threadsafe(hold(), service.service.desk._loop)
+    body = json.dumps(ASK)
+    with contextlib.ExitStack() as stack:
+        busy = [stack.enter_context(contextlib.closing(service.connect())) for _ in range(17)]
+        for one in busy:
+            one.request("POST", "/v1/decisions", body, {"Content-Type": "application/json"})
+        assert service.call("GET", "/livez")[0] == 200
+        release.set()
+        held.result(60.0)
+        assert [one.getresponse().status for one in busy] == [200] * 17
+    assert server.REFUSED["room"] == before
 
 
 def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):

@@ -214,9 +214,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether it waits for its client: for a request, or for the rest of one."""
         cycle: Any = self.cycle  # None before the first request, though it is not typed so
-        return cycle is None or bool(cycle.response_complete)
+        if cycle is None or cycle.response_complete:
+            return True
+        return bool(cycle.more_body) and not self.pipeline
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect a request within HEAD_SECONDS."""
@@ -224,7 +226,7 @@ class Connection(HttpToolsProtocol):
         self._number = next(_NUMBERS)
         self._await_headers()
         if len(self.connections) > FULL * CONNECTIONS:
-            _make_room(self.connections)
+            _make_room(self.connections - {self})
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
@@ -296,7 +298,7 @@ class Connection(HttpToolsProtocol):
 
 
 def _make_room(connections: "set[Any]") -> None:
-    """Close the oldest idle connection of the address that has most of them."""
+    """Close the oldest idle one of these connections, of the address that has most of them."""
     idle = [one for one in connections if one.is_idle and not one.transport.is_closing()]
     counts = Counter(one.client[0] if one.client else "" for one in idle)
     if not counts:
