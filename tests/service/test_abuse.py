@@ -58,6 +58,10 @@ def test_errors_do_not_show_where_the_log_is(start, tmp_path):
         status, answer = service.call(*call)
         assert status == 404
         assert str(tmp_path) not in answer["error"]["message"]
+    made = service.call("POST", "/v1/decisions", ASK)[1]["decision_id"]
+    other = made[:-1] + ("1" if made[-1] == "0" else "0")
+    message = service.call("GET", f"/v1/decisions/{other}")[1]["error"]["message"]
+    assert message.startswith(f"decision {other!r} is not in the log, ")
 
 
 def test_what_clients_sent_is_not_in_the_services_own_log(start, caplog):
