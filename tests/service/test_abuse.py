@@ -64,6 +64,20 @@ def test_errors_do_not_show_where_the_log_is(start, tmp_path):
     assert message.startswith(f"decision {other!r} is not in the log, ")
 
 
+def test_a_log_that_is_gone_is_named_to_the_operator_alone(start, tmp_path, caplog):
+    service = start()
+    assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+    for one in tmp_path.glob("*.db*"):
+        one.unlink()
+    answers = [service.call("POST", "/v1/decisions", ASK) for _ in range(3)]
+    assert [status for status, _ in answers[1:]] == [500, 500]
+    assert answers[-1][1]["error"]["message"] == (
+        "the log is damaged or gone; the service's own log says more"
+    )
+    assert "the log is no longer there" in caplog.messages[-1]
+    assert "Traceback" not in caplog.text
+
+
 def test_what_clients_sent_is_not_in_the_services_own_log(start, caplog):
     caplog.set_level(logging.INFO)
     assert as_refusal(RuntimeError("event 'secret'")).status == 500
