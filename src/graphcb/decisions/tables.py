@@ -329,7 +329,7 @@ def checksum(row: StoredRow) -> int:
         if kind is PackedDecision:
             return _of_decision(*row[:-1])
         if kind is DecisionRow:
-            return _of_decision(*row[:3], 0, *row[3:-1])
+            return _of_decision(row[0], row[1], row[2], 0, *row[3:-1])
         if kind is FeedbackRow:
             return _of_feedback(*row[:-1])
     except (struct.error, TypeError):  # damaged: something is not what its column says

@@ -281,10 +281,10 @@ class Together:
             check_feedback(self.pending, name, self.find(name), part)
             for name, part in losses.items()
         ]
-        for new in checked:
-            if new.receipt.counted:
+        for _, new in checked:
+            if new is not None:
                 self.add(new)
-        return [new.receipt for new in checked]
+        return [receipt for receipt, _ in checked]
 
     def fill_in(self, now: float) -> tuple[int, bool]:
         """Give some decisions the default of their problem, as `Policy.fill_in` does.
@@ -296,15 +296,8 @@ class Together:
         for row, value in due.rows:
             name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))
-            new = NewFeedback(
-                row,
-                asked.parts,
-                indices=np.array([row.action], dtype=WHOLE),
-                losses=np.array([value], dtype=FLOAT),
-                receipt=Acknowledgement(name, True, "by default"),
-                source=WAITING,
-            )
-            self.add(new)
+            played, loss = np.array([row.action], WHOLE), np.array([value], FLOAT)
+            self.add(NewFeedback(row, asked.parts, played, loss, source=WAITING))
         self.pending.waited = due.waited
         self.n_withheld += due.n_withheld
         self.unheard += due.unheard
@@ -384,19 +377,16 @@ class Together:
 
     def add(self, new: NewFeedback) -> None:
         """Add a feedback, which the agent learns here and now if this is the place for that."""
+        received_at = time.time() if new.received_at is None else new.received_at
+        given = received_at, new.row.position, new.indices.tobytes(), new.losses.tobytes()
         if self._place.learns:
             self._learn(new)
-        received_at = time.time() if new.received_at is None else new.received_at
-        row = FeedbackRow(
-            position=self.pending.state.position if self._place.learns else 0,
-            received_at=received_at,
-            decision=new.row.position,
-            actions=new.indices.tobytes(),
-            losses=new.losses.tobytes(),
-            source=new.source if self._place.learns else new.row.token,
-        )
+            row = FeedbackRow(self.pending.state.position, *given, new.source)
+            new.parts.append(row)
+        else:
+            row = FeedbackRow(0, *given, new.row.token)
+            new.parts.append(row._replace(source=None))
         self._feedbacks.append(row)
-        new.parts.append(row if self._place.learns else row._replace(source=None))
 
     def _learn(self, new: NewFeedback) -> None:
         """Teach the agent, which learns in place."""
