@@ -4,16 +4,21 @@ Models are tuples (weights, covariances, prior variances), one for each kind and
 `KEEPS`, without features where there is no such member.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 from graphcb.compilation import borrowed, compiled, inner, summed
 from graphcb.oracles.blend_rows import (
     PAIRED,
     PRODUCTS_UP_TO,
+    STRAIGHT,
     WAVED,
     Layout,
     Placed,
     Row,
+    most_placed,
     paired_numbers,
     place,
 )
@@ -22,32 +27,38 @@ from graphcb.oracles.blend_weights import (
     KINDS,
     LEAST_WEIGHT,
     faded,
-    heard,
+    hear,
     mixed,
     reweigh,
     weigh,
 )
-from graphcb.oracles.diagonal_posterior import diagonal_fade, diagonal_scores, diagonal_step
+from graphcb.oracles.diagonal_posterior import (
+    diagonal_fade,
+    diagonal_look,
+    diagonal_step,
+    room_beside,
+)
 from graphcb.oracles.full_posterior import full_fade, full_glance, full_look, full_step
 from graphcb.oracles.posterior import (
+    PRIOR_COUNT,
     Model,
     Noise,
-    certainty,
-    deviations_of,
+    deviation_of,
+    gain_of,
     mean_share,
     prior_leverage,
     sharpened,
 )
 from graphcb.oracles.residuals import (
-    add_surprises,
-    doubt_the_pool,
+    POOLED,
+    doubting_the_pool,
     forget_residuals,
     noises_of,
     note_levels,
     note_residuals,
     note_surprises,
-    own_dispersions,
-    pooled_dispersions,
+    pooled_squares,
+    surprised,
     units_of,
 )
 from graphcb.oracles.rows import Columns, Floats
@@ -55,8 +66,6 @@ from graphcb.oracles.watched_losses import Watch, bet_on_losses
 
 Models = tuple[Model, ...]
 Members = tuple[Models, Models, Models]  # straight, paired, waved
-Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
-Looks = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x, (kind, rate, column)
 # How good predictions were: the members' log weights; squared residuals, surprises, counts and ages
 # of actions, and how far their losses are from those of coins; squared residuals by level; and the
 # variance of the weight of a feature that was never seen. An action's age is the number of its
@@ -64,35 +73,103 @@ Looks = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x, (
 Record = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, float]
 
 
+class Room(NamedTuple):
+    """What a forecast or a step works out on its way, allocated at once: rows as members see them,
+    and tables (kind, rate, column) of what they say and look at."""
+
+    places: Columns
+    values: Floats
+    weights: Floats  # (what, kind, rate): who is there, who is heard, and how much
+    shares: Floats
+    scores: Floats
+    leverages: Floats
+    alongs: Floats  # covariance @ x, for those that learn
+    rest: Floats
+
+
 @compiled
 def forecast(
     row: Row, layout: Layout, members: Members, record: Record, columns: Columns
-) -> Answer:
-    """Ask the members and mix: the mean of their answers, their variances, its own."""
+) -> Floats:
+    """Ask the members and mix: the mean of their answers, their variances, its own.
+
+    Rows of shares, deviations, gains and counts.
+    """
+    different, places = _tell_apart(columns, record)
+    found = np.empty((4, different.size))
+    room = _room(row, layout, members, different.size, False)
+    _fill_forecast(row, layout, members, record, different, room, found)
+    if different.size == columns.size:
+        return found
+    answer = np.empty((4, columns.size))
+    for k in range(4):
+        for c in range(columns.size):
+            answer[k, c] = found[k, places[c]]
+    return answer
+
+
+@inner
+def _tell_apart(columns: Columns, record: Record) -> tuple[Columns, Columns]:
+    """Columns of which different things are known, and where each column stands among them.
+
+    Actions that were never seen are alike. What losses of another range were taken for may differ.
+    """
+    squares, counts = record[1], record[3]
+    different, places, n, unseen = np.empty_like(columns), np.empty_like(columns), 0, -1
+    for c in range(columns.size):
+        b, is_alike = columns[c], False
+        if counts[0, b] == 0.0:
+            is_alike, unseen = unseen >= 0, n if unseen < 0 else unseen
+            for r in range(len(KEEPS)):
+                is_alike = is_alike and squares[r, b] == squares[r, different[unseen]]
+        places[c] = unseen if is_alike else n
+        if not is_alike:
+            different[n] = b
+            n += 1
+    return different[:n], places
+
+
+@inner
+def _fill_forecast(
+    row: Row,
+    layout: Layout,
+    members: Members,
+    record: Record,
+    columns: Columns,
+    room: Room,
+    answer: Floats,
+) -> None:
     row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
+    room, answer = borrowed((room, answer))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    present, n_paired = _present(members), paired_numbers(row, layout)
-    weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
+    n_paired, shares, leverages = paired_numbers(row, layout), room.shares, room.leverages
+    present, heard, weights = room.weights[0], room.weights[1], room.weights[2]
+    _find_present(members, present)
+    hear(present, n_paired > 0, heard)
+    weigh(log_weights, heard, LEAST_WEIGHT, weights)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
-    placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
+    placed = place(row, layout, n_paired if asked[0] else 0, asked[1], room.places, room.values)
     left = faded(log_weights, present, ages, columns)
-    looks, units = _room(members, columns.size, False), units_of(levels, between, counts, columns)
-    found = _ask(placed, members, weights, unseen, columns, left, looks, units, False)
-    shares, leverages = mixed(weights, found), mixed(weights, looks[1])
-    for kind in range(KINDS):
-        for r in range(len(KEEPS)):
-            if weights[kind, r] > 0.0:
-                for c in range(columns.size):
-                    found[kind, r, c] = (found[kind, r, c] - shares[c]) ** 2
-    disagreement = mixed(weights, found)
+    units = units_of(levels, between, counts, columns)
+    _ask(placed, members, weights, unseen, columns, left, units, room, False)
+    prior = _prior(placed, members, weights, unseen)
     seen, noise = _seen_and_noise(weights, squares, counts)
-    dispersions = pooled_dispersions(noise, seen, columns)
-    widths, gains = certainty(shares, leverages, dispersions)
-    own = own_dispersions(noise, seen, columns)
-    known = sharpened(leverages, _prior(placed, members, weights, unseen), own)
-    doubt_the_pool(widths, deviations_of(shares, known, np.ones(columns.size)), seen[columns])
-    add_surprises(widths, surprises[columns], shares, dispersions)
-    return shares, np.sqrt(widths * widths + disagreement), gains, seen[columns]
+    pooled = pooled_squares(noise, seen)
+    for c in range(columns.size):
+        b = columns[c]
+        share = mixed(weights, shares, c)
+        leverage = mixed(weights, leverages, c)
+        for kind in range(KINDS):
+            for r in range(len(KEEPS)):
+                if weights[kind, r] > 0.0:
+                    shares[kind, r, c] = (shares[kind, r, c] - share) ** 2
+        dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
+        own = noise[b] / (PRIOR_COUNT + seen[b])
+        unlearned = deviation_of(share, sharpened(leverage, prior, own), 1.0)
+        width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
+        width = surprised(width, surprises[b], share, dispersion)
+        answer[0, c], answer[2, c], answer[3, c] = share, gain_of(share, leverage), seen[b]
+        answer[1, c] = math.sqrt(width * width + mixed(weights, shares, c))
 
 
 @compiled
@@ -110,65 +187,86 @@ def learn(
     Otherwise nothing changes: -1 if a prediction is not finite, and how many features need a
     place first if there are any.
     """
+    room = _room(row, layout, members, columns.size, True)
+    return _learn(row, layout, members, record, columns, seen, watch, room)
+
+
+@inner
+def _learn(
+    row: Row,
+    layout: Layout,
+    members: Members,
+    record: Record,
+    columns: Columns,
+    seen: Floats,
+    watch: Watch,
+    room: Room,
+) -> int:
     row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
+    seen, watch, room = borrowed((seen, watch, room))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    present, n_paired = _present(members), paired_numbers(row, layout)
-    placed = place(row, layout, n_paired, True)
+    n_paired, shares = paired_numbers(row, layout), room.shares
+    present, heard, weights = room.weights[0], room.weights[1], room.weights[2]
+    _find_present(members, present)
+    placed = place(row, layout, n_paired, True, room.places, room.values)
     left = faded(log_weights, present, ages, columns)
-    looks, units = _room(members, columns.size, True), units_of(levels, between, counts, columns)
-    found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
-    if not np.isfinite(found.sum()):
+    units = units_of(levels, between, counts, columns)
+    _ask(placed, members, present, unseen, columns, left, units, room, True)
+    if not np.isfinite(shares.sum()):
         return -1
     if placed.n_new > 0 or layout[5] < row[2] <= PRODUCTS_UP_TO:
         return max(placed.n_new, 1)
     if left.size > 0 and left.min() < 1.0:
         _fade(members, left, columns)
         left[:] = 1.0
-        found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
-    ages += columns.size / ages.size
+        _ask(placed, members, present, unseen, columns, left, units, room, True)
+    for b in range(ages.size):
+        ages[b] += columns.size / ages.size
     for c in range(columns.size):
         ages[columns[c]] = 0.0
-    said = heard(present, n_paired > 0)
-    predicted = mixed(weigh(log_weights, said, 0.0), found)
+    hear(present, n_paired > 0, heard)
+    weigh(log_weights, heard, 0.0, weights)
+    predicted = np.empty(columns.size)
+    for c in range(columns.size):
+        predicted[c] = mixed(weights, shares, c)
     note_surprises(surprises, counts[0], columns, predicted, seen)
-    bet_on_losses(watch, log_weights, said, found, columns, seen)
+    bet_on_losses(watch, log_weights, heard, shares, columns, seen)
     noise = noises_of(levels, between, counts, columns, predicted), units
     note_levels(levels, between, columns, predicted, seen)
-    reweigh(log_weights, present, found, seen)
+    reweigh(log_weights, present, shares, seen)
     for r in range(len(KEEPS)):
         forget_residuals(squares[r], counts[r], columns, KEEPS[r])
         note_residuals(squares[r], counts[r], columns, predicted, seen)
-    _step(placed, members, present, columns, looks, seen, noise)
+    _step(placed, members, present, columns, room, seen, noise)
     return 0
 
 
 @inner
-def _present(members: Members) -> Floats:
-    """1 for each member (kind, rate) that there is."""
-    found = np.zeros((KINDS, len(KEEPS)))
+def _find_present(members: Members, present: Floats) -> None:
+    """Fill in 1 for each member (kind, rate) that there is, else 0."""
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
-            found[kind, r] = members[kind][r][0].shape[0] > 0
-    return found
+            present[kind, r] = members[kind][r][0].shape[0] > 0
 
 
 @inner
-def _room(members: Members, n_columns: int, learns: bool) -> Looks:
-    """Room for what members look at; covariance @ x is for those that learn."""
-    widest = 0
-    if learns:
-        for kind in range(KINDS):
-            if kind != PAIRED:
-                widest = max(widest, members[kind][0][0].shape[0])
-    alongs = np.empty((KINDS, len(KEEPS), n_columns, widest))
-    return _table(n_columns, learns), _table(n_columns, learns), alongs
-
-
-@inner
-def _table(n_columns: int, learns: bool) -> Floats:
-    """Room for a number of each member and column; 0 for those that are not asked if it learns."""
-    size = (KINDS, len(KEEPS), n_columns)
-    return np.zeros(size) if learns else np.empty(size)
+def _room(row: Row, layout: Layout, members: Members, n_columns: int, learns: bool) -> Room:
+    """Room for so many columns; tables are 0 for those that are not asked if it learns."""
+    size = most_placed(row, layout, paired_numbers(row, layout))
+    widest = max(members[STRAIGHT][0][0].shape[0], members[WAVED][0][0].shape[0])
+    tables = np.zeros((3, KINDS, len(KEEPS), n_columns if learns else 0))
+    if not learns:
+        tables = np.empty((3, KINDS, len(KEEPS), n_columns))
+    return Room(
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty((3, KINDS, len(KEEPS))),
+        tables[0],
+        tables[1],
+        tables[2],
+        np.empty((KINDS, len(KEEPS), n_columns if learns else 0, widest)),
+        np.empty(max(room_beside(n_columns, size), widest * (widest + 3) // 2)),
+    )
 
 
 @inner
@@ -179,33 +277,33 @@ def _ask(
     unseen: float,
     columns: Columns,
     left: Floats,
-    looks: Looks,
     units: Floats,
+    room: Room,
     learns: bool,
-) -> Floats:
-    """Shares (kind, rate, column) of the members that have weight, and what they looked at.
+) -> None:
+    """Fill in what the members that have weight say, and what they looked at.
 
     What they know of an action counts as much as is `left` of it.
     """
-    shares = _table(columns.size, learns)
     fades = left.size > 0
-    rows, looks, left = borrowed((placed.rows, looks, left))
+    left, units = borrowed((left, units))
+    shares = room.shares
     for kind in range(KINDS):
-        places, values = rows[kind]
+        places, values = placed.rows[kind]
         for r in range(len(KEEPS)):
             if weights[kind, r] <= 0.0:
                 continue
             mean, covariances, priors = members[kind][r]
-            scores, leverages = looks[0][kind, r], looks[1][kind, r]
+            scores, leverages = room.scores[kind, r], room.leverages[kind, r]
             if kind == PAIRED:
-                scores[:], leverages[:] = diagonal_scores(
-                    mean, covariances, places, values, columns
-                )
+                look = scores, leverages, room.rest
+                diagonal_look(mean, covariances, places, values, columns, look)
             elif learns:
-                look = scores, leverages, looks[2][kind, r]
-                full_look(mean, covariances, places, values, columns, look)
+                full = scores, leverages, room.alongs[kind, r], room.rest
+                full_look(mean, covariances, places, values, columns, full)
             else:
-                full_glance(mean, covariances, places, values, columns, scores, leverages)
+                full = scores, leverages, room.alongs[kind, r], room.rest
+                full_glance(mean, covariances, places, values, columns, full)
             for c in range(columns.size):
                 leverages[c] += placed.novelty * unseen
                 if fades and left[kind, r, c] < 1.0:
@@ -213,7 +311,6 @@ def _ask(
                     scores[c] *= keep
                     leverages[c] += (1.0 - keep) * (prior - leverages[c])
                 shares[kind, r, c] = mean_share(scores[c], units[c] * leverages[c])
-    return shares
 
 
 @inner
@@ -273,20 +370,22 @@ def _step(
     members: Members,
     present: Floats,
     columns: Columns,
-    looks: Looks,
+    room: Room,
     seen: Floats,
     noise: Noise,
 ) -> None:
     """Let every member learn from what it looked at, and forget."""
-    rows, seen, noise = borrowed((placed.rows, seen, noise))
-    scores, leverages, alongs = borrowed(looks)
+    noise = borrowed(noise)
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             if present[kind, r] <= 0.0:
                 continue
+            scores, leverages = room.scores[kind, r], room.leverages[kind, r]
             if kind == PAIRED:
-                look = scores[kind, r], leverages[kind, r]
-                diagonal_step(members[kind][r], rows[kind], columns, look, seen, noise, KEEPS[r])
+                look = scores, leverages
+                diagonal_step(
+                    members[kind][r], placed.rows[kind], columns, look, seen, noise, KEEPS[r]
+                )
             else:
-                looked = scores[kind, r], leverages[kind, r], alongs[kind, r]
+                looked = scores, leverages, room.alongs[kind, r], room.rest
                 full_step(members[kind][r], columns, looked, seen, noise, KEEPS[r])
