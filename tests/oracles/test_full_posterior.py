@@ -32,9 +32,9 @@ def square(triangle, d):
 
 @numba.njit
 def glance(weights, covariances, places, values, columns):
-    look = empty_look(columns.size, weights.shape[0])
-    full_glance(weights, covariances, places, values, columns, look)
-    return look[:2]
+    scores, leverages = np.empty(columns.size), np.empty(columns.size)
+    full_glance(weights, covariances, places, values, columns, scores, leverages)
+    return scores, leverages
 
 
 @numba.njit

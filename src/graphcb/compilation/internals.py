@@ -49,9 +49,7 @@ def borrowed(value: T) -> T:
 
     Counting is an atomic instruction whenever an array is taken out of a tuple or sliced, a third
     of the time of a kernel that works on many small ones. Python holds on to arguments until a
-    kernel returns; arrays that a kernel makes itself must be counted, by a caller that holds on to
-    them. An array of a named tuple needs a name of its own before it is written to: numba takes
-    `borrowed(room).shares[0] = 1.0` for a statement without effect.
+    kernel returns; arrays that a kernel makes itself must be counted.
     """
     return value
 

@@ -5,7 +5,6 @@ Models are tuples (weights, covariances, prior variances), one for each kind and
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +12,10 @@ from graphcb.compilation import borrowed, compiled, inner, summed
 from graphcb.oracles.blend_rows import (
     PAIRED,
     PRODUCTS_UP_TO,
-    STRAIGHT,
     WAVED,
     Layout,
     Placed,
     Row,
-    most_placed,
     paired_numbers,
     place,
 )
@@ -27,17 +24,12 @@ from graphcb.oracles.blend_weights import (
     KINDS,
     LEAST_WEIGHT,
     faded,
-    hear,
+    heard,
     mixed,
     reweigh,
     weigh,
 )
-from graphcb.oracles.diagonal_posterior import (
-    diagonal_fade,
-    diagonal_look,
-    diagonal_step,
-    room_beside,
-)
+from graphcb.oracles.diagonal_posterior import diagonal_fade, diagonal_scores, diagonal_step
 from graphcb.oracles.full_posterior import full_fade, full_glance, full_look, full_step
 from graphcb.oracles.posterior import (
     PRIOR_COUNT,
@@ -66,25 +58,12 @@ from graphcb.oracles.watched_losses import Watch, bet_on_losses
 
 Models = tuple[Model, ...]
 Members = tuple[Models, Models, Models]  # straight, paired, waved
+Looks = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x, (kind, rate, column)
 # How good predictions were: the members' log weights; squared residuals, surprises, counts and ages
 # of actions, and how far their losses are from those of coins; squared residuals by level; and the
 # variance of the weight of a feature that was never seen. An action's age is the number of its
 # losses that would have come since the last one, were all shown alike.
 Record = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, float]
-
-
-class Room(NamedTuple):
-    """What a forecast or a step works out on its way, allocated at once: rows as members see them,
-    and tables (kind, rate, column) of what they say and look at."""
-
-    places: Columns
-    values: Floats
-    weights: Floats  # (what, kind, rate): who is there, who is heard, and how much
-    shares: Floats
-    scores: Floats
-    leverages: Floats
-    alongs: Floats  # covariance @ x, for those that learn
-    rest: Floats
 
 
 @compiled
@@ -95,26 +74,45 @@ def forecast(
 
     Rows of shares, deviations, gains and counts.
     """
-    different, places = _tell_apart(columns, record)
-    found = np.empty((4, different.size))
-    room = _room(row, layout, members, different.size, False)
-    _fill_forecast(row, layout, members, record, different, room, found)
-    if different.size == columns.size:
-        return found
-    answer = np.empty((4, columns.size))
-    for k in range(4):
-        for c in range(columns.size):
-            answer[k, c] = found[k, places[c]]
-    return answer
+    row, layout, members, record = borrowed((row, layout, members, record))
+    log_weights, squares, surprises, counts, ages, between, levels, unseen = record
+    different, places = _tell_apart(columns, squares, counts)
+    present, n_paired = _present(members), paired_numbers(row, layout)
+    weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
+    asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
+    placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
+    left = faded(log_weights, present, ages, different)
+    looks, units = (
+        _room(members, different.size, False),
+        units_of(levels, between, counts, different),
+    )
+    found = _ask(placed, members, weights, unseen, different, left, looks, units, False)
+    prior = _prior(placed, members, weights, unseen)
+    seen, noise = _seen_and_noise(weights, squares, counts)
+    pooled, answers = pooled_squares(noise, seen), np.empty((4, different.size))
+    for c in range(different.size):
+        b = different[c]
+        share, leverage = mixed(weights, found, c), mixed(weights, looks[1], c)
+        for kind in range(KINDS):
+            for r in range(len(KEEPS)):
+                if weights[kind, r] > 0.0:
+                    found[kind, r, c] = (found[kind, r, c] - share) ** 2
+        dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
+        own = noise[b] / (PRIOR_COUNT + seen[b])
+        unlearned = deviation_of(share, sharpened(leverage, prior, own), 1.0)
+        width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
+        width = surprised(width, surprises[b], share, dispersion)
+        answers[0, c], answers[2, c], answers[3, c] = share, gain_of(share, leverage), seen[b]
+        answers[1, c] = math.sqrt(width * width + mixed(weights, found, c))
+    return answers if different.size == columns.size else answers[:, places]
 
 
 @inner
-def _tell_apart(columns: Columns, record: Record) -> tuple[Columns, Columns]:
+def _tell_apart(columns: Columns, squares: Floats, counts: Floats) -> tuple[Columns, Columns]:
     """Columns of which different things are known, and where each column stands among them.
 
     Actions that were never seen are alike. What losses of another range were taken for may differ.
     """
-    squares, counts = record[1], record[3]
     different, places, n, unseen = np.empty_like(columns), np.empty_like(columns), 0, -1
     for c in range(columns.size):
         b, is_alike = columns[c], False
@@ -127,49 +125,6 @@ def _tell_apart(columns: Columns, record: Record) -> tuple[Columns, Columns]:
             different[n] = b
             n += 1
     return different[:n], places
-
-
-@inner
-def _fill_forecast(
-    row: Row,
-    layout: Layout,
-    members: Members,
-    record: Record,
-    columns: Columns,
-    room: Room,
-    answer: Floats,
-) -> None:
-    row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
-    room, answer = borrowed((room, answer))
-    log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    n_paired, shares, leverages = paired_numbers(row, layout), room.shares, room.leverages
-    present, heard, weights = room.weights[0], room.weights[1], room.weights[2]
-    _find_present(members, present)
-    hear(present, n_paired > 0, heard)
-    weigh(log_weights, heard, LEAST_WEIGHT, weights)
-    asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
-    placed = place(row, layout, n_paired if asked[0] else 0, asked[1], room.places, room.values)
-    left = faded(log_weights, present, ages, columns)
-    units = units_of(levels, between, counts, columns)
-    _ask(placed, members, weights, unseen, columns, left, units, room, False)
-    prior = _prior(placed, members, weights, unseen)
-    seen, noise = _seen_and_noise(weights, squares, counts)
-    pooled = pooled_squares(noise, seen)
-    for c in range(columns.size):
-        b = columns[c]
-        share = mixed(weights, shares, c)
-        leverage = mixed(weights, leverages, c)
-        for kind in range(KINDS):
-            for r in range(len(KEEPS)):
-                if weights[kind, r] > 0.0:
-                    shares[kind, r, c] = (shares[kind, r, c] - share) ** 2
-        dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
-        own = noise[b] / (PRIOR_COUNT + seen[b])
-        unlearned = deviation_of(share, sharpened(leverage, prior, own), 1.0)
-        width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
-        width = surprised(width, surprises[b], share, dispersion)
-        answer[0, c], answer[2, c], answer[3, c] = share, gain_of(share, leverage), seen[b]
-        answer[1, c] = math.sqrt(width * width + mixed(weights, shares, c))
 
 
 @compiled
@@ -187,86 +142,67 @@ def learn(
     Otherwise nothing changes: -1 if a prediction is not finite, and how many features need a
     place first if there are any.
     """
-    room = _room(row, layout, members, columns.size, True)
-    return _learn(row, layout, members, record, columns, seen, watch, room)
-
-
-@inner
-def _learn(
-    row: Row,
-    layout: Layout,
-    members: Members,
-    record: Record,
-    columns: Columns,
-    seen: Floats,
-    watch: Watch,
-    room: Room,
-) -> int:
     row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
-    seen, watch, room = borrowed((seen, watch, room))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    n_paired, shares = paired_numbers(row, layout), room.shares
-    present, heard, weights = room.weights[0], room.weights[1], room.weights[2]
-    _find_present(members, present)
-    placed = place(row, layout, n_paired, True, room.places, room.values)
+    present, n_paired = _present(members), paired_numbers(row, layout)
+    placed = place(row, layout, n_paired, True)
     left = faded(log_weights, present, ages, columns)
-    units = units_of(levels, between, counts, columns)
-    _ask(placed, members, present, unseen, columns, left, units, room, True)
-    if not np.isfinite(shares.sum()):
+    looks, units = _room(members, columns.size, True), units_of(levels, between, counts, columns)
+    found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
+    if not np.isfinite(found.sum()):
         return -1
     if placed.n_new > 0 or layout[5] < row[2] <= PRODUCTS_UP_TO:
         return max(placed.n_new, 1)
     if left.size > 0 and left.min() < 1.0:
         _fade(members, left, columns)
         left[:] = 1.0
-        _ask(placed, members, present, unseen, columns, left, units, room, True)
-    for b in range(ages.size):
-        ages[b] += columns.size / ages.size
+        found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
+    ages += columns.size / ages.size
     for c in range(columns.size):
         ages[columns[c]] = 0.0
-    hear(present, n_paired > 0, heard)
-    weigh(log_weights, heard, 0.0, weights)
-    predicted = np.empty(columns.size)
+    said = heard(present, n_paired > 0)
+    weights, predicted = weigh(log_weights, said, 0.0), np.empty(columns.size)
     for c in range(columns.size):
-        predicted[c] = mixed(weights, shares, c)
+        predicted[c] = mixed(weights, found, c)
     note_surprises(surprises, counts[0], columns, predicted, seen)
-    bet_on_losses(watch, log_weights, heard, shares, columns, seen)
+    bet_on_losses(watch, log_weights, said, found, columns, seen)
     noise = noises_of(levels, between, counts, columns, predicted), units
     note_levels(levels, between, columns, predicted, seen)
-    reweigh(log_weights, present, shares, seen)
+    reweigh(log_weights, present, found, seen)
     for r in range(len(KEEPS)):
         forget_residuals(squares[r], counts[r], columns, KEEPS[r])
         note_residuals(squares[r], counts[r], columns, predicted, seen)
-    _step(placed, members, present, columns, room, seen, noise)
+    _step(placed, members, present, columns, looks, seen, noise)
     return 0
 
 
 @inner
-def _find_present(members: Members, present: Floats) -> None:
-    """Fill in 1 for each member (kind, rate) that there is, else 0."""
+def _present(members: Members) -> Floats:
+    """1 for each member (kind, rate) that there is."""
+    found = np.zeros((KINDS, len(KEEPS)))
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
-            present[kind, r] = members[kind][r][0].shape[0] > 0
+            found[kind, r] = members[kind][r][0].shape[0] > 0
+    return found
 
 
 @inner
-def _room(row: Row, layout: Layout, members: Members, n_columns: int, learns: bool) -> Room:
-    """Room for so many columns; tables are 0 for those that are not asked if it learns."""
-    size = most_placed(row, layout, paired_numbers(row, layout))
-    widest = max(members[STRAIGHT][0][0].shape[0], members[WAVED][0][0].shape[0])
-    tables = np.zeros((3, KINDS, len(KEEPS), n_columns if learns else 0))
-    if not learns:
-        tables = np.empty((3, KINDS, len(KEEPS), n_columns))
-    return Room(
-        np.empty(size, np.int64),
-        np.empty(size),
-        np.empty((3, KINDS, len(KEEPS))),
-        tables[0],
-        tables[1],
-        tables[2],
-        np.empty((KINDS, len(KEEPS), n_columns if learns else 0, widest)),
-        np.empty(max(room_beside(n_columns, size), widest * (widest + 3) // 2)),
-    )
+def _room(members: Members, n_columns: int, learns: bool) -> Looks:
+    """Room for what members look at; covariance @ x is for those that learn."""
+    widest = 0
+    if learns:
+        for kind in range(KINDS):
+            if kind != PAIRED:
+                widest = max(widest, members[kind][0][0].shape[0])
+    alongs = np.empty((KINDS, len(KEEPS), n_columns, widest))
+    return _table(n_columns, learns), _table(n_columns, learns), alongs
+
+
+@inner
+def _table(n_columns: int, learns: bool) -> Floats:
+    """Room for a number of each member and column; 0 for those that are not asked if it learns."""
+    size = (KINDS, len(KEEPS), n_columns)
+    return np.zeros(size) if learns else np.empty(size)
 
 
 @inner
@@ -277,33 +213,33 @@ def _ask(
     unseen: float,
     columns: Columns,
     left: Floats,
+    looks: Looks,
     units: Floats,
-    room: Room,
     learns: bool,
-) -> None:
-    """Fill in what the members that have weight say, and what they looked at.
+) -> Floats:
+    """Shares (kind, rate, column) of the members that have weight, and what they looked at.
 
     What they know of an action counts as much as is `left` of it.
     """
+    shares = _table(columns.size, learns)
     fades = left.size > 0
-    left, units = borrowed((left, units))
-    shares = room.shares
+    rows, looks, left = borrowed((placed.rows, looks, left))
     for kind in range(KINDS):
-        places, values = placed.rows[kind]
+        places, values = rows[kind]
         for r in range(len(KEEPS)):
             if weights[kind, r] <= 0.0:
                 continue
             mean, covariances, priors = members[kind][r]
-            scores, leverages = room.scores[kind, r], room.leverages[kind, r]
+            scores, leverages = looks[0][kind, r], looks[1][kind, r]
             if kind == PAIRED:
-                look = scores, leverages, room.rest
-                diagonal_look(mean, covariances, places, values, columns, look)
+                scores[:], leverages[:] = diagonal_scores(
+                    mean, covariances, places, values, columns
+                )
             elif learns:
-                full = scores, leverages, room.alongs[kind, r], room.rest
-                full_look(mean, covariances, places, values, columns, full)
+                look = scores, leverages, looks[2][kind, r]
+                full_look(mean, covariances, places, values, columns, look)
             else:
-                full = scores, leverages, room.alongs[kind, r], room.rest
-                full_glance(mean, covariances, places, values, columns, full)
+                full_glance(mean, covariances, places, values, columns, scores, leverages)
             for c in range(columns.size):
                 leverages[c] += placed.novelty * unseen
                 if fades and left[kind, r, c] < 1.0:
@@ -311,6 +247,7 @@ def _ask(
                     scores[c] *= keep
                     leverages[c] += (1.0 - keep) * (prior - leverages[c])
                 shares[kind, r, c] = mean_share(scores[c], units[c] * leverages[c])
+    return shares
 
 
 @inner
@@ -370,22 +307,20 @@ def _step(
     members: Members,
     present: Floats,
     columns: Columns,
-    room: Room,
+    looks: Looks,
     seen: Floats,
     noise: Noise,
 ) -> None:
     """Let every member learn from what it looked at, and forget."""
-    noise = borrowed(noise)
+    rows, seen, noise = borrowed((placed.rows, seen, noise))
+    scores, leverages, alongs = borrowed(looks)
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             if present[kind, r] <= 0.0:
                 continue
-            scores, leverages = room.scores[kind, r], room.leverages[kind, r]
             if kind == PAIRED:
-                look = scores, leverages
-                diagonal_step(
-                    members[kind][r], placed.rows[kind], columns, look, seen, noise, KEEPS[r]
-                )
+                look = scores[kind, r], leverages[kind, r]
+                diagonal_step(members[kind][r], rows[kind], columns, look, seen, noise, KEEPS[r])
             else:
-                looked = scores, leverages, room.alongs[kind, r], room.rest
+                looked = scores[kind, r], leverages[kind, r], alongs[kind, r]
                 full_step(members[kind][r], columns, looked, seen, noise, KEEPS[r])

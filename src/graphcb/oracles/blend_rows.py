@@ -8,6 +8,8 @@ i <= j at `first_product` + j (j + 1) / 2 + i, waved ones have their waves befor
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from graphcb.compilation import inner
 from graphcb.oracles.features import find_key
 from graphcb.oracles.rows import Columns, Floats, SparseRow
@@ -41,28 +43,16 @@ def paired_numbers(row: Row, layout: Layout) -> int:
 
 
 @inner
-def most_placed(row: Row, layout: Layout, n_paired: int) -> int:
-    """How many entries the rows of all kinds have together, at most."""
-    return 2 * (row[0].size + 1) + n_paired * (n_paired + 1) // 2 + layout[6].shape[1]
-
-
-@inner
-def place(
-    row: Row,
-    layout: Layout,
-    n_paired: int,
-    with_waves: bool,
-    places: Columns,
-    scaled: Floats,
-) -> Placed:
+def place(row: Row, layout: Layout, n_paired: int, with_waves: bool) -> Placed:
     """Give each feature its place, and scale the whole to a norm of about 1.
 
-    Products of the first `n_paired` numbers and waves are for members that are asked. The rows are
-    parts of `places` and `scaled`, which have room for `most_placed` entries.
+    Products of the first `n_paired` numbers and waves are for members that are asked.
     """
     indices, row_values, n_numbers, room = row
     keys, key_places, largest, constant, first_product, _, directions = layout
     n_pairs = n_paired * (n_paired + 1) // 2
+    places = np.empty(indices.size + 1 + n_pairs, np.int64)
+    scaled = np.empty(places.size)
     places[0], scaled[0] = 0, constant
     size, n_new, norm, novelty = 1, 0, room + n_numbers, 0.0
     for k in range(indices.size):
@@ -81,12 +71,9 @@ def place(
             norm += value * value
         places[size], scaled[size] = at, value
         size += 1
-    end = size + n_pairs
-    waved = places[end:], scaled[end:]
-    if with_waves:
-        waved = _with_waves(places[:size], scaled[:size], norm, room, directions, waved)
-    else:
-        waved = waved[0][:0], waved[1][:0]
+    waved = _with_waves(
+        places[:size], scaled[:size], norm, room, directions if with_waves else directions[:, :0]
+    )
     if norm > 0.0:
         weight = 1.0 / math.sqrt(norm)
         for k in range(1, size):
@@ -104,28 +91,19 @@ def place(
 
 @inner
 def _with_waves(
-    places: Columns,
-    values: Floats,
-    norm: float,
-    room: float,
-    directions: Floats,
-    found: SparseRow,
+    places: Columns, values: Floats, norm: float, room: float, directions: Floats
 ) -> SparseRow:
-    """The row of waved members, in `found`: nothing if there are no waves."""
+    """The row of waved members: nothing if there are no waves."""
     size, n_waves = places.size, directions.shape[1]
-    n_found = size + n_waves if n_waves > 0 else 0
-    wave_places, waved = found[0][:n_found], found[1][:n_found]
     if n_waves == 0:
-        return wave_places, waved
-    for k in range(n_found):
-        wave_places[k] = k
+        return np.empty(0, np.int64), np.empty(0)
+    wave_places, waved = np.arange(size + n_waves), np.empty(size + n_waves)
     waved[0] = values[0]
     waves = waved[1 : 1 + n_waves]
     add_waves(places, values, math.sqrt(norm - room), directions, waves)
     n_features = room + size - 1.0  # which together weigh as much as so many waves
     share = 1.0 / math.sqrt(n_features + n_waves)
-    for i in range(n_waves):
-        waves[i] *= share
+    waves *= share
     weight = share * math.sqrt(n_features / norm) if norm > 0.0 else share
     for k in range(1, size):
         wave_places[n_waves + k] = n_waves + places[k]

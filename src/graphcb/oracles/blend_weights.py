@@ -22,19 +22,18 @@ LEAST_WEIGHT = 0.04  # of a member that is asked for a forecast
 
 
 @inner
-def hear(present: Floats, has_products: bool, heard: Floats) -> None:
-    """Fill in 1 for each member that is not silent, as paired ones are without products."""
-    is_silent = present[STRAIGHT, 0] > 0.0 and not has_products
-    for kind in range(KINDS):
-        for r in range(len(KEEPS)):
-            heard[kind, r] = 0.0 if is_silent and kind == PAIRED else present[kind, r]
+def heard(present: Floats, has_products: bool) -> Floats:
+    """1 for each member that is not silent, as paired ones are without products."""
+    found = present.copy()
+    if present[STRAIGHT, 0] > 0.0 and not has_products:
+        found[PAIRED] = 0.0
+    return found
 
 
 @inner
-def weigh(log_weights: Floats, heard: Floats, least: float, weights: Floats) -> None:
-    """Fill in the weights of members with sum 1; 0 for those that are silent, or have less than
-    `least`."""
-    largest, total, most = -np.inf, 0.0, 0.0
+def weigh(log_weights: Floats, heard: Floats, least: float) -> Floats:
+    """The weights of members with sum 1; 0 for those that are silent, or have less than `least`."""
+    weights, largest, total, most = np.empty(heard.shape), -np.inf, 0.0, 0.0
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             if heard[kind, r] > 0.0:
@@ -54,6 +53,7 @@ def weigh(log_weights: Floats, heard: Floats, least: float, weights: Floats) -> 
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             weights[kind, r] /= total
+    return weights
 
 
 @inner

@@ -5,7 +5,7 @@ Variances are stored like weights, (n_features, n_actions): words touch few cont
 
 import numpy as np
 
-from graphcb.compilation import compiled, inner, summed
+from graphcb.compilation import compiled, summed
 from graphcb.oracles.posterior import Model, Noise, coins, step_and_shrink
 from graphcb.oracles.rows import Columns, Floats, SparseRow
 from graphcb.oracles.weights import add_rows, is_most
@@ -16,43 +16,16 @@ def diagonal_scores(
     weights: Floats, variances: Floats, indices: Columns, values: Floats, columns: Columns
 ) -> tuple[Floats, Floats]:
     """Mean and variance of the scores."""
-    scores, leverages = np.empty(columns.size), np.empty(columns.size)
-    room = np.empty(room_beside(columns.size, indices.size))
-    diagonal_look(weights, variances, indices, values, columns, (scores, leverages, room))
-    return scores, leverages
-
-
-@inner
-def room_beside(n_columns: int, n_features: int) -> int:
-    """How many numbers a look at so many actions works out on its way."""
-    return 8 * n_columns + n_features
-
-
-@compiled
-def diagonal_look(
-    weights: Floats,
-    variances: Floats,
-    indices: Columns,
-    values: Floats,
-    columns: Columns,
-    look: tuple[Floats, Floats, Floats],
-) -> None:
-    """Fill in what `diagonal_scores` returns; `look` has room as `room_beside` says."""
-    scores, leverages, room = look
     n_actions = weights.shape[1]
     if not is_most(columns.size, n_actions):
+        scores, leverages = np.empty(columns.size), np.empty(columns.size)
         for c in range(columns.size):
             scores[c], leverages[c] = _score(weights, variances, indices, values, columns[c])
-        return
-    means, spreads = room[:n_actions], room[n_actions : 2 * n_actions]
-    squares = room[2 * n_actions : 2 * n_actions + values.size]
-    means[:], spreads[:] = 0.0, 0.0
-    for k in range(values.size):
-        squares[k] = values[k] * values[k]
-    add_rows(weights, indices, values, means)
-    add_rows(variances, indices, squares, spreads)
-    for c in range(columns.size):
-        scores[c], leverages[c] = means[columns[c]], spreads[columns[c]]
+        return scores, leverages
+    scores, leverages = np.zeros(n_actions), np.zeros(n_actions)
+    add_rows(weights, indices, values, scores)
+    add_rows(variances, indices, values * values, leverages)
+    return scores[columns], leverages[columns]
 
 
 @compiled
@@ -90,8 +63,7 @@ def diagonal_step(
             )
             _move(model, row, columns[c], step, shrink, 1.0 / keep)
         return
-    steps, shrinks, growths = np.zeros((3, n_actions))
-    growths[:] = 1.0
+    steps, shrinks, growths = np.zeros(n_actions), np.zeros(n_actions), np.ones(n_actions)
     for c in range(columns.size):
         b = columns[c]
         steps[b], shrinks[b] = step_and_shrink(

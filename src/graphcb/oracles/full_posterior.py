@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from graphcb.compilation import compiled, inner, summed
+from graphcb.compilation import compiled, summed
 from graphcb.oracles.posterior import PI_8, Look, Model, Noise, coins, step_and_shrink
 from graphcb.oracles.rows import Columns, Floats
 from graphcb.oracles.weights import add_rows, is_most
@@ -55,18 +55,15 @@ def full_glance(
     indices: Columns,
     values: Floats,
     columns: Columns,
-    look: Look,
+    scores: Floats,
+    leverages: Floats,
 ) -> None:
     """`full_look` for those who do not learn: without covariance @ x."""
-    scores, leverages, _, room = look
-    n_features, used = weights.shape[0], 0
-    x, products = room[:n_features], room[n_features:]
-    _score(weights, indices, values, columns, scores, room)
-    _spread(indices, values, x)
-    for k in range(indices.size):  # there may be room for more
-        used = max(used, indices[k] + 1)
+    x = _spread(indices, values, weights.shape[0])
+    _score(weights, indices, values, columns, scores)
+    used = indices.max() + 1 if indices.size > 0 else 0  # there may be room for more
     is_dense = 2 * indices.size >= used
-    products = products[: used * (used + 1) // 2 if is_dense else 0]
+    products = np.empty(used * (used + 1) // 2 if is_dense else 0)
     if is_dense:
         _multiply_out(x[:used], products)
     for c in range(columns.size):
@@ -88,10 +85,9 @@ def full_look(
 
     The variance is NaN where learning from this row would not stay finite.
     """
-    scores, leverages, alongs, room = look
-    x = room[: weights.shape[0]]
-    _score(weights, indices, values, columns, scores, room)
-    _spread(indices, values, x)
+    scores, leverages, alongs = look
+    x = _spread(indices, values, weights.shape[0])
+    _score(weights, indices, values, columns, scores)
     for c in range(columns.size):
         along = alongs[c, : x.size]
         _multiply(covariances[columns[c]], x, along)
@@ -103,14 +99,7 @@ def full_look(
 @compiled
 def empty_look(n_columns: int, n_features: int) -> Look:
     """Room for a look at so many actions."""
-    alongs = np.empty((n_columns, n_features))
-    return np.empty(n_columns), np.empty(n_columns), alongs, empty_room(n_columns, n_features)
-
-
-@inner
-def empty_room(n_columns: int, n_features: int) -> Floats:
-    """Room for what a look at so many actions works out on its way."""
-    return np.empty(max(4 * n_columns, n_features * (n_features + 3) // 2))
+    return np.empty(n_columns), np.empty(n_columns), np.empty((n_columns, n_features))
 
 
 @compiled
@@ -123,8 +112,7 @@ def full_fits(
     leverage times covariance_ii.
     """
     n_features = int(math.sqrt(8 * covariances.shape[1] + 1) - 1) // 2
-    x, along = np.empty(n_features), np.empty(n_features)
-    _spread(indices, values, x)
+    x, along = _spread(indices, values, n_features), np.empty(n_features)
     for c in range(columns.size):
         _multiply(covariances[columns[c]], x, along)
         leverage, widest = _dot(along, x), np.abs(along).max()
@@ -159,8 +147,8 @@ def full_step(
     stays positive.
     """
     weights, covariances, priors = model
-    scores, leverages, alongs, room = look
-    factors = room[: priors.size]
+    scores, leverages, alongs = look
+    factors = np.empty(priors.size)
     for c in range(columns.size):
         covariance, along = covariances[columns[c]], alongs[c, : priors.size]
         step, shrink = step_and_shrink(scores[c], leverages[c], shares[c], noise[0][c], noise[1][c])
@@ -208,26 +196,21 @@ def full_add(weights: Floats, covariance: Floats, precisions: Floats) -> None:
 
 
 @compiled
-def _spread(indices: Columns, values: Floats, x: Floats) -> None:
-    """Fill in the row as a vector of all features."""
-    x[:] = 0.0
+def _spread(indices: Columns, values: Floats, n_features: int) -> Floats:
+    """The row as a vector of all features."""
+    x = np.zeros(n_features)
     for k in range(indices.size):
         x[indices[k]] += values[k]
+    return x
 
 
 @compiled
 def _score(
-    weights: Floats,
-    indices: Columns,
-    values: Floats,
-    columns: Columns,
-    scores: Floats,
-    room: Floats,
+    weights: Floats, indices: Columns, values: Floats, columns: Columns, scores: Floats
 ) -> None:
     """Fill in the mean of each score."""
     if is_most(columns.size, weights.shape[1]):
-        total = room[: weights.shape[1]]
-        total[:] = 0.0
+        total = np.zeros(weights.shape[1])
         add_rows(weights, indices, values, total)
         for c in range(columns.size):
             scores[c] = total[columns[c]]

@@ -36,8 +36,7 @@ PRIOR_COUNT = 2.0  # observations that the dispersion starts from, spread like a
 LEAST_CURVATURE = 1e-6  # of p (1 - p): far out on the sigmoid a step stays small
 
 Model = tuple[Floats, Floats, Floats]  # weights, covariances and prior variances
-# Scores, leverages and covariance @ x of some actions, and room for what is on the way there.
-Look = tuple[Floats, Floats, Floats, Floats]
+Look = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x of some actions
 Noise = tuple[Floats, Floats]  # of losses, relative to coins', and the units of covariances
 
 
