@@ -107,10 +107,11 @@ def information_directed(
     if looks is None:
         looks = NONE, NONE, NONE, np.arange(graph.n_actions)
     given += (float(span), float(low), float(bound), round_number, rate)
+    rest = looks, alone, memory
     if matrix is not None:
-        p, wanted, parts, after = _in_one(*given, looks, matrix, edges, alone, memory)
+        p, wanted, parts, after = _in_one(*[*given, *rest, matrix, edges])
     else:
-        p, wanted, parts, after = _in_steps(given, looks, graph.structure, alone, memory)
+        p, wanted, parts, after = _in_steps(given, *rest, graph.structure)
     if not after[0] >= 0.0:
         f, deviations, gains, counts = given[:4]
         raise ValueError(
@@ -150,22 +151,20 @@ def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, Edges | None, flo
 
 
 def _in_steps(
-    given: list[Any], looks: InFlight, edges: Structure, alone: float, memory: Memory
+    given: list[Any], looks: InFlight, alone: float, memory: Memory, edges: Structure
 ) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
-    f, deviations, gains, counts, *scale, round_number, rate = given
+    f, deviations, gains, counts, span, *_, round_number, _ = given
     regret, information, n_looks, parameters = memory
     gains, counts, owed = as_answered(gains, counts, looks)
-    tie = TIE * scale[0]
+    tie = TIE * span
     best = _best_looking(f, gains, tie)
     hidden = 1.0 - edges.row(best)
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
         most_shown = float(edges.sums_revealed(hidden).max())
-    asked = ask(
-        f, deviations, gains, counts, *scale, round_number, rate,
-        best, hidden, most_shown, parameters, owed,
-    )  # fmt: skip
+    given[2:4] = gains, counts
+    asked = ask(*[*given, best, hidden, most_shown, parameters, owed])
     regrets = regret + f - asked.floor
     known = information + edges.sums_revealed(asked.tells)
     worth = asked.wanted * gains
@@ -191,10 +190,10 @@ def _in_one(
     round_number: int,
     rate: float,
     looks: InFlight,
-    matrix: Floats,
-    edges: Edges,
     alone: float,
     memory: Memory,
+    matrix: Floats,
+    edges: Edges,
 ) -> tuple[Floats, Floats, Floats, Memory]:
     """Probabilities, looks wanted; rows with regrets, information and the parameters of a look; the
     memory of the round."""
