@@ -6,7 +6,7 @@ from typing import Any
 from graphcb.agents.budgets import Budget
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
-from graphcb.exploration.in_flight import NONE, added, answered, check_looks, faded, in_flight
+from graphcb.exploration.in_flight import NONE, answered, check_looks, counted, faded, in_flight
 from graphcb.exploration.information_directed import (
     START,
     Memory,
@@ -82,7 +82,7 @@ class InformationDirected(Predicts):
             if columns.max(initial=0) >= size:
                 return False
             before = faded(NONE if self.waiting is None else self.waiting, size)
-            self.waiting, self.before_round = added(before, columns, looks), None
+            self.waiting, self.before_round = counted(before, columns, looks), None
         self.n_rounds += 1
         return True
 
@@ -99,7 +99,7 @@ class InformationDirected(Predicts):
         if self.before_round is not None:
             looks = played.graph.structure.row(played.action)
             columns = read_columns(played.actions, looks.size)
-            self.waiting = added(self.before_round, columns, looks)
+            self.waiting = counted(self.before_round, columns, looks)
             self.before_round = None
 
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import compiled
 from graphcb.graphs.structure import Floats, Indices
 
 FADES = 2000.0  # rounds
@@ -36,27 +36,21 @@ def as_answered(gains: Floats, counts: Floats, looks: InFlight) -> tuple[Floats,
     array([0.693, 0.251])
     """
     waiting, wanted, taken, columns = looks
-    n = min(columns.size, gains.size, counts.size)  # any other is refused later
-    left, seen, owed = gains.copy(), counts.copy(), np.zeros(columns.size)
+    left, seen, owed = gains.copy(), counts.copy(), np.zeros(gains.size)
     before, same = (0.0, 0.0, 0.0), (0.0, 0.0)
-    for c in range(n):
+    for c in range(min(columns.size, gains.size)):
         b = columns[c]
         if b < wanted.size:
             owed[c] = wanted[b] / (1.0 + (taken[b] if b < taken.size else 0.0))
         if b < waiting.size and waiting[b] > 0.0:
             given = gains[c], counts[c], waiting[b]
             if given != before:  # actions that were never seen follow each other
-                before, same = given, _with_those(gains[c], counts[c], KEEPS * waiting[b])
+                before, more = given, KEEPS * waiting[b]
+                adds = math.expm1(min(gains[c], MOST))
+                parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
+                same = math.log1p(adds / (1.0 + adds * more / parameters)), counts[c] + more
             left[c], seen[c] = same
     return left, seen, owed
-
-
-@inner
-def _with_those(gain: float, count: float, looks: float) -> tuple[float, float]:
-    """What another look tells beside these, and how many looks there are."""
-    adds = math.expm1(min(gain, MOST))
-    parameters = max(1.0, (1.0 + count) * adds / (1.0 + adds))
-    return math.log1p(adds / (1.0 + adds * looks / parameters)), count + looks
 
 
 @compiled
@@ -65,7 +59,7 @@ def in_flight(
 ) -> tuple[Floats, Floats, Floats]:
     """What is in flight one round later, before and with the looks of that round; looks taken."""
     before = faded(waiting, size)
-    return before, added(before, columns, looks), counted(taken, columns, looks)
+    return before, counted(before, columns, looks), counted(taken, columns, looks)
 
 
 @compiled
@@ -75,15 +69,6 @@ def faded(waiting: Floats, size: int) -> Floats:
     for b in range(min(size, waiting.size)):
         found[b] = KEEPS * waiting[b]
     return found
-
-
-@compiled
-def added(before: Floats, columns: Indices, looks: Floats) -> Floats:
-    """What is in flight with the looks of a round among these columns."""
-    waiting = before.copy()
-    for c in range(columns.size):
-        waiting[columns[c]] += looks[c]
-    return waiting
 
 
 @compiled
@@ -101,7 +86,7 @@ def counted(sums: Floats, columns: Indices, looks: Floats) -> Floats:
     """The sums by column with these looks."""
     found = np.zeros(max(sums.size, columns.max() + 1))
     found[: sums.size] = sums
-    for c in range(columns.size):
+    for c in range(min(columns.size, looks.size)):
         found[columns[c]] += looks[c]
     return found
 

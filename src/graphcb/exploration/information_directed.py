@@ -55,8 +55,7 @@ TIE = 1e-9  # of the span
 _PARTS = ("losses", "deviations", "gains", "counts")
 
 
-# What exploration remembers of earlier rounds: sums of regret, of information and of looks, and the
-# parameters that looks share.
+# Of earlier rounds: sums of regret, of information and of looks, and the parameters looks share.
 Memory = tuple[float, float, float, float]
 START: Memory = (0.0, 0.0, 0.0, 1.0)
 
@@ -91,17 +90,10 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    given: list[Any] = [
-        as_numbers("losses", losses),
-        as_numbers("deviations", deviations),
-        as_numbers("gains", gains),
-        as_numbers("counts", counts),
-    ]
+    given: list[Any] = [*map(as_numbers, _PARTS, (losses, deviations, gains, counts))]
     shape = (graph.n_actions,)
     if not given[0].shape == given[1].shape == given[2].shape == given[3].shape == shape:
-        name, part = next(
-            pair for pair in zip(_PARTS, given, strict=True) if pair[1].shape != shape
-        )
+        name, part = next(one for one in zip(_PARTS, given, strict=True) if one[1].shape != shape)
         raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
     matrix, edges, rate, alone = graph.remember("written out", _written_out)
     if looks is None:

@@ -76,19 +76,17 @@ def forecast(
     """
     row, layout, members, record = borrowed((row, layout, members, record))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    different, places = _tell_apart(columns, squares, counts)
     present, n_paired = _present(members), paired_numbers(row, layout)
     weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
+    seen, noise = _seen_and_noise(weights, squares, counts)
+    different, places = _tell_apart(columns, seen)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
     placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
     left = faded(log_weights, present, ages, different)
-    looks, units = (
-        _room(members, different.size, False),
-        units_of(levels, between, counts, different),
-    )
+    looks = _room(members, different.size, False)
+    units = units_of(levels, between, counts, different)
     found = _ask(placed, members, weights, unseen, different, left, looks, units, False)
     prior = _prior(placed, members, weights, unseen)
-    seen, noise = _seen_and_noise(weights, squares, counts)
     pooled, answers = pooled_squares(noise, seen), np.empty((4, different.size))
     for c in range(different.size):
         b = different[c]
@@ -98,8 +96,8 @@ def forecast(
                 if weights[kind, r] > 0.0:
                     found[kind, r, c] = (found[kind, r, c] - share) ** 2
         dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
-        own = noise[b] / (PRIOR_COUNT + seen[b])
-        unlearned = deviation_of(share, sharpened(leverage, prior, own), 1.0)
+        known = sharpened(leverage, prior, noise[b] / (PRIOR_COUNT + seen[b]))
+        unlearned = deviation_of(share, known, 1.0)
         width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
         width = surprised(width, surprises[b], share, dispersion)
         answers[0, c], answers[2, c], answers[3, c] = share, gain_of(share, leverage), seen[b]
@@ -108,22 +106,21 @@ def forecast(
 
 
 @inner
-def _tell_apart(columns: Columns, squares: Floats, counts: Floats) -> tuple[Columns, Columns]:
+def _tell_apart(columns: Columns, seen: Floats) -> tuple[Columns, Columns]:
     """Columns of which different things are known, and where each column stands among them.
 
-    Actions that were never seen are alike. What losses of another range were taken for may differ.
+    Actions that were never seen are alike: what they share with others is doubted in full.
     """
     different, places, n, unseen = np.empty_like(columns), np.empty_like(columns), 0, -1
     for c in range(columns.size):
-        b, is_alike = columns[c], False
-        if counts[0, b] == 0.0:
-            is_alike, unseen = unseen >= 0, n if unseen < 0 else unseen
-            for r in range(len(KEEPS)):
-                is_alike = is_alike and squares[r, b] == squares[r, different[unseen]]
-        places[c] = unseen if is_alike else n
-        if not is_alike:
-            different[n] = b
-            n += 1
+        b, places[c] = columns[c], n
+        if seen[b] == 0.0 and unseen >= 0:
+            places[c] = unseen
+            continue
+        if seen[b] == 0.0:
+            unseen = n
+        different[n] = b
+        n += 1
     return different[:n], places
 
 

@@ -33,7 +33,7 @@ def heard(present: Floats, has_products: bool) -> Floats:
 @inner
 def weigh(log_weights: Floats, heard: Floats, least: float) -> Floats:
     """The weights of members with sum 1; 0 for those that are silent, or have less than `least`."""
-    weights, largest, total, most = np.empty(heard.shape), -np.inf, 0.0, 0.0
+    weights, largest, most = np.empty(heard.shape), -np.inf, 0.0
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             if heard[kind, r] > 0.0:
@@ -42,17 +42,13 @@ def weigh(log_weights: Floats, heard: Floats, least: float) -> Floats:
         for r in range(len(KEEPS)):
             off = min(log_weights[kind, r] - largest, 0.0)
             weights[kind, r] = heard[kind, r] * math.exp(off)
-            total += weights[kind, r]
             most = max(most, weights[kind, r])
-    least, total = min(least * total, most), 0.0
+    least = min(least * weights.sum(), most)
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             if weights[kind, r] < least:
                 weights[kind, r] = 0.0
-            total += weights[kind, r]
-    for kind in range(KINDS):
-        for r in range(len(KEEPS)):
-            weights[kind, r] /= total
+    weights /= weights.sum()
     return weights
 
 
@@ -101,12 +97,12 @@ def faded(log_weights: Floats, present: Floats, ages: Floats, columns: Columns) 
     Where a member that forgets predicts better than all that keep what they learned, the world has
     changed, and most likely also for actions that nobody plays any more.
     """
-    most, new = -np.inf, -np.inf
+    most = new = -np.inf
     for kind in range(KINDS):
-        for r in range(len(KEEPS)):
-            if present[kind, r] > 0.0 and r == 0:
-                most = max(most, log_weights[kind, r])
-            elif present[kind, r] > 0.0:
+        if present[kind, 0] > 0.0:
+            most = max(most, log_weights[kind, 0])
+        for r in range(1, len(KEEPS)):
+            if present[kind, r] > 0.0:
                 new = max(new, log_weights[kind, r])
     left = np.ones((KINDS, len(KEEPS), columns.size if new > most + CHANGED else 0))
     if left.size == 0:

@@ -102,8 +102,7 @@ class Blend:
         return BlendRow(*self.features.read(context), 0, 0.0, None)
 
     def forecast(self, row: BlendRow, columns: Columns) -> Floats:
-        """The members' answers together, and how sure they are: rows of shares, deviations, gains
-        and counts."""
+        """The members' answers together: rows of shares, deviations, gains and counts."""
         return forecast(*self._arguments(row), columns)
 
     def learn(self, row: BlendRow, columns: Columns, shares: Floats, watch: Watch) -> bool:
