@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
+    START,
     WRITTEN_OUT,
-    Memory,
     _choose,
     check_memory,
     information_directed,
@@ -40,7 +40,7 @@ def test_it_is_always_a_distribution_and_a_memory(numbers, t):
     f, deviations, gains, counts, matrix = (np.array(part, dtype=float) for part in numbers)
     graph = FeedbackGraph(matrix.reshape(f.size, f.size))
     assume(graph.observability != "unobservable")
-    memory = Memory()
+    memory = START
     for _ in range(3):
         p, memory, _ = information_directed(
             f, deviations, gains, counts, 1.0, graph=graph, round_number=t, memory=memory
@@ -117,13 +117,13 @@ def test_where_contexts_are_diverse_it_pays_for_fewer_looks():
     parts = (shares, np.full(2, 0.1), np.log1p(20.0 / counts), counts, 1.0)
     alone, shared = (
         information_directed(*parts, graph=graphs.bandit(2), round_number=800, memory=memory)[0]
-        for memory in (Memory(), Memory(parameters=20.0))
+        for memory in (START, (0.0, 0.0, 0.0, 20.0))
     )
     assert 0.0 <= shared[1] < 0.1 * alone[1]
 
 
 def test_an_action_that_was_hardly_seen_is_looked_at_however_many_parameters_others_share():
-    memory, deviations = Memory(looks=200.0, parameters=20.0), np.array([0.02, 0.2])
+    memory, deviations = (0.0, 0.0, 200.0, 20.0), np.array([0.02, 0.2])
     for seen, least, most in ((2.0, 0.1, 1.0), (400.0, 0.0, 0.02)):
         counts = np.array([400.0, seen])
         parts = (np.array([0.4, 0.5]), deviations, np.full(2, 0.05), counts, 1.0)
