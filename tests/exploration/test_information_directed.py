@@ -218,7 +218,7 @@ def test_outcomes_that_come_seldom_whatever_is_played_hide_nothing(
 def test_what_a_look_tells_is_not_relative():
     """A scout waits for the rounds in which it is likely to find something."""
     parts = forecast([0.3, 0.35, 0.9], deviation=0.3, gain=0.5, count=5.0)
-    memory = Memory(regret=1.0, information=0.05, looks=100.0, parameters=8.0)
+    memory = 1.0, 0.05, 100.0, 8.0  # regret, information, looks, parameters
     scout = np.array([[0.0] * 3, [0.0] * 3, [1.0] * 3])
     likely, unlikely = (
         information_directed(
